@@ -1,0 +1,40 @@
+#include "belfry/array/array.h"
+
+#include <gtest/gtest.h>
+
+#include "belfry/base/error.h"
+
+namespace belfry {
+namespace {
+
+TEST(Array, HoldsTypedValuesAndRefusesTheWrongType) {
+  Array a = Array::of<float>({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(a.values<float>()[3], 4.f);
+  EXPECT_EQ(a.bytes(), 16u);
+  try {
+    a.values<int>();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "[Array] expected elements of type i32, got an array of f32. Ask for values<f32>() or cast() it.");
+  }
+}
+
+TEST(Array, CopiesShareAndClonesDoNot) {
+  Array a = Array::full(f32, {3}, 1);
+  Array shared = a, copy = a.clone();
+  a.values<float>()[0] = 5;
+  EXPECT_EQ(shared.item(0), 5);
+  EXPECT_EQ(copy.item(0), 1);
+}
+
+TEST(Array, AWrongNumberOfValuesIsAnError) { EXPECT_THROW(Array::of<float>({3}, {1, 2}), Error); }
+
+TEST(Shape, BroadcastsAsNumpyDoes) {
+  EXPECT_EQ(broadcast({4, 1, 3}, {5, 1}), Shape({4, 5, 3}));
+  EXPECT_EQ(broadcast({kAny, 3}, {3}), Shape({kAny, 3}));
+  EXPECT_EQ(broadcast({kAny}, {1}), Shape({kAny}));
+  EXPECT_THROW(broadcast({2}, {3}), Error);
+}
+
+}  // namespace
+}  // namespace belfry
