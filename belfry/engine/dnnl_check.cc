@@ -1,0 +1,38 @@
+#include "belfry/engine/dnnl_check.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+namespace {
+
+struct Stream {
+  dnnl_stream_t handle = nullptr;
+  Stream() { dnnl_check(dnnl_stream_create(&handle, dnnl_cpu_engine(), dnnl_stream_default_flags), "create a stream"); }
+  ~Stream() { dnnl_stream_destroy(handle); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+};
+
+}  // namespace
+
+void dnnl_check(dnnl_status_t status, const char* what) {
+  BELFRY_CHECK(status == dnnl_success, "[oneDNN] expected success, got status {} ({})", static_cast<int>(status), what);
+}
+
+dnnl_engine_t dnnl_cpu_engine() {
+  static const dnnl_engine_t engine = [] {
+    dnnl_engine_t e = nullptr;
+    dnnl_check(dnnl_engine_create(&e, dnnl_cpu, 0), "create the CPU engine");
+    return e;
+  }();
+  return engine;
+}
+
+dnnl_stream_t dnnl_cpu_stream() {
+  thread_local const Stream stream;
+  return stream.handle;
+}
+
+}  // namespace belfry

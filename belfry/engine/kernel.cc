@@ -1,0 +1,73 @@
+#include "belfry/engine/kernel.h"
+
+#include <map>
+#include <mutex>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, KernelDef, std::less<>> kernels;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+class SimpleKernel final : public Kernel {
+ public:
+  SimpleKernel(RunFunction run, std::size_t scratch) : run_(std::move(run)), scratch_(scratch) {}
+  std::size_t scratch_bytes() const override { return scratch_; }
+  void bind(Buffers buffers) override { buffers_ = std::move(buffers); }
+  void run(const Step& step) override { run_(buffers_, step); }
+
+ private:
+  RunFunction run_;
+  std::size_t scratch_;
+  Buffers buffers_;
+};
+
+}  // namespace
+
+KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes) { return std::make_unique<SimpleKernel>(std::move(run), scratch_bytes); }
+
+KernelDefinition& KernelDefinition::layout_blind(bool zero_stays_zero) {
+  def_.layouts = KernelDef::Layouts::blind;
+  def_.zero_stays_zero = zero_stays_zero;
+  return *this;
+}
+KernelDefinition& KernelDefinition::layout_rule(LayoutRule rule) {
+  def_.layouts = KernelDef::Layouts::rule;
+  def_.rule = std::move(rule);
+  return *this;
+}
+KernelDefinition& KernelDefinition::in_place(int input, int output) {
+  def_.in_place.emplace_back(input, output);
+  return *this;
+}
+KernelDefinition& KernelDefinition::view() {
+  def_.view = true;
+  return *this;
+}
+
+KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelContext&)> make) {
+  def_.make = std::move(make);
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  const auto [at, added] = r.kernels.emplace(def_.op, def_);
+  BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
+  return &at->second;
+}
+
+const KernelDef* find_kernel(std::string_view op) {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  const auto at = r.kernels.find(op);
+  return at == r.kernels.end() ? nullptr : &at->second;
+}
+
+}  // namespace belfry

@@ -1,0 +1,112 @@
+// How an op is computed on a device: what engine/cpu/<family>.cc registers for the ops of ops/<family>.cc.
+//
+//   const KernelRegistration relu_kernel = define_kernel("Relu").layout_blind().in_place(0).make([](const KernelContext& c) {
+//     return simple_kernel([n = c.output(0).elements()](const Buffers& b, const Step&) { ... });
+//   });
+//
+// A kernel is made once, when the plan is; bind() gives it its final pointers; run() must not allocate, lock or look
+// anything up. Tensors with a zero dimension never reach oneDNN.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/engine/layout.h"
+#include "belfry/graph/attributes.h"
+
+namespace belfry {
+
+struct Node;
+
+struct TensorInfo {
+  DType dtype = DType::f32;
+  Shape shape{};  // concrete
+  Layout layout{};
+  std::int64_t elements() const { return shape.elements(); }
+  std::size_t bytes() const { return physical_bytes(shape, dtype, layout); }
+};
+
+// What a kernel may know when it is made.
+struct KernelContext {
+  std::span<const TensorInfo> inputs, outputs;
+  const Attributes* attributes = nullptr;
+  const Node* origin = nullptr;  // the graph's node, for error texts; the first one of a fused group
+  int threads = 1;
+
+  const TensorInfo& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
+  const TensorInfo& output(int i = 0) const { return outputs[static_cast<std::size_t>(i)]; }
+};
+
+// The final pointers.
+struct Buffers {
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  void* scratch = nullptr;  // scratch_bytes() of the kernel, 64-byte aligned
+
+  template <class T> const T* in(int i) const { return static_cast<const T*>(inputs[static_cast<std::size_t>(i)]); }
+  template <class T> T* out(int i = 0) const { return static_cast<T*>(outputs[static_cast<std::size_t>(i)]); }
+};
+
+// What differs from run to run.
+struct Step {
+  std::uint64_t number = 0;  // the counter that random ops use
+  std::uint64_t seed = 0;    // the graph's
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual std::size_t scratch_bytes() const { return 0; }
+  virtual void bind(Buffers buffers) = 0;
+  virtual void run(const Step& step) = 0;
+  // For explain(): "jit:avx512_core", "own:blocked". The share of a step that is oneDNN's is summed from is_dnnl().
+  virtual std::string describe() const { return ""; }
+  virtual bool is_dnnl() const { return false; }
+};
+using KernelPtr = std::unique_ptr<Kernel>;
+
+using RunFunction = std::function<void(const Buffers&, const Step&)>;
+// A kernel that is one function of its buffers.
+KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes = 0);
+
+// The layouts an op wants, given those its inputs have now.
+struct LayoutChoice {
+  std::vector<Layout> inputs, outputs;
+};
+using LayoutRule = std::function<LayoutChoice(const KernelContext&)>;
+
+struct KernelDef {
+  std::string op;
+  // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
+  enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
+  LayoutRule rule;
+  bool zero_stays_zero = false;                // a blind kernel that maps padding zeros to zeros
+  std::vector<std::pair<int, int>> in_place;   // (input, output) pairs that may share memory
+  bool view = false;                           // output 0 is input 0's memory: nothing to run (needs plain layouts)
+  std::function<KernelPtr(const KernelContext&)> make;
+};
+using KernelRegistration = const KernelDef*;
+
+class KernelDefinition {
+ public:
+  explicit KernelDefinition(std::string_view op) { def_.op = op; }
+  KernelDefinition& layout_blind(bool zero_stays_zero = false);
+  KernelDefinition& layout_rule(LayoutRule rule);
+  KernelDefinition& in_place(int input, int output = 0);
+  KernelDefinition& view();
+  KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
+
+ private:
+  KernelDef def_;
+};
+
+// For op `op` of the graph, or an op that only the engine's passes make ("Reorder", "FusedConv").
+inline KernelDefinition define_kernel(std::string_view op) { return KernelDefinition(op); }
+const KernelDef* find_kernel(std::string_view op);  // nullptr if there is none
+
+}  // namespace belfry

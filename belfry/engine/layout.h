@@ -1,0 +1,48 @@
+// The physical layout of a tensor inside a plan. The logical shape never changes; the layout says where the elements
+// lie. Held as a oneDNN memory descriptor whose dimensions are in the tensor's own logical order. Internal to engine.
+#pragma once
+
+#include <oneapi/dnnl/dnnl_types.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "belfry/array/dtype.h"
+#include "belfry/array/shape.h"
+
+namespace belfry {
+
+class Layout {
+ public:
+  Layout() = default;  // plain: dense and row-major
+  // A descriptor that happens to be dense and row-major gives the plain layout.
+  static Layout of(const dnnl_memory_desc_t& descriptor);
+
+  bool plain() const { return descriptor_ == nullptr; }
+  const dnnl_memory_desc_t& descriptor() const { return *descriptor_; }
+  bool operator==(const Layout& other) const;
+  std::string name() const;  // "plain", or oneDNN's tag letters such as "aDbc16d"
+
+ private:
+  std::shared_ptr<const dnnl_memory_desc_t> descriptor_;
+};
+
+// The descriptor of a tensor of this shape in this layout.
+dnnl_memory_desc_t descriptor_of(const Shape& shape, DType dtype, const Layout& layout = {});
+// The same memory with its axes renamed: new axis i is old axis order[i].
+dnnl_memory_desc_t permuted(const dnnl_memory_desc_t& descriptor, const std::vector<int>& order);
+// Bytes the buffer takes, padding included. Plain tensors of every dtype; blocked ones are f32.
+std::size_t physical_bytes(const Shape& shape, DType dtype, const Layout& layout);
+// Whether the layout has padding elements (which are always zero).
+bool has_padding(const Layout& layout);
+
+// A tensor with a channel axis as data[outer][groups][rows][inner]: channel = group * inner + lane, lanes past
+// `channels` are padding. Covers plain channels-last, plain channels-first and channel-blocked layouts.
+struct ChannelView {
+  std::int64_t outer = 0, groups = 0, rows = 0, inner = 0, channels = 0;
+};
+// False if the layout is none of these.
+bool channel_view(const Shape& shape, const Layout& layout, int channel_axis, ChannelView& view);
+
+}  // namespace belfry

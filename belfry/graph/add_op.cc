@@ -1,0 +1,80 @@
+// Adding an operation: resolve operands, apply scopes, infer shapes, report mistakes where they are made.
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/base/random.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope_state.h"
+
+namespace belfry {
+namespace {
+
+// Numbers take the type of the first operand that is a tensor.
+DType common_dtype(const std::vector<Operand>& inputs) {
+  for (const Operand& operand : inputs)
+    if (!operand.is_number()) return operand.tensor().dtype();
+  return DType::f32;
+}
+
+void check_inputs(const Node& node, const Graph& graph) {
+  const std::size_t fixed = node.def->inputs.size() - (node.def->variadic ? 1 : 0);
+  BELFRY_CHECK(node.def->variadic ? node.inputs.size() >= fixed : node.inputs.size() == fixed,
+               "{} expected {} inputs, got {} {}", describe(node), fixed, node.inputs.size(), made_at(node));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    BELFRY_CHECK(node.inputs[i] && &node.inputs[i].graph() == &graph,
+                 "{} expected input {} from the current graph, got {} {}. Enter the GraphScope that the tensor was made in.",
+                 describe(node), i, node.inputs[i] ? "'" + node.inputs[i].name() + "' of another graph" : "an empty tensor", made_at(node));
+}
+
+void infer(Node& node) {
+  std::vector<Shape> shapes;
+  std::vector<DType> dtypes;
+  for (const Tensor& input : node.inputs) {
+    shapes.push_back(input.shape());
+    dtypes.push_back(input.dtype());
+  }
+  InferredOutputs inferred;
+  try {
+    inferred = infer_outputs(*node.def, ShapeContext(shapes, dtypes, node.attributes));
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    std::string inputs;
+    for (const Tensor& input : node.inputs)
+      inputs += fmt::format("{}'{}' {} {}", inputs.empty() ? "" : ", ", input.name(), name_of(input.dtype()), to_string(input.shape()));
+    fail("{} {}. Inputs: {} {}", describe(node), error.what(), inputs.empty() ? "none" : inputs, made_at(node));
+  }
+  for (std::size_t i = 0; i < inferred.shapes.size(); ++i) {
+    const auto& names = node.def->outputs;
+    node.outputs.push_back({names[std::min(i, names.size() - 1)], inferred.dtypes[i], inferred.shapes[i]});
+  }
+}
+
+}  // namespace
+
+Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options) {
+  Graph& graph = current_graph();
+  const ScopeState& scope = scope_state();
+  auto node = std::make_unique<Node>();
+  node->def = def;
+  node->where = current_location(inputs.empty() ? Location{} : inputs.front().where());
+  const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
+  node->name = options.name.empty() ? graph.unique_name(full) : full;
+  const DType dtype = common_dtype(inputs);
+  for (const Operand& operand : inputs) node->inputs.push_back(operand.tensor(dtype));
+  node->control_inputs = scope.control;
+  node->attributes = std::move(options.attributes);
+  node->device = scope.device;
+  node->tower = scope.replica;
+  if (def->random && node->attributes.find("seed") == nullptr)
+    node->attributes.set("seed", static_cast<std::int64_t>(mix_seed(seed_of(node->name), static_cast<std::uint64_t>(node->tower))));
+  check_inputs(*node, graph);
+  infer(*node);
+  return graph.add_node(std::move(node));
+}
+
+Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options) {
+  return {add_op(def, inputs, std::move(options)), 0};
+}
+
+}  // namespace belfry

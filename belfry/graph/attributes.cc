@@ -1,0 +1,65 @@
+#include "belfry/graph/attributes.h"
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+namespace {
+
+auto position(auto& items, std::string_view name) {
+  return std::lower_bound(items.begin(), items.end(), name, [](const auto& item, std::string_view n) { return item.first < n; });
+}
+
+struct Printer {
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(std::int64_t v) const { return std::to_string(v); }
+  std::string operator()(double v) const { return fmt::format("{:g}", v); }
+  std::string operator()(const std::string& v) const { return v; }
+  std::string operator()(DType v) const { return std::string(name_of(v)); }
+  std::string operator()(const Shape& v) const { return belfry::to_string(v); }
+  std::string operator()(const Ints& v) const {
+    std::string text = "{";
+    for (std::size_t i = 0; i < v.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(v[i]);
+    return text + "}";
+  }
+  std::string operator()(const Array& v) const { return belfry::to_string(v); }
+};
+
+}  // namespace
+
+Attributes::Attributes(std::initializer_list<std::pair<std::string, Attribute>> items) {
+  for (const auto& [name, value] : items) set(name, value);
+}
+
+const Attribute* Attributes::find(std::string_view name) const {
+  const auto at = position(items_, name);
+  return at != items_.end() && at->first == name ? &at->second : nullptr;
+}
+
+void Attributes::set(std::string name, Attribute value) {
+  const auto at = position(items_, name);
+  if (at != items_.end() && at->first == name) at->second = std::move(value);
+  else items_.emplace(at, std::move(name), std::move(value));
+}
+
+void Attributes::missing(std::string_view name) {
+  fail<InternalError>("[attributes] '{}' is missing or of another type. This is a bug in Belfry or in a user op.", name);
+}
+
+bool equal(const Attributes& a, const Attributes& b) {
+  return std::ranges::equal(a.items(), b.items(), [](const auto& x, const auto& y) {
+    if (x.first != y.first || x.second.index() != y.second.index()) return false;
+    if (const auto* array = std::get_if<Array>(&x.second)) return equal(*array, std::get<Array>(y.second));
+    return std::visit(
+        [&]<class T>(const T& v) {
+          if constexpr (std::is_same_v<T, Array>) return true;
+          else return v == std::get<T>(y.second);
+        },
+        x.second);
+  });
+}
+
+std::string to_string(const Attribute& value) { return std::visit(Printer{}, value); }
+
+}  // namespace belfry

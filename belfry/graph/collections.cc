@@ -1,0 +1,45 @@
+#include "belfry/graph/collections.h"
+
+namespace belfry {
+namespace {
+
+template <class T>
+std::vector<T> pick(const std::map<std::string, std::vector<CollectionItem>, std::less<>>& all, std::string_view name) {
+  std::vector<T> out;
+  if (const auto at = all.find(name); at != all.end())
+    for (const CollectionItem& item : at->second)
+      if (const T* value = std::get_if<T>(&item)) out.push_back(*value);
+  return out;
+}
+
+}  // namespace
+
+void Collections::add(std::string_view name, CollectionItem item) { items_[std::string(name)].push_back(std::move(item)); }
+std::vector<Tensor> Collections::tensors(std::string_view name) const { return pick<Tensor>(items_, name); }
+std::vector<Operation> Collections::operations(std::string_view name) const { return pick<Operation>(items_, name); }
+std::vector<Variable> Collections::variables(std::string_view name) const { return pick<Variable>(items_, name); }
+
+std::vector<std::string> Collections::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, items] : items_)
+    if (!items.empty()) out.push_back(name);
+  return out;
+}
+
+std::size_t Collections::size(std::string_view name) const {
+  const auto at = items_.find(name);
+  return at == items_.end() ? 0 : at->second.size();
+}
+
+CollectionFreeze::CollectionFreeze(Collections& collections, std::vector<std::string> names)
+    : collections_(collections), names_(std::move(names)), before_(collections.items_) {}
+
+CollectionFreeze::~CollectionFreeze() {
+  if (names_.empty()) {
+    collections_.items_ = std::move(before_);
+    return;
+  }
+  for (const std::string& name : names_) collections_.items_[name] = before_[name];
+}
+
+}  // namespace belfry

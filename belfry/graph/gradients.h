@@ -1,0 +1,27 @@
+// Gradients, graph to graph: new ops that compute the derivative of `ys` with respect to `xs`. Since they are ordinary
+// ops, a gradient has a gradient.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "belfry/graph/op_def.h"
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+struct GradientOptions {
+  Tensors grad_ys{};  // what arrives at each y; default: ones
+  Tensors stop{};     // tensors that gradients do not flow through
+};
+
+// d(sum of ys)/dx for each x; an empty Tensor where no y depends on the x through differentiable ops.
+Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options = {});
+Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options = {});
+
+// forward(inputs) with another gradient: `backward(inputs, outputs, output gradients)` gives one tensor an input.
+using ForwardFunction = std::function<Tensors(const Tensors& inputs)>;
+using BackwardFunction = std::function<Tensors(const Tensors& inputs, const Tensors& outputs, const Tensors& grads)>;
+Tensors custom_gradient(const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward);
+
+}  // namespace belfry

@@ -1,0 +1,118 @@
+#include "belfry/graph/graph.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "belfry/base/check.h"
+#include "belfry/base/nearest.h"
+#include "belfry/graph/scope_state.h"
+
+namespace belfry {
+
+Graph::Graph() = default;
+Graph::~Graph() = default;
+
+const Shape& Tensor::shape() const {
+  BELFRY_CHECK(node_ != nullptr, "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
+  return node_->outputs[static_cast<std::size_t>(output_)].shape;
+}
+DType Tensor::dtype() const {
+  BELFRY_CHECK(node_ != nullptr, "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
+  return node_->outputs[static_cast<std::size_t>(output_)].dtype;
+}
+std::string Tensor::name() const {
+  if (node_ == nullptr) return "(none)";
+  return output_ == 0 ? node_->name : node_->name + ":" + std::to_string(output_);
+}
+Graph& Tensor::graph() const { return *node_->graph; }
+
+const std::string& Operation::name() const { return node_->name; }
+const std::string& Operation::type() const { return node_->def->name; }
+int Operation::outputs() const { return static_cast<int>(node_->outputs.size()); }
+
+std::string describe(const Node& node) { return fmt::format("[{} '{}']", node.def->name, node.name); }
+std::string made_at(const Node& node) { return fmt::format("(made at {})", to_string(node.where)); }
+
+Operation Graph::get_operation_by_name(std::string_view name) const {
+  if (const auto at = by_name_.find(name); at != by_name_.end()) return Operation(at->second);
+  std::vector<std::string> names;
+  for (const auto& [key, node] : by_name_) names.push_back(key);
+  fail("[graph] expected the name of an operation, got '{}'.{}", name, did_you_mean(name, names));
+}
+
+Tensor Graph::find_tensor(std::string_view name) const {
+  int output = 0;
+  std::string_view base = name;
+  if (const auto colon = name.rfind(':'); colon != std::string_view::npos) {
+    const auto digits = name.substr(colon + 1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), output).ec == std::errc{}) base = name.substr(0, colon);
+  }
+  const auto at = by_name_.find(base);
+  if (at == by_name_.end() || output < 0 || output >= static_cast<int>(at->second->outputs.size())) return {};
+  return {at->second, output};
+}
+
+Tensor Graph::get_tensor_by_name(std::string_view name) const {
+  if (const Tensor found = find_tensor(name)) return found;
+  std::vector<std::string> names;
+  for (const auto& [key, node] : by_name_)
+    if (!node->outputs.empty()) names.push_back(key);
+  fail("[graph] expected the name of a tensor, got '{}'.{}", name, did_you_mean(name, names));
+}
+
+std::vector<Operation> Graph::operations() const {
+  std::vector<Operation> out;
+  for (const auto& node : nodes_) out.emplace_back(node.get());
+  return out;
+}
+
+const VariableRecord& Graph::record(const Node* variable) const {
+  const auto at = records_.find(variable);
+  BELFRY_BUG_IF(at == records_.end(), "'{}' is not a variable", variable->name);
+  return at->second;
+}
+
+Node* Graph::add_node(std::unique_ptr<Node> node) {
+  BELFRY_CHECK(!finalized_,
+               "{} expected a graph that is still being defined, got a finalised one (the run phase has begun). "
+               "Add ops before the trainer initialises or the graph is finalised {}.",
+               describe(*node), made_at(*node));
+  if (const auto at = by_name_.find(node->name); at != by_name_.end())
+    fail("{} expected a name not in use, got one that {} has {} {}. Choose another name or open a NameScope.", describe(*node),
+         describe(*at->second), made_at(*at->second), made_at(*node));
+  node->graph = this;
+  node->id = static_cast<int>(nodes_.size());
+  by_name_[node->name] = node.get();
+  nodes_.push_back(std::move(node));
+  return nodes_.back().get();
+}
+
+Variable Graph::add_variable(Node* node, VariableRecord record) {
+  records_[node] = record;
+  return variables_.emplace_back(node);
+}
+
+std::string Graph::unique_name(const std::string& wanted) const {
+  if (!by_name_.contains(wanted)) return wanted;
+  for (int& k = next_suffix_[wanted];;) {
+    std::string name = wanted + "_" + std::to_string(++k);
+    if (!by_name_.contains(name)) return name;
+  }
+}
+
+std::string Graph::open_scope(const std::string& wanted) {
+  int& count = opened_scopes_[wanted];
+  if (count++ == 0) return wanted;
+  std::string name;
+  do name = wanted + "_" + std::to_string(count - 1);
+  while (opened_scopes_.contains(name) && ++count != 0);
+  opened_scopes_[name] = 1;
+  return name;
+}
+
+std::int64_t Graph::keep_gradient(GradientRule rule) {
+  kept_gradients_.push_back(std::move(rule));
+  return static_cast<std::int64_t>(kept_gradients_.size()) - 1;
+}
+
+}  // namespace belfry

@@ -1,0 +1,87 @@
+// Graph: the define phase. Operations are added under scopes; finalize() ends it; nothing executes here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/collections.h"
+#include "belfry/graph/node.h"
+#include "belfry/graph/tensor.h"
+#include "belfry/graph/variable.h"
+
+namespace belfry {
+
+class Graph {
+ public:
+  Graph();
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // After this, adding an op throws and names it. Running a session does not need it; a trainer does it.
+  void finalize() { finalized_ = true; }
+  bool finalized() const { return finalized_; }
+
+  // The seed that every random op's own seed is mixed with.
+  void set_seed(std::uint64_t seed) { seed_ = seed; }
+  std::uint64_t seed() const { return seed_; }
+
+  // Look up by name; throws with the nearest names if there is none.
+  Tensor get_tensor_by_name(std::string_view name) const;      // "conv0/output", "split:1"
+  Operation get_operation_by_name(std::string_view name) const;
+  Tensor find_tensor(std::string_view name) const;             // empty if there is none
+  std::vector<Operation> operations() const;                   // in creation order
+
+  const std::vector<Variable>& variables() const { return variables_; }  // every one, in creation order
+  const VariableRecord& record(const Node* variable) const;
+
+  Collections& collections() { return collections_; }
+  const Collections& collections() const { return collections_; }
+
+  // For add_op(), get_variable() and the compiler.
+  Node* add_node(std::unique_ptr<Node> node);
+  Variable add_variable(Node* node, VariableRecord record);
+  std::span<const std::unique_ptr<Node>> nodes() const { return nodes_; }
+  std::string unique_name(const std::string& wanted) const;
+  // Reserves a name scope ("block" or, if it was opened before, "block_1").
+  std::string open_scope(const std::string& wanted);
+  bool has_name(std::string_view name) const { return by_name_.contains(name); }
+  // Gradient functions given at run time (custom_gradient); the id goes into an attribute.
+  std::int64_t keep_gradient(GradientRule rule);
+  const GradientRule& kept_gradient(std::int64_t id) const { return kept_gradients_[static_cast<std::size_t>(id)]; }
+
+ private:
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::map<std::string, Node*, std::less<>> by_name_;
+  std::map<std::string, int, std::less<>> opened_scopes_;
+  mutable std::map<std::string, int, std::less<>> next_suffix_;
+  std::vector<Variable> variables_;
+  std::map<const Node*, VariableRecord> records_;
+  std::vector<GradientRule> kept_gradients_;
+  Collections collections_;
+  std::uint64_t seed_ = 0;
+  bool finalized_ = false;
+};
+
+// The graph that ops are added to; throws if no GraphScope is active.
+Graph& current_graph();
+Graph* current_graph_or_null();
+
+struct OpOptions {
+  std::string_view name = "";  // under the current name scope; empty: the op's type, made unique
+  Attributes attributes{};
+};
+
+// Adds an op to the current graph (the operands' graph must be the same one). Checks the number of inputs, runs the
+// shape rule, applies the scopes. An explicit name that exists already is an error.
+Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
+// The usual case: one output.
+Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
+
+}  // namespace belfry

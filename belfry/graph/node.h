@@ -1,0 +1,31 @@
+// A node of the graph: what an Operation handle points to. Owned by its Graph, never moved, immutable once added.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "belfry/graph/op_def.h"
+
+namespace belfry {
+
+struct Node {
+  Graph* graph = nullptr;
+  int id = 0;  // creation order, which is also a topological order
+  const OpDef* def = nullptr;
+  std::string name;
+  std::vector<Tensor> inputs;
+  std::vector<Node*> control_inputs;
+  Attributes attributes;
+  std::vector<TensorSpec> outputs;  // names are those of def
+  std::string device;               // "" (the session's first) or "cpu:1"
+  int tower = 0;                    // index of the tower it was made in; part of a random op's seed
+  Location where;
+
+  Tensor output(int index = 0) { return {this, index}; }
+};
+
+// "[Conv2D 'block2/conv1'] " and " (train.cc:42)", the two ends of an error about a node.
+std::string describe(const Node& node);
+std::string made_at(const Node& node);
+
+}  // namespace belfry

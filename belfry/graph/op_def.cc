@@ -1,0 +1,131 @@
+#include "belfry/graph/op_def.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/node.h"
+
+namespace belfry {
+namespace {
+
+// The table that self-registration fills: written while libraries load and when a user's op registers, read by all.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, OpDef, std::less<>> ops;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+}  // namespace
+
+OpDefinition::OpDefinition(std::string_view name) { def_.name = name; }
+
+OpDefinition& OpDefinition::input(std::string name) {
+  def_.inputs.push_back(std::move(name));
+  return *this;
+}
+OpDefinition& OpDefinition::inputs(std::string name) {
+  def_.inputs.push_back(std::move(name));
+  def_.variadic = true;
+  return *this;
+}
+OpDefinition& OpDefinition::output(std::string name) {
+  def_.outputs.push_back(std::move(name));
+  return *this;
+}
+OpDefinition& OpDefinition::shape(ShapeRule rule) {
+  def_.shape = std::move(rule);
+  return *this;
+}
+OpDefinition& OpDefinition::dtype(DType fixed) {
+  return dtype([fixed](const ShapeContext&) { return std::vector<DType>{fixed}; });
+}
+OpDefinition& OpDefinition::dtype(DTypeRule rule) {
+  def_.dtype = std::move(rule);
+  return *this;
+}
+OpDefinition& OpDefinition::gradient(GradientRule rule) {
+  def_.gradient = std::move(rule);
+  return *this;
+}
+OpDefinition& OpDefinition::not_differentiable() {
+  def_.differentiable = false;
+  return *this;
+}
+OpDefinition& OpDefinition::stateful() {
+  def_.stateful = true;
+  return *this;
+}
+OpDefinition& OpDefinition::random() {
+  def_.random = true;
+  return stateful();
+}
+OpDefinition& OpDefinition::side_effect() {
+  def_.stateful = def_.side_effect = true;
+  return *this;
+}
+OpDefinition& OpDefinition::updates(int input) {
+  def_.updates.push_back(input);
+  return side_effect();
+}
+OpDefinition& OpDefinition::shape_only(int input) {
+  def_.shape_only.push_back(input);
+  return *this;
+}
+OpDefinition& OpDefinition::kernel(HostKernel kernel) {
+  def_.host_kernel = std::move(kernel);
+  return *this;
+}
+OpDefinition& OpDefinition::doc(std::string text) {
+  def_.doc = std::move(text);
+  return *this;
+}
+
+OpDefinition::operator OpRegistration() {
+  BELFRY_CHECK(!def_.outputs.empty() ? static_cast<bool>(def_.shape) : true,
+               "[define_op '{}'] expected a shape rule, got none. Add .shape(...).", def_.name);
+  BELFRY_CHECK(static_cast<bool>(def_.gradient) || !def_.differentiable,
+               "[define_op '{}'] expected a gradient, got none. Add .gradient(...) or .not_differentiable().", def_.name);
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  const auto [at, added] = r.ops.emplace(def_.name, def_);
+  BELFRY_CHECK(added, "[define_op '{}'] expected a new name, got one that is registered already. Choose another name.", def_.name);
+  return &at->second;
+}
+
+const OpDef* find_op(std::string_view name) {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  const auto at = r.ops.find(name);
+  return at == r.ops.end() ? nullptr : &at->second;
+}
+
+std::vector<const OpDef*> registered_ops() {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  std::vector<const OpDef*> out;
+  for (const auto& [name, def] : r.ops) out.push_back(&def);
+  return out;
+}
+
+InferredOutputs infer_outputs(const OpDef& def, const ShapeContext& context) {
+  InferredOutputs out;
+  if (def.shape) out.shapes = def.shape(context);
+  if (def.dtype) out.dtypes = def.dtype(context);
+  const bool follow_input = !def.dtype && context.inputs() > 0;
+  if (follow_input) out.dtypes.assign(out.shapes.size(), context.dtype(0));
+  if (out.dtypes.size() == 1 && out.shapes.size() > 1) out.dtypes.assign(out.shapes.size(), out.dtypes[0]);
+  BELFRY_BUG_IF(out.shapes.size() != out.dtypes.size(), "op {} has {} shapes but {} types", def.name, out.shapes.size(), out.dtypes.size());
+  return out;
+}
+
+Tensor GradientContext::input(int index) const { return node_->inputs[static_cast<std::size_t>(index)]; }
+int GradientContext::inputs() const { return static_cast<int>(node_->inputs.size()); }
+const Attributes& GradientContext::attributes() const { return node_->attributes; }
+
+}  // namespace belfry

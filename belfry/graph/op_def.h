@@ -1,0 +1,129 @@
+// What an op *means*: its inputs and outputs, its shape rule, its gradient, one line of documentation. How it is
+// computed is registered separately by the engine (or here, as a host kernel, for a user's own op).
+//
+//   const OpRegistration softmax_op = define_op("Softmax")
+//       .input("logits").output("probabilities")
+//       .shape([](const ShapeContext& c) { return c.input(0); })
+//       .gradient([](const GradientContext& c) { ... return Tensors{...}; })
+//       .doc("Softmax over the last axis.");
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/attributes.h"
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+// What a shape rule sees: nothing but shapes, types and attributes, so that the compiler can run the same rule again
+// with concrete shapes.
+class ShapeContext {
+ public:
+  ShapeContext(std::span<const Shape> shapes, std::span<const DType> dtypes, const Attributes& attributes)
+      : shapes_(shapes), dtypes_(dtypes), attributes_(attributes) {}
+
+  int inputs() const { return static_cast<int>(shapes_.size()); }
+  const Shape& input(int index) const { return shapes_[static_cast<std::size_t>(index)]; }
+  DType dtype(int index) const { return dtypes_[static_cast<std::size_t>(index)]; }
+  const Attributes& attributes() const { return attributes_; }
+
+ private:
+  std::span<const Shape> shapes_;
+  std::span<const DType> dtypes_;
+  const Attributes& attributes_;
+};
+
+// What a gradient function sees: the forward operation and the gradients that arrived at its outputs.
+class GradientContext {
+ public:
+  GradientContext(Node* node, Tensors grads) : node_(node), grads_(std::move(grads)) {}
+
+  Tensor input(int index) const;
+  int inputs() const;
+  Tensor output(int index = 0) const { return {node_, index}; }
+  // The gradient of output `index`: never empty for a single-output op; for others ask has_grad() first.
+  Tensor grad(int index = 0) const { return grads_[static_cast<std::size_t>(index)]; }
+  bool has_grad(int index) const { return static_cast<bool>(grads_[static_cast<std::size_t>(index)]); }
+  const Attributes& attributes() const;
+  Node* node() const { return node_; }
+
+ private:
+  Node* node_;
+  Tensors grads_;
+};
+
+// One shape an output; a single Shape converts by itself.
+struct Shapes : std::vector<Shape> {
+  using vector::vector;
+  Shapes(const Shape& one) : vector{one} {}  // NOLINT(google-explicit-constructor)
+};
+
+using ShapeRule = std::function<Shapes(const ShapeContext&)>;
+using DTypeRule = std::function<std::vector<DType>(const ShapeContext&)>;
+using GradientRule = std::function<Tensors(const GradientContext&)>;  // one a input; empty where none flows
+using HostKernel = std::function<void(std::span<const Array> inputs, std::span<Array> outputs)>;
+
+struct OpDef {
+  std::string name;
+  std::vector<std::string> inputs;
+  bool variadic = false;  // the last input may be given any number of times, none included
+  std::vector<std::string> outputs;
+  ShapeRule shape;
+  DTypeRule dtype;  // default: every output has the type of input 0
+  GradientRule gradient;
+  bool differentiable = true;
+  // Never merged with an equal op, folded, or dropped because its value looks constant: random numbers, variables.
+  bool stateful = false;
+  // Draws random numbers: gets a "seed" attribute from its full name and the replica's index when it is added.
+  bool random = false;
+  // Has an effect of its own, so it counts as needed when fetched and is ordered by control paths alone.
+  bool side_effect = false;
+  std::vector<int> updates;      // inputs that name a variable which this op overwrites
+  std::vector<int> shape_only;   // inputs of which only the shape is used; they do not keep a tensor alive
+  HostKernel host_kernel;        // a user's op: the kernel itself
+  std::string doc;
+};
+
+using OpRegistration = const OpDef*;
+
+class OpDefinition {
+ public:
+  explicit OpDefinition(std::string_view name);
+  OpDefinition& input(std::string name);
+  OpDefinition& inputs(std::string name);  // variadic
+  OpDefinition& output(std::string name);
+  OpDefinition& shape(ShapeRule rule);
+  OpDefinition& dtype(DType fixed);
+  OpDefinition& dtype(DTypeRule rule);
+  OpDefinition& gradient(GradientRule rule);
+  OpDefinition& not_differentiable();
+  OpDefinition& stateful();
+  OpDefinition& random();
+  OpDefinition& side_effect();
+  OpDefinition& updates(int input);
+  OpDefinition& shape_only(int input);
+  OpDefinition& kernel(HostKernel kernel);
+  OpDefinition& doc(std::string text);
+  operator OpRegistration();  // NOLINT(google-explicit-constructor): the end of the statement registers it
+
+ private:
+  OpDef def_;
+};
+
+inline OpDefinition define_op(std::string_view name) { return OpDefinition(name); }
+
+const OpDef* find_op(std::string_view name);   // nullptr if there is none
+std::vector<const OpDef*> registered_ops();    // sorted by name
+
+// Concrete or partial output shapes and types of an op; used when it is added and again by the compiler.
+struct InferredOutputs {
+  Shapes shapes;
+  std::vector<DType> dtypes;
+};
+InferredOutputs infer_outputs(const OpDef& def, const ShapeContext& context);
+
+}  // namespace belfry

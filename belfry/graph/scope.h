@@ -1,0 +1,74 @@
+// The scopes under which ops are added: each a guard object, nested like blocks, one stack a thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+struct ScopeState;  // everything the guards change; opaque
+
+// Saves the thread's scope state and restores it: what all guards below are made of.
+class ScopeGuard {
+ public:
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ protected:
+  ScopeGuard();
+  ~ScopeGuard();
+  ScopeState& state();
+
+ private:
+  std::unique_ptr<ScopeState> before_;
+};
+
+// Makes a graph current, with fresh scopes.
+class GraphScope : private ScopeGuard {
+ public:
+  explicit GraphScope(Graph& graph);
+};
+
+// Prefixes the names of ops (not of variables). Opening "block" a second time gives "block_1".
+class NameScope : private ScopeGuard {
+ public:
+  explicit NameScope(std::string_view name);
+  // Enters a scope by its exact full name instead of opening a new one ("" is the root).
+  static std::unique_ptr<NameScope> at(std::string_view full_name);
+  const std::string& name() const { return name_; }
+
+ private:
+  struct Exact {};
+  NameScope(Exact, std::string_view full_name);
+  std::string name_;
+};
+
+// Places ops on a device of the session: "cpu:0", "cpu:1", ...
+class DeviceScope : private ScopeGuard {
+ public:
+  explicit DeviceScope(std::string_view device);
+};
+
+// Ops made inside run after `before`. ClearControlDependencies lifts what is active.
+class ControlDependencies : private ScopeGuard {
+ public:
+  explicit ControlDependencies(const std::vector<Operation>& before);
+};
+class ClearControlDependencies : private ScopeGuard {
+ public:
+  ClearControlDependencies();
+};
+
+// Marks ops as made for a replica; random ops of different replicas draw different numbers. Entered by TowerContext.
+class ReplicaScope : private ScopeGuard {
+ public:
+  explicit ReplicaScope(int index);
+};
+
+std::string current_name_scope();  // "" or "tower1/block"
+
+}  // namespace belfry

@@ -1,0 +1,25 @@
+// What the scope guards save and restore. Internal to belfry/graph.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/graph/variable_scope.h"
+
+namespace belfry {
+
+struct ScopeState {
+  Graph* graph = nullptr;
+  std::string name_scope;  // "" or "a/b"
+  std::shared_ptr<OpenedVariableScope> variable_scope;
+  std::string device;
+  std::vector<Node*> control;
+  int replica = 0;
+};
+
+ScopeState& scope_state();
+std::shared_ptr<OpenedVariableScope> root_variable_scope();
+std::string join_scope(const std::string& scope, std::string_view name);
+
+}  // namespace belfry

@@ -1,0 +1,91 @@
+// Tensor and Operation: light handles into a Graph, freely copied. They stay valid as long as the graph lives.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/array/dtype.h"
+#include "belfry/array/shape.h"
+#include "belfry/graph/location.h"
+
+namespace belfry {
+
+class Graph;
+class Variable;
+struct Node;
+
+// What is known of a tensor before anything runs. Also the signature of an input: {"image", f32, {kAny, 28, 28, 1}}.
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape{};
+};
+
+class Tensor {
+ public:
+  Tensor() = default;  // no tensor: what gradients() gives for an unconnected input
+  Tensor(Node* node, int output) : node_(node), output_(output) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+  bool operator==(const Tensor&) const = default;
+
+  const Shape& shape() const;
+  DType dtype() const;
+  int rank() const { return shape().rank(); }
+  // The operation's name for its first output ("conv0/output"), "name:1" for the second, and so on.
+  std::string name() const;
+
+  Node* node() const { return node_; }
+  int output() const { return output_; }
+  Graph& graph() const;
+
+ private:
+  Node* node_ = nullptr;
+  int output_ = 0;
+};
+
+using Tensors = std::vector<Tensor>;
+
+class Operation {
+ public:
+  Operation() = default;
+  explicit Operation(Node* node) : node_(node) {}
+  Operation(const Tensor& tensor) : node_(tensor.node()) {}  // NOLINT(google-explicit-constructor)
+
+  explicit operator bool() const { return node_ != nullptr; }
+  bool operator==(const Operation&) const = default;
+
+  const std::string& name() const;
+  const std::string& type() const;  // "Conv2D"
+  Tensor output(int index = 0) const { return {node_, index}; }
+  int outputs() const;
+  Node* node() const { return node_; }
+
+ private:
+  Node* node_ = nullptr;
+};
+
+// An argument of an op: a tensor, a variable, or a number that takes the other operand's type. Built implicitly at the
+// call, so it also brings the caller's source line along.
+class Operand {
+ public:
+  Operand(const Tensor& tensor, const Location& where = Location::current()) : tensor_(tensor), where_(where) {}  // NOLINT
+  Operand(const Variable& variable, const Location& where = Location::current());                                 // NOLINT
+  Operand(float number, const Location& where = Location::current()) : number_(number), where_(where) {}          // NOLINT
+  Operand(double number, const Location& where = Location::current()) : number_(number), where_(where) {}         // NOLINT
+  Operand(int number, const Location& where = Location::current()) : number_(number), where_(where) {}            // NOLINT
+
+  bool is_number() const { return !tensor_; }
+  double number() const { return number_; }
+  // The tensor; a number becomes a constant of `dtype` (f32 if the caller does not care).
+  Tensor tensor(DType dtype = DType::f32) const;
+  const Location& where() const { return where_; }
+
+ private:
+  Tensor tensor_;
+  double number_ = 0;
+  Location where_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,118 @@
+#include "belfry/graph/variable.h"
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope_state.h"
+#include "belfry/graph/state_ops.h"
+
+namespace belfry {
+
+Operand::Operand(const Variable& variable, const Location& where) : tensor_(variable.value()), where_(where) {}
+
+Variable Variable::with_value(const Tensor& value) const {
+  Variable out = *this;
+  out.value_ = value;
+  return out;
+}
+
+const std::string& Variable::name() const { return node_->name; }
+bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
+Tensor Variable::initial_value() const { return node_->graph->record(node_).initial_value; }
+Tensor Variable::read() const { return add_tensor(read_variable_op(), {handle()}); }
+Tensor Variable::assign(const Operand& value) const { return add_tensor(assign_op(), {Operand(handle(), value.where()), value}); }
+Tensor Variable::assign_add(const Operand& delta) const { return add_tensor(assign_add_op(), {Operand(handle(), delta.where()), delta}); }
+Tensor Variable::assign_sub(const Operand& delta) const { return add_tensor(assign_sub_op(), {Operand(handle(), delta.where()), delta}); }
+
+// Finds or creates under the rules of reuse; runs the custom getters from the innermost scope outwards.
+class VariableLookup {
+ public:
+  static Variable get(std::string_view name, const VariableOptions& options, const Location& where) {
+    const LocationScope location(where);
+    const auto& scope = scope_state().variable_scope;
+    VariableOptions full = options;
+    if (!full.initializer) full.initializer = scope->initializer_;
+    if (!full.regularizer) full.regularizer = scope->regularizer_;
+    return run_getters(scope.get(), join_scope(scope->name_, name), full, where);
+  }
+
+  static Variable create(const std::string& name, const VariableOptions& options, const Location& where) {
+    BELFRY_CHECK(options.shape.is_concrete(), "[get_variable '{}'] expected a shape without unknown dimensions, got {} (made at {})",
+                 name, to_string(options.shape), to_string(where));
+    BELFRY_CHECK(!options.trainable || is_float(options.dtype), "[get_variable '{}'] expected a float to train, got {}. Pass .trainable = false (made at {}).",
+                 name, name_of(options.dtype), to_string(where));
+    Graph& graph = current_graph();
+    // A variable's name does not depend on name scopes, and its initial value on no control dependency.
+    const auto root = NameScope::at("");
+    const ClearControlDependencies free;
+    const Tensor node = add_tensor(variable_op(), {}, {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
+    VariableRecord record{.initial_value = {}, .trainable = options.trainable};
+    {
+      const auto inside = NameScope::at(name + "/init");
+      record.initial_value = (options.initializer ? options.initializer : default_initializer())(options.shape, options.dtype);
+    }
+    BELFRY_CHECK(record.initial_value.shape() == options.shape && record.initial_value.dtype() == options.dtype,
+                 "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {})", name, name_of(options.dtype), to_string(options.shape),
+                 name_of(record.initial_value.dtype()), to_string(record.initial_value.shape()), to_string(where));
+    const Variable variable = graph.add_variable(node.node(), record);
+    add_to_collections(graph, variable, options);
+    return variable;
+  }
+
+ private:
+  static Variable run_getters(const OpenedVariableScope* scope, const std::string& name, const VariableOptions& options, const Location& where) {
+    for (; scope != nullptr; scope = scope->parent_.get()) {
+      if (!scope->custom_getter_) continue;
+      const VariableGetter next = [outer = scope->parent_.get(), &where](const std::string& n, const VariableOptions& o) {
+        return run_getters(outer, n, o, where);
+      };
+      return scope->custom_getter_(next, name, options);
+    }
+    return find_or_create(name, options, where);
+  }
+
+  static Variable find_or_create(const std::string& name, const VariableOptions& options, const Location& where) {
+    Graph& graph = current_graph();
+    const OpenedVariableScope& scope = get_variable_scope();
+    const auto at = std::ranges::find_if(graph.variables(), [&](const Variable& v) { return v.name() == name; });
+    const bool exists = at != graph.variables().end();
+    const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(), current_name_scope(), to_string(where));
+    BELFRY_CHECK(!exists || scope.reuse() != Reuse::no,
+                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Open the scope with .reuse = Reuse::yes to share it ({}).",
+                 name, exists ? made_at(*at->node()) : "", scopes);
+    BELFRY_CHECK(exists || scope.reuse() != Reuse::yes,
+                 "[get_variable '{}'] expected a variable that exists, got none under reuse. Create it first, or use Reuse::automatic ({}).", name, scopes);
+    if (!exists) return create(name, options, where);
+    BELFRY_CHECK(at->shape() == options.shape && at->dtype() == options.dtype,
+                 "[get_variable '{}'] expected {} {} as when it was created, got {} {} under reuse ({}).", name, name_of(at->dtype()),
+                 to_string(at->shape()), name_of(options.dtype), to_string(options.shape), scopes);
+    return *at;
+  }
+
+  static void add_to_collections(Graph& graph, const Variable& variable, const VariableOptions& options) {
+    Collections& c = graph.collections();
+    if (options.collections.empty()) c.add(collection::kGlobalVariables, variable);
+    for (const std::string& name : options.collections) c.add(name, variable);
+    if (options.trainable) c.add(collection::kTrainableVariables, variable);
+    if (options.regularizer && options.trainable) {
+      const auto inside = NameScope::at(variable.name() + "/regularizer");
+      c.add(collection::kRegularizationLosses, options.regularizer(variable.value()));
+    }
+  }
+};
+
+Variable get_variable(std::string_view name, const VariableOptions& options, const Location& where) {
+  current_graph();
+  BELFRY_CHECK(!name.empty(), "[get_variable] expected a name, got an empty one (made at {})", to_string(where));
+  return VariableLookup::get(name, options, where);
+}
+
+Variable new_variable(std::string_view name, VariableOptions options, const Location& where) {
+  const LocationScope location(where);
+  options.trainable = false;
+  const std::string wanted = join_scope(get_variable_scope().name(), name);
+  return VariableLookup::create(current_graph().unique_name(wanted), options, where);
+}
+
+}  // namespace belfry

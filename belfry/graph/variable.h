@@ -1,0 +1,74 @@
+// Variable: a value that a session keeps between runs.
+//
+// Within one run every read sees the value the variable had when the run started, unless an assignment comes before
+// the read on a data or control path. Two assignments of one variable in one run must be ordered by such a path.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+class Variable;
+// Makes the initial value, as graph ops, when the variable is created.
+using Initializer = std::function<Tensor(const Shape& shape, DType dtype)>;
+// A scalar cost of a variable.
+using Regularizer = std::function<Tensor(const Tensor& value)>;
+
+class Variable {
+ public:
+  Variable() = default;
+  explicit Variable(Node* node) : node_(node), value_(node, 0) {}
+  // The same variable seen through another tensor, for getters that freeze or remap.
+  Variable with_value(const Tensor& value) const;
+
+  explicit operator bool() const { return node_ != nullptr; }
+  bool operator==(const Variable& other) const { return node_ == other.node_; }
+
+  const std::string& name() const;
+  const Shape& shape() const { return Tensor(node_, 0).shape(); }
+  DType dtype() const { return Tensor(node_, 0).dtype(); }
+  bool trainable() const;
+  Tensor initial_value() const;
+
+  Tensor value() const { return value_; }            // as of the start of the run
+  operator Tensor() const { return value_; }         // NOLINT(google-explicit-constructor)
+  Tensor read() const;                               // after whatever control_dependencies are active
+  Tensor handle() const { return {node_, 0}; }
+
+  // Each gives the new value.
+  Tensor assign(const Operand& value) const;
+  Tensor assign_add(const Operand& delta) const;
+  Tensor assign_sub(const Operand& delta) const;
+
+  Node* node() const { return node_; }
+
+ private:
+  Node* node_ = nullptr;
+  Tensor value_;
+};
+
+struct VariableRecord {
+  Tensor initial_value;
+  bool trainable = true;
+};
+
+struct VariableOptions {
+  Shape shape{};
+  DType dtype = DType::f32;
+  Initializer initializer{};  // default: the scope's, else Glorot-uniform for floats of rank 2 or more, zeros otherwise
+  bool trainable = true;
+  Regularizer regularizer{};  // default: the scope's
+  std::vector<std::string> collections{};  // besides TRAINABLE; default GLOBAL_VARIABLES
+};
+
+// Creates a variable under the current variable scope or, under reuse, finds it.
+Variable get_variable(std::string_view name, const VariableOptions& options, const Location& where = Location::current());
+// Always a new one with a name made unique, never trainable: state that belongs to one tower.
+Variable new_variable(std::string_view name, VariableOptions options, const Location& where = Location::current());
+
+}  // namespace belfry

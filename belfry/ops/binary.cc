@@ -1,0 +1,88 @@
+#include "belfry/graph/graph.h"
+#include "belfry/ops/broadcast.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/pointwise_def.h"
+
+namespace belfry {
+namespace {
+
+using T = const Tensor&;
+using Pair = std::pair<Tensor, Tensor>;
+
+const OpRegistration add_def = define_binary("Add", "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; });
+const OpRegistration sub_def = define_binary("Sub", "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; });
+const OpRegistration mul_def = define_binary("Mul", "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; });
+// d(a/b)/db = -a/b^2 = -y/b
+const OpRegistration div_def = define_binary("Div", "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
+// A tie sends the whole gradient to a.
+const OpRegistration max_def = define_binary("Maximum", "The larger of a and b.", [](T dy, T a, T b, T) {
+  const Tensor first = greater_equal(a, b), zero = zeros_like(dy);
+  return Pair{select(first, dy, zero), select(first, zero, dy)};
+});
+const OpRegistration min_def = define_binary("Minimum", "The smaller of a and b.", [](T dy, T a, T b, T) {
+  const Tensor first = less_equal(a, b), zero = zeros_like(dy);
+  return Pair{select(first, dy, zero), select(first, zero, dy)};
+});
+// d a^b/da = b a^(b-1);  d a^b/db = a^b log a, 0 where a is 0
+const OpRegistration pow_def = define_binary("Pow", "a to the b", [](T dy, T a, T b, T y) {
+  const Tensor positive = greater(a, 0.f);
+  const Tensor log_a = select(positive, log(select(positive, a, ones_like(a))), zeros_like(a));
+  return Pair{dy * b * pow(a, b - 1.f), dy * y * log_a};
+});
+const OpRegistration squared_difference_def = define_binary("SquaredDifference", "(a - b)^2", [](T dy, T a, T b, T) {
+  const Tensor da = dy * (a - b) * 2.f;
+  return Pair{da, -da};
+});
+
+const OpRegistration equal_def = define_comparison("Equal", "a == b");
+const OpRegistration not_equal_def = define_comparison("NotEqual", "a != b");
+const OpRegistration less_def = define_comparison("Less", "a < b");
+const OpRegistration less_equal_def = define_comparison("LessEqual", "a <= b");
+const OpRegistration greater_def = define_comparison("Greater", "a > b");
+const OpRegistration greater_equal_def = define_comparison("GreaterEqual", "a >= b");
+
+const OpRegistration select_def = define_op("Select")
+    .input("condition").input("a").input("b").output("y")
+    .shape([](const ShapeContext& c) {
+      BELFRY_CHECK(c.dtype(0) == boolean, "expected a condition of type bool, got {}", name_of(c.dtype(0)));
+      BELFRY_CHECK(c.dtype(1) == c.dtype(2), "expected two values of one type, got {} and {}. Use cast()", name_of(c.dtype(1)), name_of(c.dtype(2)));
+      return broadcast(c.input(0), broadcast(c.input(1), c.input(2)));
+    })
+    .dtype([](const ShapeContext& c) { return std::vector{c.dtype(1)}; })
+    .gradient([](const GradientContext& c) {
+      const Tensor condition = c.input(0), dy = c.grad(), zero = zeros_like(dy);
+      return Tensors{Tensor(), sum_to_like(select(condition, dy, zero), c.input(1)), sum_to_like(select(condition, zero, dy), c.input(2))};
+    })
+    .doc("a where the condition holds, b elsewhere.");
+
+Tensor binary(OpRegistration op, const Operand& a, const Operand& b, std::string_view name) { return add_tensor(op, {a, b}, {.name = name}); }
+
+}  // namespace
+
+Tensor add(const Operand& a, const Operand& b, std::string_view name) { return binary(add_def, a, b, name); }
+Tensor subtract(const Operand& a, const Operand& b, std::string_view name) { return binary(sub_def, a, b, name); }
+Tensor multiply(const Operand& a, const Operand& b, std::string_view name) { return binary(mul_def, a, b, name); }
+Tensor divide(const Operand& a, const Operand& b, std::string_view name) { return binary(div_def, a, b, name); }
+Tensor maximum(const Operand& a, const Operand& b, std::string_view name) { return binary(max_def, a, b, name); }
+Tensor minimum(const Operand& a, const Operand& b, std::string_view name) { return binary(min_def, a, b, name); }
+Tensor pow(const Operand& a, const Operand& b, std::string_view name) { return binary(pow_def, a, b, name); }
+Tensor squared_difference(const Operand& a, const Operand& b, std::string_view name) { return binary(squared_difference_def, a, b, name); }
+Tensor equal(const Operand& a, const Operand& b, std::string_view name) { return binary(equal_def, a, b, name); }
+Tensor not_equal(const Operand& a, const Operand& b, std::string_view name) { return binary(not_equal_def, a, b, name); }
+Tensor less(const Operand& a, const Operand& b, std::string_view name) { return binary(less_def, a, b, name); }
+Tensor less_equal(const Operand& a, const Operand& b, std::string_view name) { return binary(less_equal_def, a, b, name); }
+Tensor greater(const Operand& a, const Operand& b, std::string_view name) { return binary(greater_def, a, b, name); }
+Tensor greater_equal(const Operand& a, const Operand& b, std::string_view name) { return binary(greater_equal_def, a, b, name); }
+
+Tensor select(const Operand& condition, const Operand& a, const Operand& b, std::string_view name) {
+  // A number takes the type of the other value, not the condition's.
+  const DType dtype = a.is_number() ? (b.is_number() ? f32 : b.tensor().dtype()) : a.tensor().dtype();
+  return add_tensor(select_def, {condition, a.tensor(dtype), b.tensor(dtype)}, {.name = name});
+}
+
+Tensor operator+(const Operand& a, const Operand& b) { return add(a, b); }
+Tensor operator-(const Operand& a, const Operand& b) { return subtract(a, b); }
+Tensor operator*(const Operand& a, const Operand& b) { return multiply(a, b); }
+Tensor operator/(const Operand& a, const Operand& b) { return divide(a, b); }
+
+}  // namespace belfry

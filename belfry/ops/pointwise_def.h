@@ -1,0 +1,19 @@
+// Helpers to define pointwise ops; shared by the files of the family.
+#pragma once
+
+#include "belfry/base/check.h"
+#include "belfry/graph/op_def.h"
+
+namespace belfry {
+
+// dx from dy, the input and the output.
+using UnaryGradient = Tensor (*)(const Tensor& dy, const Tensor& x, const Tensor& y);
+// The two gradients, each of the broadcast shape; the helper sums them back to the operands' shapes.
+using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Tensor& a, const Tensor& b, const Tensor& y);
+
+// Without a gradient function the op is not differentiable.
+OpRegistration define_unary(const char* name, const char* doc, UnaryGradient gradient);
+OpRegistration define_binary(const char* name, const char* doc, BinaryGradient gradient);
+OpRegistration define_comparison(const char* name, const char* doc);
+
+}  // namespace belfry

@@ -1,0 +1,175 @@
+#include "belfry/graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "belfry/base/error.h"
+#include "belfry/graph/gradients.h"
+#include "belfry/graph/scope.h"
+#include "belfry/graph/variable_scope.h"
+#include "belfry/ops/pointwise.h"
+
+namespace belfry {
+namespace {
+
+Initializer zero() {
+  return [](const Shape& shape, DType dtype) { return add_tensor(find_op("Constant"), {}, {.attributes = {{"value", Array::zeros(dtype, shape)}}}); };
+}
+
+Variable var(const char* name, Shape shape = {2, 3}) { return get_variable(name, {.shape = shape, .initializer = zero()}); }
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+class GraphTest : public testing::Test {
+ protected:
+  Graph graph;
+  GraphScope scope{graph};
+};
+
+TEST_F(GraphTest, ShapesAndTypesAreInferredWhenAnOpIsAdded) {
+  const Variable a = var("a", {4, 1}), b = var("b", {3});
+  const Tensor y = a * b + 1.f;
+  EXPECT_EQ(y.shape(), Shape({4, 3}));
+  EXPECT_EQ(y.dtype(), f32);
+}
+
+TEST_F(GraphTest, AShapeMismatchNamesTheOpItsInputsAndTheSourceLine) {
+  const Variable a = var("a", {2}), b = var("b", {3});
+  const std::string text = error_of([&] { add(a, b, "sum"); });
+  EXPECT_NE(text.find("[Add 'sum']"), std::string::npos) << text;
+  EXPECT_NE(text.find("'a' f32 [2], 'b' f32 [3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("(made at graph_test.cc:"), std::string::npos) << text;
+}
+
+TEST_F(GraphTest, AnOpRemembersTheLineOfAnOperatorExpression) {
+  const Variable a = var("a");
+  const Tensor y = a + a;
+  EXPECT_EQ(y.node()->where.line(), static_cast<unsigned>(__LINE__ - 1));
+}
+
+TEST_F(GraphTest, ExplicitNamesMustBeNewAndDefaultNamesAreMadeUnique) {
+  const Variable a = var("a");
+  add(a, a, "y");
+  EXPECT_NE(error_of([&] { add(a, a, "y"); }).find("expected a name not in use"), std::string::npos);
+  EXPECT_EQ(add(a, a).name(), "Add");
+  EXPECT_EQ(add(a, a).name(), "Add_1");
+}
+
+TEST_F(GraphTest, NameScopesPrefixOpsAndReopenWithASuffix) {
+  const Variable a = var("a");
+  { const NameScope block("block"); EXPECT_EQ(add(a, a, "y").name(), "block/y"); }
+  { const NameScope block("block"); EXPECT_EQ(add(a, a, "y").name(), "block_1/y"); }
+}
+
+TEST_F(GraphTest, AddingToAFinalisedGraphNamesTheOp) {
+  const Variable a = var("a");
+  graph.finalize();
+  EXPECT_NE(error_of([&] { add(a, a, "late"); }).find("[Add 'late'] expected a graph that is still being defined"), std::string::npos);
+}
+
+TEST_F(GraphTest, AnUnknownNameShowsTheNearestOnes) {
+  var("conv0_W");
+  EXPECT_NE(error_of([&] { graph.get_tensor_by_name("conv0_X"); }).find("'conv0_W'"), std::string::npos);
+}
+
+TEST_F(GraphTest, VariablesAreSharedUnderReuseOnly) {
+  { const VariableScope s("fc"); EXPECT_EQ(var("W").name(), "fc/W"); }
+  {
+    const VariableScope s("fc");
+    EXPECT_NE(error_of([] { var("W"); }).find("[get_variable 'fc/W'] expected a new variable"), std::string::npos);
+  }
+  {
+    const VariableScope s("fc", {.reuse = Reuse::yes});
+    var("W");
+    EXPECT_NE(error_of([] { var("V"); }).find("[get_variable 'fc/V'] expected a variable that exists"), std::string::npos);
+    EXPECT_NE(error_of([] { var("W", {7}); }).find("expected f32 [2, 3] as when it was created, got f32 [7]"), std::string::npos);
+  }
+  { const VariableScope s("fc", {.reuse = Reuse::automatic}); var("W"); var("V"); }
+  EXPECT_EQ(graph.variables().size(), 2u);
+}
+
+TEST_F(GraphTest, ReuseIsInheritedAndBelongsToOneOpening) {
+  { const VariableScope s("a"); const VariableScope t("b"); var("W"); }
+  const VariableScope outer("a", {.reuse = Reuse::yes});
+  { const VariableScope inner("b"); EXPECT_EQ(var("W").name(), "a/b/W"); }
+}
+
+TEST_F(GraphTest, VariableNamesIgnoreNameScopes) {
+  const NameScope n("tower1");
+  const VariableScope s("fc");
+  EXPECT_EQ(var("W").name(), "fc/W");
+  EXPECT_EQ(add(1.f, 2.f, "y").name(), "tower1/fc/y");
+}
+
+TEST_F(GraphTest, NewVariableIsAlwaysNewAndNeverTrainable) {
+  const VariableScope s("bn", {.reuse = Reuse::automatic});
+  const Variable a = new_variable("mean", {.shape = {3}}), b = new_variable("mean", {.shape = {3}});
+  EXPECT_EQ(a.name(), "bn/mean");
+  EXPECT_EQ(b.name(), "bn/mean_1");
+  EXPECT_FALSE(a.trainable());
+  EXPECT_TRUE(graph.collections().variables(collection::kTrainableVariables).empty());
+}
+
+TEST_F(GraphTest, CustomGettersFreezeAndRemap) {
+  const VariableScope frozen("f", {.custom_getter = freeze_getter()});
+  const Variable w = var("W");
+  EXPECT_FALSE(w.trainable());
+  const VariableScope doubled("d", {.custom_getter = remap_getter([](const Tensor& t) { return t * 2.f; })});
+  const Variable v = var("V");
+  EXPECT_FALSE(v.trainable());  // the outer getter still applies
+  EXPECT_EQ(Operation(v.value()).type(), "Mul");
+}
+
+TEST_F(GraphTest, FrozenCollectionsForgetWhatIsAddedInside) {
+  var("a");
+  {
+    const CollectionFreeze freeze(graph.collections());
+    var("b");
+    EXPECT_EQ(graph.collections().size(collection::kTrainableVariables), 2u);
+  }
+  EXPECT_EQ(graph.collections().size(collection::kTrainableVariables), 1u);
+}
+
+TEST_F(GraphTest, ControlDependenciesAndDevicesAreRecorded) {
+  const Variable a = var("a", {});
+  const Tensor first = a.assign_add(1.f);
+  const ControlDependencies after({first});
+  const DeviceScope device("cpu:1");
+  const Tensor read = a.read();
+  EXPECT_EQ(read.node()->control_inputs, std::vector<Node*>{first.node()});
+  EXPECT_EQ(read.node()->device, "cpu:1");
+  EXPECT_NE(error_of([] { DeviceScope("gpu:0"); }).find("expected \"cpu:N\", got \"gpu:0\""), std::string::npos);
+}
+
+TEST_F(GraphTest, GradientsAreOpsAndEmptyWhereNothingFlows) {
+  const Variable a = var("a"), b = var("b");
+  const Tensors g = gradients(square(a), std::vector<Variable>{a, b});
+  EXPECT_EQ(g[0].shape(), Shape({2, 3}));
+  EXPECT_FALSE(g[1]);
+  EXPECT_TRUE(gradients({g[0]}, {a.handle()})[0]);  // and again
+}
+
+TEST_F(GraphTest, CustomGradientReplacesTheDerivative) {
+  const Variable a = var("a");
+  const Tensors y = custom_gradient({a}, [](const Tensors& in) { return Tensors{exp(in[0])}; },
+                                    [](const Tensors&, const Tensors&, const Tensors& dy) { return Tensors{multiply(dy[0], 3.f, "mine")}; });
+  const Tensors g = gradients(y, {a.handle()});
+  EXPECT_EQ(g[0].name(), "gradients/mine");
+}
+
+TEST_F(GraphTest, OperandsOfAnotherGraphAreRefused) {
+  Graph other;
+  const Variable a = var("a");
+  const GraphScope inner(other);
+  EXPECT_NE(error_of([&] { add(a, 1.f); }).find("of another graph"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace belfry
