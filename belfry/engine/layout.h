@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "belfry/array/dtype.h"
 #include "belfry/array/shape.h"

@@ -1,0 +1,91 @@
+// Session: the run phase. Owns the values of a graph's variables, compiles what is asked of it once, and runs it.
+//
+//   Session session(graph);
+//   session.initialize();
+//   Array loss = session.run(cost, {{image, batch[0]}, {label, batch[1]}});
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "belfry/array/array.h"
+#include "belfry/graph/tensor.h"
+#include "belfry/graph/variable.h"
+
+namespace belfry {
+
+struct DeviceConfig {
+  int threads = 0;  // 0: an equal share of the cores
+};
+
+struct SessionConfig {
+  std::vector<DeviceConfig> devices{{}};  // cpu:0, cpu:1, ...: disjoint teams of threads
+  int plan_cache = 32;                    // plans kept; the least recently used goes first
+  bool profile = false;                   // record every instruction (see write_trace)
+};
+
+// What to compute: a tensor (by handle or name), a variable's value, or an operation run for its effect.
+class Fetch {
+ public:
+  Fetch(const Tensor& tensor) : tensor_(tensor) {}                       // NOLINT(google-explicit-constructor)
+  Fetch(const Variable& variable) : tensor_(variable.value()) {}         // NOLINT(google-explicit-constructor)
+  Fetch(const Operation& operation) : operation_(operation) {}           // NOLINT(google-explicit-constructor)
+  Fetch(std::string name) : name_(std::move(name)) {}                    // NOLINT(google-explicit-constructor)
+  Fetch(const char* name) : name_(name) {}                               // NOLINT(google-explicit-constructor)
+  const Tensor& tensor() const { return tensor_; }
+  const Operation& operation() const { return operation_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  Tensor tensor_;
+  Operation operation_;
+  std::string name_;
+};
+
+using Feeds = std::vector<std::pair<Tensor, Array>>;
+
+class Session {
+ public:
+  explicit Session(Graph& graph, SessionConfig config = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Graph& graph();
+  // Gives every variable its initial value (those that have one already keep it, unless `again`).
+  void initialize(bool again = false);
+
+  // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array).
+  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
+  Array run(const Fetch& fetch, const Feeds& feeds = {});
+
+  // A fixed signature: no look-ups and no allocation of ours in a call after the first with the same shapes. The
+  // results stay valid until the next call.
+  using Callable = std::function<std::span<const Array>(std::span<const Array> feeds)>;
+  Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {});
+
+  Array value(const Variable& variable) const;
+  void set_value(const Variable& variable, const Array& value);
+  bool is_initialized(const Variable& variable) const;
+
+  // The counter that random ops draw by. Hooked runs set it to global_step; other runs have a counter of their own.
+  void set_random_step(std::uint64_t step);
+  std::uint64_t random_step() const;
+
+  // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
+  std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
+  // What the profiler recorded, as Chrome-trace JSON (needs SessionConfig::profile).
+  void write_trace(const std::string& path) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace belfry
