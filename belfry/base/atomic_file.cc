@@ -39,7 +39,7 @@ struct AtomicFile::State {
 
   ~State() { discard(); }
 
-  // O_EXCL finds a free number: other writers of this path, and leftovers of a killed process with our pid, keep theirs.
+  // O_EXCL finds a free number: other writers of this path, and leftovers of a killed process, keep theirs.
   void create_temporary() {
     for (int n = 0; !file.is_open(); ++n) {
       temporary = fmt::format("{}.tmp-{}-{}", name, ::getpid(), n);
@@ -113,7 +113,8 @@ void AtomicFile::commit() {
   s.temporary.clear();
   // EINVAL: a file system that cannot sync directories; there is nothing more to ask of it.
   if (::fsync(s.directory.get()) != 0 && errno != EINVAL)
-    fail_system("sync the directory of", s.path, errno, "The new file is in place but may not survive a power failure.");
+    fail_system("sync the directory of", s.path, errno,
+                "The new file is in place but may not survive a power failure.");
 }
 
 }  // namespace belfry

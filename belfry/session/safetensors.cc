@@ -42,8 +42,8 @@ void check_layout(const SafetensorsHeader& header, std::uint64_t data_bytes, con
                     "[safetensors] '{}': tensor {}: expected {} bytes for {} {}, got data_offsets [{}, {}].", path,
                     in_quotes(name), *bytes, name_of(entry.dtype), to_string(entry.shape), entry.begin, entry.end);
     BELFRY_CHECK_AS(FileError, entry.begin == expected_begin,
-                    "[safetensors] '{}': tensor {}: expected its data to start at {}, where the one before ends, got {}.",
-                    path, in_quotes(name), expected_begin, entry.begin);
+                    "[safetensors] '{}': tensor {}: expected its data to start at {}, where the one before ends, "
+                    "got {}.", path, in_quotes(name), expected_begin, entry.begin);
     expected_begin = entry.end;
   }
   BELFRY_CHECK_AS(FileError, expected_begin == data_bytes,
@@ -55,7 +55,8 @@ Array array_over(const std::string& name, const SafetensorsEntry& entry, std::sp
                  const std::shared_ptr<MappedFile>& file, const std::string& path) {
   const std::span<std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
   BELFRY_CHECK_AS(FileError, entry.dtype != DType::boolean || are_booleans(bytes),
-                  "[safetensors] '{}': tensor {}: expected booleans of 0 or 1, got another byte.", path, in_quotes(name));
+                  "[safetensors] '{}': tensor {}: expected booleans of 0 or 1, got another byte.", path,
+                  in_quotes(name));
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(entry.dtype) == 0;
   if (is_aligned && !bytes.empty()) return Array(entry.dtype, entry.shape, bytes.data(), file);
   Array copy(entry.dtype, entry.shape);
@@ -68,7 +69,6 @@ Array array_over(const std::string& name, const SafetensorsEntry& entry, std::sp
 void write_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
                        const std::map<std::string, std::string>& metadata) {
   SafetensorsHeader header{.tensors = {}, .metadata = metadata};
-  std::vector<std::pair<const Array*, SafetensorsEntry*>> order;
   for (const auto& [name, array] : tensors) {
     BELFRY_CHECK_AS(FileError, name != kSafetensorsMetadata,
                     "[safetensors] '{}': expected tensors with names of their own, got one called '__metadata__'. "
@@ -76,14 +76,19 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
     SafetensorsEntry& entry = header.tensors[name];
     entry.dtype = array.dtype();
     entry.shape = array.shape();
-    order.emplace_back(&array, &entry);
   }
-  std::ranges::stable_sort(order, std::greater<>(), [](const auto& pair) { return size_of(pair.first->dtype()); });
+  // Wide types first: then every array begins at a multiple of its element's size.
+  std::vector<const Array*> order;
   std::uint64_t offset = 0;
-  for (const auto& [array, entry] : order) {
-    entry->begin = offset;
-    entry->end = offset += array->bytes();
-  }
+  for (const std::size_t width : {8, 4, 1})
+    for (const auto& [name, array] : tensors) {
+      if (size_of(array.dtype()) != width) continue;
+      SafetensorsEntry& entry = header.tensors.at(name);
+      entry.begin = offset;
+      entry.end = offset += array.bytes();
+      order.push_back(&array);
+    }
+  BELFRY_BUG_IF(order.size() != tensors.size(), "a dtype of another width than 8, 4 or 1");
 
   std::string text = format_safetensors_header(header, path);
   text.append((kAlignment - (kLengthBytes + text.size()) % kAlignment) % kAlignment, ' ');
@@ -96,7 +101,7 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
   AtomicFile file(path);
   file.write(length);
   file.write(text);
-  for (const auto& [array, entry] : order)
+  for (const Array* array : order)
     file.write(std::span(static_cast<const std::byte*>(array->raw()), array->bytes()));
   file.commit();
 }

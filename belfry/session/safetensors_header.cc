@@ -103,7 +103,8 @@ class HeaderReader final : public nlohmann::json_sax<json> {
 
   bool number_integer(std::int64_t value) override {
     if (place_ != Place::numbers) refuse("a number");
-    refuse_tensor(field_ == Field::shape ? "dimensions of 0 or more" : "data_offsets of 0 or more", std::to_string(value));
+    refuse_tensor(field_ == Field::shape ? "dimensions of 0 or more" : "data_offsets of 0 or more",
+                  std::to_string(value));
   }
 
   bool number_float(double, const std::string& text) override {
@@ -129,10 +130,11 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   }
 
   void open_field(const std::string& key) {
-    bool* seen = key == "dtype" ? &seen_dtype_ : key == "shape" ? &seen_shape_ : key == "data_offsets" ? &seen_offsets_ : nullptr;
-    if (seen == nullptr) refuse_tensor("dtype, shape and data_offsets", fmt::format("a field {}", in_quotes(key)));
-    if (std::exchange(*seen, true)) refuse_tensor("every field once", fmt::format("{} twice", in_quotes(key)));
+    if (key != "dtype" && key != "shape" && key != "data_offsets")
+      refuse_tensor("dtype, shape and data_offsets", fmt::format("a field {}", in_quotes(key)));
     field_ = key == "dtype" ? Field::dtype : key == "shape" ? Field::shape : Field::offsets;
+    bool& seen = field_ == Field::dtype ? seen_dtype_ : field_ == Field::shape ? seen_shape_ : seen_offsets_;
+    if (std::exchange(seen, true)) refuse_tensor("every field once", fmt::format("{} twice", in_quotes(key)));
   }
 
   [[noreturn]] void refuse_file(std::string_view expected, std::string_view got) const {
@@ -159,9 +161,9 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   SafetensorsHeader header_;
   Place place_ = Place::outside;
   Field field_ = Field::dtype;
-  std::string name_;                     // of the tensor being read
-  SafetensorsEntry* tensor_ = nullptr;   // in header_
-  std::string* text_ = nullptr;          // in header_, the metadata being read
+  std::string name_;                    // of the tensor being read
+  SafetensorsEntry* tensor_ = nullptr;  // in header_
+  std::string* text_ = nullptr;         // in header_, the metadata being read
   int offsets_ = 0;
   bool seen_metadata_ = false, seen_dtype_ = false, seen_shape_ = false, seen_offsets_ = false;
 };

@@ -26,8 +26,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// `path` is for error texts. Both throw FileError. What parse returns has the right form and no duplicate names; whether
-// sizes and offsets agree with the file is the caller's to check.
+// `path` is for error texts. Both throw FileError. What parse returns has the right form and no duplicate names;
+// whether sizes and offsets agree with the file is the caller's to check.
 std::string format_safetensors_header(const SafetensorsHeader& header, const std::string& path);
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& path);
 

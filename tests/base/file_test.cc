@@ -1,7 +1,6 @@
 #include "belfry/base/file.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@ namespace {
 
 using testing_support::contains;
 using testing_support::file_error_of;
+using testing_support::FullDisk;
 using testing_support::put_bytes;
 using testing_support::TempDir;
 using Names = std::vector<std::string>;
@@ -26,24 +26,6 @@ using Names = std::vector<std::string>;
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-
-// While it lives, no file of this process can grow past the limit: a disk that is full.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t limit) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit now{limit, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &now);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
 
 TEST(ReadFile, GivesEveryByte) {
   TempDir dir;

@@ -36,7 +36,7 @@ std::string refusal_of(const std::string& bytes) {
 
 TEST(Safetensors, EveryTypeAndShapeRoundTripsBitForBit) {
   TempDir dir;
-  const std::map<std::string, std::string> metadata{{"step", "12"}, {"", "empty key"}, {"note", "line\nbreak \xc3\xa9"}};
+  const std::map<std::string, std::string> metadata{{"step", "12"}, {"", "no key"}, {"note", "line\nbreak \xc3\xa9"}};
   write_safetensors(dir / "x", one_of_each(), metadata);
   const SafetensorsFile file = read_safetensors(dir / "x");
   expect_same(file.tensors, one_of_each());
@@ -63,7 +63,7 @@ TEST(Safetensors, TheBytesAreTheFormats) {
 
 TEST(Safetensors, DataStartAtAMultipleOf64AndEveryArrayIsAligned) {
   TempDir dir;
-  for (std::size_t length = 0; length < 70; ++length) {
+  for (std::size_t length = 0; length < 70; length += 7) {
     Arrays arrays = one_of_each();
     arrays.emplace(std::string(length, 'n'), Array::of<std::uint8_t>({1}, {1}));
     write_safetensors(dir / "x", arrays);
@@ -125,6 +125,18 @@ TEST(Safetensors, AnErrorWhileWritingLeavesTheOldFile) {
   EXPECT_EQ(dir.names(), std::vector<std::string>{"x"});
 }
 
+TEST(Safetensors, AFullDiskLeavesTheOldFileAndNoTemporary) {
+  TempDir dir;
+  write_safetensors(dir / "x", {{"a", Array(1.f)}});
+  const std::string text = file_error_of([&] {
+    FullDisk disk(10'000);
+    write_safetensors(dir / "x", {{"a", Array::zeros(f32, {100'000})}});
+  });
+  EXPECT_TRUE(contains(text, "What was at this path before is unchanged.")) << text;
+  expect_same(read_safetensors(dir / "x").tensors, {{"a", Array(1.f)}});
+  EXPECT_EQ(dir.names(), std::vector<std::string>{"x"});
+}
+
 TEST(Safetensors, AFileCutAtAnyByteIsRefused) {
   TempDir dir;
   write_safetensors(dir / "x", one_of_each(), {{"k", "v"}});
@@ -182,6 +194,8 @@ struct Hostile {
 
 TEST(Safetensors, HeadersThatLieAreRefusedWithTheReason) {
   const std::string four(4, '\1');
+  const std::string no_header =
+      "expected a header of JSON text that starts with '{', got something else. Is this a safetensors file?";
   const Hostile cases[] = {
       {R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", four,
        "tensor 'w': expected dimensions of 0 or more, got -1."},
@@ -209,13 +223,16 @@ TEST(Safetensors, HeadersThatLieAreRefusedWithTheReason) {
        "tensor 'w': expected data_offsets within the file's 4 bytes of data, got [4, 0]. The file may be cut short."},
       {R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", four,
        "tensor 'w': expected 8 bytes for f32 [2], got data_offsets [0, 4]."},
-      {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", four,
+      {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+       four,
        "tensor 'b': expected its data to start at 3, where the one before ends, got 2."},
-      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})", four,
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+       four,
        "tensor 'b': expected its data to start at 1, where the one before ends, got 2."},
       {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", four,
        "expected the tensors to fill 4 bytes of data, got 3."},
-      {R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", four,
+      {R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
+       four,
        "expected every name once, got 'a' twice."},
       {R"({"__metadata__":{},"__metadata__":{}})", "", "expected every name once, got '__metadata__' twice."},
       {R"({"__metadata__":{"k":"1","k":"2"}})", "", "expected every name once, got 'k' twice in __metadata__."},
@@ -236,7 +253,8 @@ TEST(Safetensors, HeadersThatLieAreRefusedWithTheReason) {
        "tensor 'a': expected a string for dtype, got an array."},
       {R"({"a":{"dtype":"U8","shape":[[4]],"data_offsets":[0,4]}})", four,
        "tensor 'a': expected whole numbers, got an array."},
-      {R"({"a":{"dtype":"U8","shape":[null],"data_offsets":[0,4]}})", four, "tensor 'a': expected whole numbers, got null."},
+      {R"({"a":{"dtype":"U8","shape":[null],"data_offsets":[0,4]}})", four,
+       "tensor 'a': expected whole numbers, got null."},
       {R"({"a":[1]})", "", "expected an object for 'a', got an array."},
       {R"({"a":true})", "", "expected an object for 'a', got a boolean."},
       {R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", std::string("\1\2"),
@@ -244,10 +262,9 @@ TEST(Safetensors, HeadersThatLieAreRefusedWithTheReason) {
       {R"({"a":)", "", "expected a header of well-formed JSON, got an error at byte 6 of it."},
       {R"({}{})", "", "expected a header of well-formed JSON, got an error at byte 3 of it."},
       {"{\"\xff\":1}", "", "expected a header of well-formed JSON, got an error at byte 3 of it."},
-      {std::string("{}\0{}", 5), "",
-       "expected a header of JSON text that starts with '{', got something else. Is this a safetensors file?"},
-      {" {}", "", "expected a header of JSON text that starts with '{', got something else. Is this a safetensors file?"},
-      {"[]", "", "expected a header of JSON text that starts with '{', got something else. Is this a safetensors file?"},
+      {std::string("{}\0{}", 5), "", no_header},
+      {" {}", "", no_header},
+      {"[]", "", no_header},
   };
   for (const Hostile& hostile : cases)
     EXPECT_EQ(refusal_of(file_with(hostile.header, hostile.data)), hostile.refusal) << hostile.header;

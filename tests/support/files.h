@@ -1,8 +1,10 @@
-// What tests of files share: a directory that removes itself, raw bytes, the text of an expected error.
+// What tests of files share: a directory that removes itself, a full disk, raw bytes, the text of an expected error.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -31,7 +33,8 @@ class TempDir {
   const std::string& path() const { return path_; }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) out.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      out.push_back(entry.path().filename().string());
     return out;
   }
 
@@ -39,8 +42,28 @@ class TempDir {
   std::string path_;
 };
 
-// Overwrites in place, without any of the library's care.
+// While it lives, no file of this process can grow past the limit: a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t limit) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit now{limit, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+// Writes plainly, without any of the library's care. (Some file systems flush to the disk when a file is truncated and
+// rewritten; a new one is cheap.)
 inline void put_bytes(const std::string& path, std::string_view bytes) {
+  std::filesystem::remove(path);
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
