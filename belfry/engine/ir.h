@@ -17,7 +17,7 @@ using NodeId = int;
 inline constexpr int kNone = -1;
 
 struct IrValue {
-  TensorInfo info;
+  TensorInfo info{};
   NodeId producer = kNone;
   int output = 0;                    // which output of the producer
   const Node* variable = nullptr;    // its memory is this variable's storage ...
@@ -25,15 +25,15 @@ struct IrValue {
 };
 
 struct IrNode {
-  std::string op;               // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
+  std::string op{};             // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
   const Node* origin = nullptr; // where it came from; the first of a fused group
-  std::vector<ValueId> inputs, outputs;
-  std::vector<NodeId> after;    // must run after these: control edges, and reads before assignments
-  Attributes attributes;
+  std::vector<ValueId> inputs{}, outputs{};
+  std::vector<NodeId> after{};    // must run after these: control edges, and reads before assignments
+  Attributes attributes{};
   int device = 0;
   bool dead = false;
   NodeId rank = kNone;             // its place among ready nodes, if not its own number: a reorder goes with its reader
-  std::vector<std::string> fused;  // names of the graph's ops inside, for explain()
+  std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
 
   const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
 };

@@ -20,7 +20,7 @@ struct Instruction {
   Kernel* kernel = nullptr;
   NodeId node = kNone;
   int device = 0;
-  std::vector<int> waits;     // instructions of other devices that must have finished
+  std::vector<int> waits{};     // instructions of other devices that must have finished
   bool signals = false;       // another device waits for this one
 };
 
