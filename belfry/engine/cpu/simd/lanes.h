@@ -3,6 +3,16 @@
 // both instruction sets round in the same places and give the same bits.
 #pragma once
 
+// g++ 12 takes the deliberately undefined operands inside these headers for a mistake of ours. This header must be the
+// first of its kind that a source includes.
+#pragma GCC diagnostic push
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+
 #include "belfry/engine/cpu/simd/vec.h"
 
 namespace belfry::BELFRY_ISA {
