@@ -55,7 +55,7 @@ struct TransposedCopy {
 };
 
 // The work of a transposed update is cut into blocks of this many weights, numbered row of blocks by row of blocks.
-constexpr std::int64_t kTransposeRows = 16, kTransposeColumns = 256;
+constexpr std::int64_t kTransposeRows = 32, kTransposeColumns = 512;
 
 struct OptimizerKernels {
   void (*update)(const UpdateStep&, const UpdateBuffers&, std::int64_t begin, std::int64_t end);  // elements
