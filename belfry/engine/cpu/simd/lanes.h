@@ -49,6 +49,10 @@ inline __mmask16 first_lanes(std::int64_t n) { return static_cast<__mmask16>((1u
 // The first n lanes, 0 <= n <= kWidth; lanes beyond are zero and their memory is not touched.
 inline Vec load_first(const float* p, std::int64_t n) { return (Vec)_mm512_maskz_loadu_ps(first_lanes(n), p); }
 inline void store_first(float* p, Vec v, std::int64_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)v); }
+// The first n lanes of v, the others from rest.
+inline Vec take_first(Vec v, std::int64_t n, Vec rest) {
+  return (Vec)_mm512_mask_blend_ps(first_lanes(n), (__m512)rest, (__m512)v);
+}
 
 inline DoubleVec fma(DoubleVec a, DoubleVec b, DoubleVec c) {
   return (DoubleVec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
@@ -77,6 +81,9 @@ inline __m256i first_lanes(std::int64_t n) {
 }
 inline Vec load_first(const float* p, std::int64_t n) { return (Vec)_mm256_maskload_ps(p, first_lanes(n)); }
 inline void store_first(float* p, Vec v, std::int64_t n) { _mm256_maskstore_ps(p, first_lanes(n), (__m256)v); }
+inline Vec take_first(Vec v, std::int64_t n, Vec rest) {
+  return (Vec)_mm256_blendv_ps((__m256)rest, (__m256)v, (__m256)first_lanes(n));
+}
 
 inline DoubleVec fma(DoubleVec a, DoubleVec b, DoubleVec c) {
   return (DoubleVec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
