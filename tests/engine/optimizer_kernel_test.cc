@@ -107,7 +107,8 @@ TEST(OptimizerKernels, ASecondBlockedLayoutIsWrittenAlong) {
   for (Isa isa : available_isas()) {
     for (int block : {8, 16}) {
       for (bool transpose : {false, true}) {
-        const std::int64_t outer0 = 3, outer1 = 5, spatial = 9, size = block * block, n = outer0 * outer1 * spatial * size;
+        const std::int64_t outer0 = 3, outer1 = 5, spatial = 9, size = block * block;
+        const std::int64_t n = outer0 * outer1 * spatial * size;
         const State before = random_state(n, 11);
         State after = before, plain = before;
         std::vector<float> copy(static_cast<std::size_t>(n), -1.f);

@@ -37,6 +37,9 @@ inline Vec copy_sign(Vec magnitude, Vec sign) {
 #ifdef __AVX512F__
 inline Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 inline Vec sqrt(Vec v) { return (Vec)_mm512_sqrt_ps((__m512)v); }
+// As max and min of vec.h (the second operand where either is NaN), but always one instruction.
+inline Vec larger(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
+inline Vec smaller(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }
 inline Vec floor(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline Vec ceil(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 inline Vec round(Vec v) {
@@ -69,6 +72,8 @@ inline Vec join(DoubleVec low, DoubleVec high) {
 #else
 inline Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 inline Vec sqrt(Vec v) { return (Vec)_mm256_sqrt_ps((__m256)v); }
+inline Vec larger(Vec a, Vec b) { return (Vec)_mm256_max_ps((__m256)a, (__m256)b); }
+inline Vec smaller(Vec a, Vec b) { return (Vec)_mm256_min_ps((__m256)a, (__m256)b); }
 inline Vec floor(Vec v) { return (Vec)_mm256_floor_ps((__m256)v); }
 inline Vec ceil(Vec v) { return (Vec)_mm256_ceil_ps((__m256)v); }
 inline Vec round(Vec v) { return (Vec)_mm256_round_ps((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -102,8 +107,8 @@ inline Vec to_float(IntVec v) { return __builtin_convertvector(v, Vec); }
 inline DoubleVec splat(double x) { return DoubleVec{} + x; }
 
 // max and min that keep a NaN of either side, as libraries of arrays do.
-inline Vec nan_max(Vec a, Vec b) { return select(a != a, a, max(a, b)); }
-inline Vec nan_min(Vec a, Vec b) { return select(a != a, a, min(a, b)); }
+inline Vec nan_max(Vec a, Vec b) { return select(a != a, a, larger(a, b)); }
+inline Vec nan_min(Vec a, Vec b) { return select(a != a, a, smaller(a, b)); }
 
 // Folds all lanes with f in a fixed tree: halves on halves.
 template <class F>

@@ -43,7 +43,7 @@ struct Adam {
     m = fma(beta1, m, rest1 * g);
     s = fma(beta2, s, rest2 * g * g);
     // With epsilon 0 the smallest normal number keeps 0 / 0 of untouched and padding elements at 0.
-    const Vec deviation = max(splat(0x1p-126f), fma(sqrt(s), correction, epsilon));
+    const Vec deviation = larger(splat(0x1p-126f), fma(sqrt(s), correction, epsilon));
     return fma(minus_rate, m / deviation, w);
   }
   Vec minus_rate, beta1, beta2, rest1, rest2, epsilon, correction;

@@ -32,7 +32,7 @@ template <class F, class Join, class... Rows>
 }
 
 constexpr auto kAddVectors = [](Vec a, Vec b) { return a + b; };
-constexpr auto kMaxVectors = [](Vec a, Vec b) { return max(a, b); };
+constexpr auto kMaxVectors = [](Vec a, Vec b) { return larger(a, b); };
 
 }  // namespace
 }  // namespace belfry::BELFRY_ISA

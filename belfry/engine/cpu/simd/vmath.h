@@ -40,10 +40,10 @@ constexpr float kLn2High = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;
   return fma(r * r, q, r) + 1.f;
 }
 
-// The second operand of min and max is what they return for NaN: clamps below keep it.
+// The second operand of smaller and larger is what they return for NaN: clamps below keep it.
 // exp: 1 ulp
 [[gnu::always_inline]] inline Vec exp(Vec x) {
-  const Vec clamped = max(splat(-105.f), min(splat(90.f), x));
+  const Vec clamped = larger(splat(-105.f), smaller(splat(90.f), x));
   const Vec n = round(clamped * kLog2E);
   const Vec r = fma(n, splat(-kLn2Low), fma(n, splat(-kLn2High), clamped));
   return scale_by_power(exp_reduced(r), n);
@@ -51,7 +51,7 @@ constexpr float kLn2High = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;
 
 // expm1: 2 ulp. 2^n (e^r - 1) + (2^n - 1), all halved until the end so that 2^128 does not overflow early.
 [[gnu::always_inline]] inline Vec expm1(Vec x) {
-  const Vec clamped = max(splat(-30.f), min(splat(88.9f), x));
+  const Vec clamped = larger(splat(-30.f), smaller(splat(88.9f), x));
   const Vec n = round(clamped * kLog2E);
   const Vec r = fma(n, splat(-kLn2Low), fma(n, splat(-kLn2High), clamped));
   // (e^r - 1 - r) / r^2, relative to e^r - 1
@@ -112,7 +112,7 @@ template <bool kExact>
 }
 
 // log(1 + e^x) = max(x, 0) + log1p(e^-|x|): 2 ulp
-[[gnu::always_inline]] inline Vec softplus(Vec x) { return max(splat(0.f), x) + log1p(exp(negate(abs(x)))); }
+[[gnu::always_inline]] inline Vec softplus(Vec x) { return larger(splat(0.f), x) + log1p(exp(negate(abs(x)))); }
 
 // erf: 2 ulp
 [[gnu::always_inline]] inline Vec erf(Vec x) {
@@ -121,7 +121,7 @@ template <bool kExact>
   const Vec p = polynomial(square, 0x1.06eba8p-3f, -0x1.812742p-2f, 0x1.ce2e0ep-4f, -0x1.b80ed4p-6f, 0x1.54c9eep-8f,
                            -0x1.aa4da4p-11f, 0x1.5cfd8cp-14f);
   // -log(1 - erf(x)), from 0.92 to 4, where erf is 1 in f32
-  const Vec g = polynomial(min(splat(4.f), a), -0x1.6e565ap-13f, 0x1.2127e4p+0f, 0x1.44460cp-1f, 0x1.bb83e4p-4f,
+  const Vec g = polynomial(smaller(splat(4.f), a), -0x1.6e565ap-13f, 0x1.2127e4p+0f, 0x1.44460cp-1f, 0x1.bb83e4p-4f,
                            -0x1.9b8e78p-6f, 0x1.115ac2p-8f, -0x1.c790ecp-12f, 0x1.61ea3p-16f);
   return select(a < 0.925f, fma(x, p, x), copy_sign(1.f - exp(negate(g)), x));
 }
