@@ -8,6 +8,9 @@ namespace {
 
 #ifdef __AVX512F__
 
+// Conversions are written with a full mask: g++ 12 warns of the undefined operand inside the plain intrinsics.
+constexpr __mmask16 kAllLanes = 0xFFFF;
+
 inline __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1u << n) - 1); }
 
 inline Vec load_partial(const float* p, int n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
@@ -15,16 +18,17 @@ inline void store_partial(float* p, Vec v, int n) { _mm512_mask_storeu_ps(p, fir
 inline Vec keep_first(Vec v, int n) { return _mm512_maskz_mov_ps(first_lanes(n), v); }
 
 inline IntVec load_u8(const std::uint8_t* p) {
-  return reinterpret_cast<IntVec>(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<IntVec>(_mm512_maskz_cvtepu8_epi32(kAllLanes, bytes));
 }
 inline IntVec load_u8_partial(const std::uint8_t* p, int n) {
-  return reinterpret_cast<IntVec>(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(first_lanes(n), p)));
+  return reinterpret_cast<IntVec>(_mm512_maskz_cvtepu8_epi32(kAllLanes, _mm_maskz_loadu_epi8(first_lanes(n), p)));
 }
 inline void store_u8(std::uint8_t* p, IntVec v) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(kAllLanes, reinterpret_cast<__m512i>(v)));
 }
 inline void store_u8_partial(std::uint8_t* p, IntVec v, int n) {
-  _mm_mask_storeu_epi8(p, first_lanes(n), _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
+  _mm_mask_storeu_epi8(p, first_lanes(n), _mm512_maskz_cvtepi32_epi8(kAllLanes, reinterpret_cast<__m512i>(v)));
 }
 
 // Bit i: v[i] > 0.
@@ -36,6 +40,15 @@ inline Vec keep_where_positive(Vec condition, Vec v) {
 }
 inline Vec keep_where_equal(IntVec a, IntVec b, Vec v) {
   return _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)), v);
+}
+
+// best = v and index = k where v is larger; the first NaN is larger than everything.
+inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {
+  const __mmask16 number = _mm512_cmp_ps_mask(best, best, _CMP_ORD_Q);
+  const __mmask16 take = _mm512_mask_cmp_ps_mask(number, v, best, _CMP_NLE_UQ);
+  best = _mm512_mask_mov_ps(best, take, v);
+  index = reinterpret_cast<IntVec>(
+      _mm512_mask_mov_epi32(reinterpret_cast<__m512i>(index), take, _mm512_set1_epi32(k)));
 }
 
 // a0 b0 a1 b1 ...
@@ -101,6 +114,14 @@ inline Vec keep_where_equal(IntVec a, IntVec b, Vec v) {
       _mm256_castsi256_ps(_mm256_cmpeq_epi32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b))), v);
 }
 
+inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {
+  const __m256 number = _mm256_cmp_ps(best, best, _CMP_ORD_Q);
+  const __m256 take = _mm256_and_ps(number, _mm256_cmp_ps(v, best, _CMP_NLE_UQ));
+  best = _mm256_blendv_ps(best, v, take);
+  index = reinterpret_cast<IntVec>(_mm256_blendv_ps(_mm256_castsi256_ps(reinterpret_cast<__m256i>(index)),
+                                                    _mm256_castsi256_ps(_mm256_set1_epi32(k)), take));
+}
+
 inline void interleave(Vec a, Vec b, Vec& low, Vec& high) {
   const __m256 left = _mm256_unpacklo_ps(a, b), right = _mm256_unpackhi_ps(a, b);
   low = _mm256_permute2f128_ps(left, right, 0x20);
@@ -131,6 +152,7 @@ inline Vec load_strided(const float* p, std::int64_t stride, int n) {
 
 // How a kernel touches a whole vector, or the first n lanes of one (other lanes read as 0 and are not written).
 struct WholeVector {
+  int lanes() const { return kWidth; }
   Vec load(const float* p) const { return BELFRY_ISA::load(p); }
   void store(float* p, Vec v) const { BELFRY_ISA::store(p, v); }
   Vec keep(Vec v) const { return v; }
@@ -139,6 +161,7 @@ struct WholeVector {
 };
 struct PartialVector {
   int n;
+  int lanes() const { return n; }
   Vec load(const float* p) const { return load_partial(p, n); }
   void store(float* p, Vec v) const { store_partial(p, v, n); }
   Vec keep(Vec v) const { return keep_first(v, n); }  // 0 in the other lanes
