@@ -1,11 +1,16 @@
-// Which of the two builds of the SIMD kernels this process uses.
+// Which of the instruction sets that the kernels in simd/ are compiled for is used.
 #pragma once
 
 namespace belfry {
 
 enum class Isa { avx2, avx512 };
 
-// The best one the processor has; the environment variable BELFRY_ISA=avx2 asks for the smaller one. Decided once.
+bool cpu_supports(Isa isa);
+
+// The widest set that this machine has, or what the environment variable BELFRY_ISA (avx2, avx512) asks for.
+// Constant for the life of the process: plans and workspaces depend on it.
 Isa cpu_isa();
+
+int vector_width(Isa isa);  // in floats
 
 }  // namespace belfry
