@@ -2,13 +2,11 @@
 #include <cstring>
 
 #include "belfry/array/dispatch.h"
-#include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/strided_loop.h"
 #include "belfry/engine/kernel.h"
 
 namespace belfry {
 namespace {
-
-constexpr std::int64_t kGrain = 16384;  // elements below which a second thread does not pay
 
 KernelPtr make_copy(const KernelContext& c) {
   return simple_kernel([bytes = c.output().bytes()](const Buffers& b, const Step&) {
@@ -39,7 +37,7 @@ const KernelRegistration cast_kernel = define_kernel("Cast").make([](const Kerne
       made = simple_kernel([n = c.output().elements()](const Buffers& b, const Step&) {
         const From* x = b.in<From>(0);
         To* y = b.out<To>();
-        parallel_for(n, kGrain, [=](std::int64_t begin, std::int64_t end) {
+        parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i]);
         });
       });
