@@ -1,0 +1,50 @@
+// Ops that pass values on. Most are views, which the compiler turns into nothing; the copy is for where it cannot.
+#include <cstring>
+
+#include "belfry/array/dispatch.h"
+#include "belfry/engine/cpu/strided_loop.h"
+#include "belfry/engine/kernel.h"
+
+namespace belfry {
+namespace {
+
+KernelPtr make_copy(const KernelContext& c) {
+  return simple_kernel([bytes = c.output().bytes()](const Buffers& b, const Step&) {
+    if (bytes > 0 && b.outputs[0] != b.inputs[0]) std::memcpy(b.outputs[0], b.inputs[0], bytes);
+  });
+}
+
+const KernelRegistration identity_kernel = define_kernel("Identity").view().make(make_copy);
+const KernelRegistration stop_gradient_kernel = define_kernel("StopGradient").view().make(make_copy);
+
+const KernelRegistration no_op_kernel =
+    define_kernel("NoOp").make([](const KernelContext&) { return simple_kernel([](const Buffers&, const Step&) {}); });
+
+// The forward outputs stand first among the inputs (graph/gradients.cc).
+const KernelRegistration custom_gradient_kernel = define_kernel("CustomGradient").make([](const KernelContext& c) {
+  std::vector<std::size_t> bytes;
+  for (const TensorInfo& output : c.outputs) bytes.push_back(output.bytes());
+  return simple_kernel([bytes = std::move(bytes)](const Buffers& b, const Step&) {
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] > 0) std::memcpy(b.outputs[i], b.inputs[i], bytes[i]);
+  });
+});
+
+const KernelRegistration cast_kernel = define_kernel("Cast").make([](const KernelContext& c) {
+  KernelPtr made;
+  dispatch(c.input(0).dtype, [&]<class From>() {
+    dispatch(c.output().dtype, [&]<class To>() {
+      made = simple_kernel([n = c.output().elements()](const Buffers& b, const Step&) {
+        const From* x = b.in<From>(0);
+        To* y = b.out<To>();
+        parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i]);
+        });
+      });
+    });
+  });
+  return made;
+});
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,46 @@
+#include <cstring>
+
+#include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/reduction.h"
+
+namespace belfry {
+namespace {
+
+const KernelRegistration broadcast_like_kernel = define_kernel("BroadcastLike").make([](const KernelContext& c) {
+  return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
+    const StridedLoop<1> loop(c.output().shape, {broadcast_strides(c.input(0).shape, c.output().shape)});
+    return simple_kernel([loop](const Buffers& b, const Step&) {
+      const T* x = b.in<T>(0);
+      T* y = b.out<T>();
+      loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
+        if (loop.step(0) == 0) std::fill_n(y + at, count, x[offsets[0]]);
+        else std::copy_n(x + offsets[0], count, y + at);
+      });
+    });
+  });
+});
+
+// The axes that `from` has and a tensor of shape `to` would be repeated along.
+AxisSet repeated_axes(const Shape& from, const Shape& to) {
+  AxisSet out{};
+  const int missing = from.rank() - to.rank();
+  for (int i = 0; i < from.rank(); ++i) out[static_cast<std::size_t>(i)] = i < missing || to[i - missing] != from[i];
+  return out;
+}
+
+const KernelRegistration sum_to_like_kernel = define_kernel("SumToLike").make([](const KernelContext& c) {
+  return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
+    const Reduction reduction(c.input(0).shape, repeated_axes(c.input(0).shape, c.output().shape));
+    return simple_kernel([reduction](const Buffers& b, const Step&) { reduction.run(b.in<T>(0), b.out<T>(), b.scratch, SumFold<T>{}); },
+                         reduction.scratch_bytes<SumFold<T>>());
+  });
+});
+
+const KernelRegistration reshape_like_kernel = define_kernel("ReshapeLike").view().make([](const KernelContext& c) {
+  return simple_kernel([bytes = c.output().bytes()](const Buffers& b, const Step&) {
+    if (bytes > 0 && b.outputs[0] != b.inputs[0]) std::memcpy(b.outputs[0], b.inputs[0], bytes);
+  });
+});
+
+}  // namespace
+}  // namespace belfry

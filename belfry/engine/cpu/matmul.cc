@@ -1,0 +1,62 @@
+// y[m, n] = a[m, k] b[k, n], tile by tile: tiles of both factors are copied side by side first, transposed if need be.
+#include <algorithm>
+
+#include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/strided_loop.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::int64_t kTile = 64;
+
+// A matrix as it lies in memory, seen as its user wants it.
+template <class T>
+struct MatrixView {
+  const T* data;
+  std::int64_t row_stride, column_stride;
+};
+
+struct MatMulShape {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+// tile[i][j] = view(row + i, column + j)
+template <class T>
+void pack(const MatrixView<T>& view, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, T (*tile)[kTile]) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) tile[i][j] = view.data[(row + i) * view.row_stride + (column + j) * view.column_stride];
+}
+
+template <class T>
+void multiply_tile(const MatMulShape& s, const MatrixView<T>& a, const MatrixView<T>& b, std::int64_t row, std::int64_t column, T* y) {
+  alignas(64) T left[kTile][kTile], right[kTile][kTile], sum[kTile][kTile] = {};
+  const std::int64_t rows = std::min(kTile, s.m - row), columns = std::min(kTile, s.n - column);
+  for (std::int64_t k = 0; k < s.k; k += kTile) {
+    const std::int64_t depth = std::min(kTile, s.k - k);
+    pack(a, row, rows, k, depth, left);
+    pack(b, k, depth, column, columns, right);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t p = 0; p < depth; ++p)
+        for (std::int64_t j = 0; j < columns; ++j) sum[i][j] += left[i][p] * right[p][j];
+  }
+  for (std::int64_t i = 0; i < rows; ++i) std::copy_n(sum[i], columns, y + (row + i) * s.n + column);
+}
+
+const KernelRegistration matmul_kernel = define_kernel("MatMul").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    const bool ta = c.attributes->flag("transpose_a"), tb = c.attributes->flag("transpose_b");
+    const MatMulShape s{c.output().shape[0], c.output().shape[1], c.input(0).shape[ta ? 0 : 1]};
+    return simple_kernel([s, ta, tb](const Buffers& buffers, const Step&) {
+      const MatrixView<T> a{buffers.in<T>(0), ta ? 1 : s.k, ta ? s.m : 1};
+      const MatrixView<T> b{buffers.in<T>(1), tb ? 1 : s.n, tb ? s.k : 1};
+      T* y = buffers.out<T>();
+      const std::int64_t down = (s.m + kTile - 1) / kTile, across = (s.n + kTile - 1) / kTile;
+      parallel_for(down * across, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) multiply_tile(s, a, b, i / across * kTile, i % across * kTile, y);
+      });
+    });
+  });
+});
+
+}  // namespace
+}  // namespace belfry

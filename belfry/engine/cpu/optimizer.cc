@@ -1,0 +1,83 @@
+// Updates of variables. Input 0 and output 0 are both the variable's own storage, and inputs that hold slots are the
+// slots' own: kernels update all of them where they lie, slots through their input pointers.
+#include <cmath>
+
+#include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/strided_loop.h"
+
+namespace belfry {
+namespace {
+
+// A scalar operand of either float type.
+double scalar(const Buffers& b, int index, DType dtype) { return dtype == f64 ? *b.in<double>(index) : static_cast<double>(*b.in<float>(index)); }
+
+template <class T>
+T* slot(const Buffers& b, int index) { return const_cast<T*>(b.in<T>(index)); }
+
+std::int64_t physical_elements(const TensorInfo& info) { return static_cast<std::int64_t>(info.bytes() / size_of(info.dtype)); }
+
+const KernelRegistration sgd_kernel = define_kernel("ApplySgd").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    const T decay = static_cast<T>(c.attributes->get<double>("weight_decay"));
+    return simple_kernel([decay, n = physical_elements(c.output()), rate_type = c.input(1).dtype](const Buffers& b, const Step&) {
+      const T rate = static_cast<T>(scalar(b, 1, rate_type));
+      const T* g = b.in<T>(2);
+      T* w = b.out<T>();
+      parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) w[i] -= rate * (g[i] + decay * w[i]);
+      });
+    });
+  });
+});
+
+const KernelRegistration momentum_kernel = define_kernel("ApplyMomentum").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    const T decay = static_cast<T>(c.attributes->get<double>("weight_decay"));
+    const T momentum = static_cast<T>(c.attributes->get<double>("momentum"));
+    const bool nesterov = c.attributes->flag("nesterov");
+    return simple_kernel([decay, momentum, nesterov, n = physical_elements(c.output()), rate_type = c.input(2).dtype](const Buffers& b, const Step&) {
+      const T rate = static_cast<T>(scalar(b, 2, rate_type));
+      const T* g = b.in<T>(3);
+      T *w = b.out<T>(), *accumulator = slot<T>(b, 1);
+      parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const T gradient = g[i] + decay * w[i];
+          accumulator[i] = momentum * accumulator[i] + gradient;
+          w[i] -= rate * (nesterov ? gradient + momentum * accumulator[i] : accumulator[i]);
+        }
+      });
+    });
+  });
+});
+
+struct AdamRule {
+  double beta1, beta2, epsilon, weight_decay;
+};
+
+const KernelRegistration adam_kernel = define_kernel("ApplyAdam").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    const Attributes& a = *c.attributes;
+    const AdamRule rule{a.get<double>("beta1"), a.get<double>("beta2"), a.get<double>("epsilon"), a.get<double>("weight_decay")};
+    return simple_kernel([rule, n = physical_elements(c.output()), step_type = c.input(3).dtype, rate_type = c.input(4).dtype](const Buffers& b, const Step&) {
+      const double step = scalar(b, 3, step_type);
+      // The corrections are numbers of the whole update and stay in f64, as in PyTorch.
+      const T size = static_cast<T>(scalar(b, 4, rate_type) / (1 - std::pow(rule.beta1, step)));
+      const T root = static_cast<T>(std::sqrt(1 - std::pow(rule.beta2, step)));
+      const T toward = static_cast<T>(1 - rule.beta1), keep = static_cast<T>(rule.beta2), mix = static_cast<T>(1 - rule.beta2);
+      const T epsilon = static_cast<T>(rule.epsilon), decay = static_cast<T>(rule.weight_decay);
+      const T* g = b.in<T>(5);
+      T *w = b.out<T>(), *m = slot<T>(b, 1), *v = slot<T>(b, 2);
+      parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const T gradient = g[i] + decay * w[i];
+          m[i] += toward * (gradient - m[i]);
+          v[i] = keep * v[i] + mix * gradient * gradient;
+          w[i] -= size * (m[i] / (std::sqrt(v[i]) / root + epsilon));
+        }
+      });
+    });
+  });
+});
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,30 @@
+// Where values enter a graph, and the ops that pass them on: constants, placeholders, identity, group, cast.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "belfry/array/array.h"
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+// A value that is part of the graph. Literals work too: constant(0.5f), constant(Array::of<float>({2}, {1, 2})).
+Tensor constant(const Array& value, std::string_view name = "", const Location& where = Location::current());
+
+// A value that every run has to feed; dimensions that may differ from run to run are kAny.
+Tensor placeholder(DType dtype, const Shape& shape, std::string_view name = "", const Location& where = Location::current());
+Tensor placeholder(const TensorSpec& spec, const Location& where = Location::current());
+
+Tensor identity(const Operand& x, std::string_view name = "");
+// x, through which no gradient flows.
+Tensor stop_gradient(const Operand& x, std::string_view name = "");
+
+// An operation that is done when all of these are. Give tensors or operations.
+Operation group(const std::vector<Operation>& operations, std::string_view name = "", const Location& where = Location::current());
+
+// x in another type, converted as C++ converts numbers (towards zero; anything but 0 is true); x itself if it has that
+// type and no name is asked for.
+Tensor cast(const Operand& x, DType dtype, std::string_view name = "");
+
+}  // namespace belfry
