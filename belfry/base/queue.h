@@ -2,7 +2,7 @@
 //
 //   BoundedQueue<int> queue(8);
 //   producer:  while (...) if (!queue.push(value)) return;   // false: nobody wants it any more
-//              queue.close();                                // or close(std::current_exception())
+//              queue.close();                                // or close(error)
 //   consumer:  while (std::optional<int> value = queue.pop()) use(*value);
 //
 // close() is the producer's orderly end: what is queued is still delivered, then the error, if there is one, is thrown
@@ -60,7 +60,9 @@ class BoundedQueue {
     return value;
   }
 
-  // No more pushes. Only the first close counts; one after cancel() has no effect.
+  // No more pushes. Only the first close counts; one after cancel() has no effect. Give the error's last reference
+  // away: leave the handler that caught it first. Otherwise the exception may be destroyed here while the consumer has
+  // just read it, which is legal, but ThreadSanitizer does not see the counter inside the standard library.
   void close(std::exception_ptr error = nullptr) {
     {
       MutexLock lock(mutex_);

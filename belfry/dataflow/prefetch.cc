@@ -87,13 +87,14 @@ class PrefetchFlow final : public StageFlow {
 
   // The worker. While it runs, nobody else touches the source, except to cancel it.
   void read_ahead() {
+    std::exception_ptr error;
     try {
       while (std::optional<DataPoint> point = source().next())
         if (!queue_.push({std::move(*point), StageFlow::state()})) return;
-      queue_.close();
     } catch (...) {
-      queue_.close(std::current_exception());
+      error = std::current_exception();
     }
+    queue_.close(std::move(error));  // after the handler: see close()
   }
 
   std::optional<Made> take() {
