@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,6 +51,12 @@ class Fetch {
 
 using Feeds = std::vector<std::pair<Tensor, Array>>;
 
+struct RunOptions {
+  // The step that random ops draw by (hooked runs pass global_step). Without it, the session's own counter, which is
+  // a separate sequence, so that inference does not shift training's masks.
+  std::optional<std::uint64_t> random_step{};
+};
+
 class Session {
  public:
   explicit Session(Graph& graph, SessionConfig config = {});
@@ -62,11 +69,11 @@ class Session {
   void initialize(bool again = false);
 
   // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array).
-  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
-  Array run(const Fetch& fetch, const Feeds& feeds = {});
+  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {});
+  Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {});
 
   // A fixed signature: no look-ups and no allocation of ours in a call after the first with the same shapes. The
-  // results stay valid until the next call.
+  // results are overwritten by the next call. The callable must not outlive the session.
   using Callable = std::function<std::span<const Array>(std::span<const Array> feeds)>;
   Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {});
 
@@ -74,12 +81,14 @@ class Session {
   void set_value(const Variable& variable, const Array& value);
   bool is_initialized(const Variable& variable) const;
 
-  // The counter that random ops draw by. Hooked runs set it to global_step; other runs have a counter of their own.
-  void set_random_step(std::uint64_t step);
-  std::uint64_t random_step() const;
+  // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
+  void set_random_counter(std::uint64_t count);
+  std::uint64_t random_counter() const;
 
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
+  // Seconds by op since the start, largest first (needs SessionConfig::profile).
+  std::vector<std::pair<std::string, double>> profile_totals() const;
   // What the profiler recorded, as Chrome-trace JSON (needs SessionConfig::profile).
   void write_trace(const std::string& path) const;
 

@@ -1,0 +1,93 @@
+#include "belfry/engine/cpu/dnnl_kernel.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+namespace {
+
+class DnnlKernel final : public Kernel {
+ public:
+  DnnlKernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments)
+      : arguments_(std::move(arguments)), implementation_(descriptor.implementation()), scratchpad_(descriptor.argument(DNNL_ARG_SCRATCHPAD)) {
+    dnnl_check(dnnl_primitive_create(&primitive_, descriptor.handle()), "create a primitive");
+  }
+  ~DnnlKernel() override {
+    for (const dnnl_exec_arg_t& a : args_) dnnl_memory_destroy(a.memory);
+    dnnl_primitive_destroy(primitive_);
+  }
+  DnnlKernel(const DnnlKernel&) = delete;
+  DnnlKernel& operator=(const DnnlKernel&) = delete;
+
+  std::size_t scratch_bytes() const override { return dnnl_memory_desc_get_size(&scratchpad_); }
+  std::string describe() const override { return implementation_; }
+  bool is_dnnl() const override { return true; }
+
+  void bind(Buffers b) override {
+    for (const DnnlArgument& a : arguments_)
+      add(a.arg, a.descriptor, a.input >= 0 ? const_cast<void*>(b.inputs[static_cast<std::size_t>(a.input)]) : b.outputs[static_cast<std::size_t>(a.output)]);
+    if (scratch_bytes() > 0) add(DNNL_ARG_SCRATCHPAD, scratchpad_, b.scratch);
+  }
+
+  void run(const Step&) override {
+    dnnl_check(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), static_cast<int>(args_.size()), args_.data()), "execute");
+  }
+
+ private:
+  void add(int arg, const dnnl_memory_desc_t& descriptor, void* data) {
+    dnnl_memory_t memory = nullptr;
+    dnnl_check(dnnl_memory_create(&memory, &descriptor, dnnl_cpu_engine(), data), "create a memory object");
+    args_.push_back({arg, memory});
+  }
+
+  std::vector<DnnlArgument> arguments_;
+  std::string implementation_;
+  dnnl_memory_desc_t scratchpad_;
+  dnnl_primitive_t primitive_ = nullptr;
+  std::vector<dnnl_exec_arg_t> args_;
+};
+
+}  // namespace
+
+DnnlDescriptor::~DnnlDescriptor() {
+  if (handle_ != nullptr) dnnl_primitive_desc_destroy(handle_);
+}
+
+dnnl_memory_desc_t DnnlDescriptor::argument(int arg) const {
+  const dnnl_memory_desc_t* found = dnnl_primitive_desc_query_md(handle_, dnnl_query_exec_arg_md, arg);
+  BELFRY_BUG_IF(found == nullptr, "a primitive has no argument {}", arg);
+  return *found;
+}
+
+std::string DnnlDescriptor::implementation() const {
+  const char* text = nullptr;
+  if (dnnl_primitive_desc_query(handle_, dnnl_query_impl_info_str, 0, static_cast<void*>(&text)) != dnnl_success) return "oneDNN";
+  return text;
+}
+
+DnnlAttributes::DnnlAttributes() {
+  dnnl_check(dnnl_primitive_attr_create(&handle_), "create attributes");
+  dnnl_check(dnnl_primitive_attr_set_scratchpad_mode(handle_, dnnl_scratchpad_mode_user), "user scratchpad");
+  dnnl_check(dnnl_post_ops_create(&post_ops_), "create post-ops");
+}
+DnnlAttributes::~DnnlAttributes() {
+  dnnl_post_ops_destroy(post_ops_);
+  dnnl_primitive_attr_destroy(handle_);
+}
+void DnnlAttributes::append_relu() {
+  dnnl_check(dnnl_post_ops_append_eltwise(post_ops_, 1.f, dnnl_eltwise_relu, 0.f, 0.f), "append relu");
+  commit();
+}
+void DnnlAttributes::append_sum() {
+  dnnl_check(dnnl_post_ops_append_sum(post_ops_, 1.f), "append sum");
+  commit();
+}
+void DnnlAttributes::commit() { dnnl_check(dnnl_primitive_attr_set_post_ops(handle_, post_ops_), "set post-ops"); }
+dnnl_primitive_attr_t DnnlAttributes::handle() const { return handle_; }
+
+KernelPtr dnnl_kernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments) {
+  return std::make_unique<DnnlKernel>(descriptor, std::move(arguments));
+}
+
+}  // namespace belfry

@@ -1,0 +1,59 @@
+// A oneDNN primitive as a Kernel: made through the C API, with user-managed scratchpad and an argument array that is
+// built once, so that running it is one call.
+#pragma once
+
+#include <oneapi/dnnl/dnnl_types.h>
+
+#include <memory>
+#include <vector>
+
+#include "belfry/engine/dnnl_check.h"
+#include "belfry/engine/kernel.h"
+
+namespace belfry {
+
+// Owns a primitive descriptor.
+class DnnlDescriptor {
+ public:
+  explicit DnnlDescriptor(dnnl_primitive_desc_t handle) : handle_(handle) {}
+  DnnlDescriptor(DnnlDescriptor&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  DnnlDescriptor& operator=(DnnlDescriptor&&) = delete;
+  ~DnnlDescriptor();
+
+  dnnl_primitive_desc_t handle() const { return handle_; }
+  // The descriptor of one of its arguments (DNNL_ARG_SRC, ...).
+  dnnl_memory_desc_t argument(int arg) const;
+  std::string implementation() const;
+
+ private:
+  dnnl_primitive_desc_t handle_;
+};
+
+// Attributes with the user's scratchpad; post-ops are appended in order.
+class DnnlAttributes {
+ public:
+  DnnlAttributes();
+  ~DnnlAttributes();
+  DnnlAttributes(const DnnlAttributes&) = delete;
+  DnnlAttributes& operator=(const DnnlAttributes&) = delete;
+  void append_relu();
+  void append_sum();
+  dnnl_primitive_attr_t handle() const;
+
+ private:
+  void commit();
+  dnnl_primitive_attr_t handle_ = nullptr;
+  dnnl_post_ops_t post_ops_ = nullptr;
+};
+
+// Which buffer is which argument: one of `input` and `output` is set.
+struct DnnlArgument {
+  int arg = 0;
+  int input = -1;
+  int output = -1;
+  dnnl_memory_desc_t descriptor{};
+};
+
+KernelPtr dnnl_kernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments);
+
+}  // namespace belfry

@@ -1,0 +1,81 @@
+// Batch normalisation with activation and residual fused, over any layout that ActivationView describes. Runs on the
+// calling thread's team; results depend on the inputs, the instruction set and the team size, and on nothing else.
+// Nothing is allocated: scratch and masks are given, of the sizes that the functions below say.
+//
+// Aliasing: y may be x or residual; dx or d_residual (not both) may be dy, and dx may be x.
+// gamma null is 1, beta null is 0. Sums over no elements at all are 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/kernels/activation_view.h"
+
+namespace belfry {
+
+// mean and (biased) variance over everything but the channel; y = act(gamma * (x - mean) * inv_std + beta + residual),
+// inv_std = 1 / sqrt(variance + epsilon)
+struct BatchNormForward {
+  ActivationView view;
+  const float* x = nullptr;
+  const float* gamma = nullptr;
+  const float* beta = nullptr;
+  const float* residual = nullptr;  // null: none
+  float epsilon = 1e-5f;
+  bool relu = false;
+  float* y = nullptr;
+  float* mean = nullptr;
+  float* variance = nullptr;       // null: not wanted
+  float* inv_std = nullptr;        // null: not wanted
+  std::uint8_t* mask = nullptr;    // relu's signs for the backward pass; null: not wanted
+  void* scratch = nullptr;
+  Isa isa = cpu_isa();
+};
+
+// The same with statistics that are given.
+struct BatchNormInference {
+  ActivationView view;
+  const float* x = nullptr;
+  const float* mean = nullptr;
+  const float* variance = nullptr;
+  const float* gamma = nullptr;
+  const float* beta = nullptr;
+  const float* residual = nullptr;
+  float epsilon = 1e-5f;
+  bool relu = false;
+  float* y = nullptr;
+  std::uint8_t* mask = nullptr;
+  void* scratch = nullptr;
+  Isa isa = cpu_isa();
+};
+
+// With xhat = (x - mean) * inv_std and g = dy where the mask is set (no mask: everywhere):
+//   dbeta = sum(g), dgamma = sum(g * xhat), d_residual = g,
+//   dx = gamma * inv_std * (g - mean(g) - xhat * mean(g * xhat)),
+// or, with statistics that were given and are constants, dx = gamma * inv_std * g.
+struct BatchNormBackward {
+  ActivationView view;
+  const float* dy = nullptr;
+  const float* x = nullptr;
+  const float* mean = nullptr;
+  const float* inv_std = nullptr;
+  const float* gamma = nullptr;
+  const std::uint8_t* mask = nullptr;  // of the forward pass, if it had relu
+  bool constant_statistics = false;
+  float* dx = nullptr;
+  float* dgamma = nullptr;      // null: not wanted
+  float* dbeta = nullptr;       // null: not wanted
+  float* d_residual = nullptr;  // null: not wanted
+  void* scratch = nullptr;
+  Isa isa = cpu_isa();
+};
+
+void batch_norm_forward(const BatchNormForward& args);
+void batch_norm_inference(const BatchNormInference& args);
+void batch_norm_backward(const BatchNormBackward& args);
+
+std::size_t batch_norm_scratch_bytes(const ActivationView& view, int team, Isa isa = cpu_isa());
+std::size_t batch_norm_mask_bytes(const ActivationView& view, Isa isa = cpu_isa());
+
+}  // namespace belfry

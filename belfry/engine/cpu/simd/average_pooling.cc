@@ -1,0 +1,60 @@
+#include "belfry/engine/cpu/simd/pool_loops.h"
+#include "belfry/engine/cpu/simd/pooling.h"
+
+namespace belfry::BELFRY_ISA {
+
+void max_pool(const simd::MaxPoolSlab& a);
+void max_pool_gradient(const simd::MaxPoolGradientSlab& a);
+extern const simd::PoolingKernels pooling_table;
+
+namespace {
+
+struct SumReducer {
+  Vec sum;
+  float scale;
+  void add(Vec v, int) { sum += v; }
+};
+
+struct AverageOp {
+  const simd::AveragePoolSlab& a;
+
+  SumReducer start(Range rows, Range cols) const {
+    const std::int64_t cells = a.include_padding ? a.window.kernel_h * a.window.kernel_w
+                                                 : (rows.end - rows.begin) * (cols.end - cols.begin);
+    return {Vec{}, 1.f / static_cast<float>(cells)};
+  }
+  template <class Access>
+  void finish(const SumReducer& reducer, std::int64_t at, Access access) const {
+    access.store(a.y + at, reducer.sum * splat(reducer.scale));
+  }
+};
+
+struct AverageGradientOp {
+  const simd::AveragePoolGradientSlab& a;
+
+  float scale(std::int64_t oy, std::int64_t ox) const {
+    const simd::PoolWindow& w = a.window;
+    if (a.include_padding) return 1.f / static_cast<float>(w.kernel_h * w.kernel_w);
+    const Range rows = inside(oy * w.stride_h - w.pad_top, w.kernel_h, w.in_h);
+    const Range cols = inside(ox * w.stride_w - w.pad_left, w.kernel_w, w.in_w);
+    return 1.f / static_cast<float>((rows.end - rows.begin) * (cols.end - cols.begin));
+  }
+  template <class Access>
+  Vec part(std::int64_t oy, std::int64_t ox, std::int64_t at, int, Access access) const {
+    return access.load(a.dy + at) * splat(scale(oy, ox));
+  }
+};
+
+void average_pool(const simd::AveragePoolSlab& a) {
+  reduce_windows_of(AverageOp{a}, a.window, a.x, a.begin, a.end);
+}
+
+void average_pool_gradient(const simd::AveragePoolGradientSlab& a) {
+  gather_rows(AverageGradientOp{a}, a.window, a.dx, a.begin, a.end);
+}
+
+}  // namespace
+
+const simd::PoolingKernels pooling_table = {max_pool, max_pool_gradient, average_pool, average_pool_gradient};
+
+}  // namespace belfry::BELFRY_ISA

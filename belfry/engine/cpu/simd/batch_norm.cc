@@ -1,0 +1,189 @@
+#include "belfry/engine/cpu/simd/batch_norm.h"
+
+#include "belfry/engine/cpu/simd/lane_loops.h"
+
+namespace belfry::BELFRY_ISA {
+
+extern const simd::BatchNormKernels batch_norm_table;
+
+namespace {
+
+struct MomentsKernel {
+  const simd::BatchMoments& a;
+
+  template <int count, class Access>
+  void block(Place place, std::int64_t periods, Access access) const {
+    const Lanes<count> center(a.center + place.lane);
+    Lanes<count> sum(a.sum + place.lane), square_sum(a.square_sum + place.lane);
+    const float* x = a.x + place.offset;
+    for (std::int64_t p = 0; p < periods; ++p, x += a.run.period) {
+      for (int v = 0; v < count; ++v) {
+        const Vec d = access.keep(access.load(x + v * kWidth) - center.at[v]);
+        sum.at[v] += d;
+        square_sum.at[v] += d * d;
+      }
+    }
+    sum.store_to(a.sum + place.lane);
+    square_sum.store_to(a.square_sum + place.lane);
+  }
+};
+
+void moments(const simd::BatchMoments& a) {
+  clear_lanes(a.sum, a.run.period);
+  clear_lanes(a.square_sum, a.run.period);
+  for_each_block(a.run, {}, MomentsKernel{a});
+}
+
+template <bool with_residual, bool relu, bool with_mask>
+struct NormalizeKernel {
+  const simd::Normalize& a;
+
+  template <int count, class Access>
+  void block(Place place, std::int64_t periods, Access access) const {
+    const Lanes<count> mean(a.mean + place.lane), scale(a.scale + place.lane), shift(a.shift + place.lane);
+    const float *x = a.x + place.offset, *residual = with_residual ? a.residual + place.offset : nullptr;
+    float* y = a.y + place.offset;
+    std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
+    const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
+    for (std::int64_t at = 0; at < end; at += step) {
+      std::uint64_t bits = 0;
+      for (int v = 0; v < count; ++v) {
+        const std::int64_t i = at + v * kWidth;
+        Vec out = scale.at[v] * (access.load(x + i) - mean.at[v]) + shift.at[v];
+        if constexpr (with_residual) out += access.load(residual + i);
+        if constexpr (with_mask) bits |= positive_bits(out) << (v * kWidth);
+        if constexpr (relu) out = max(Vec{}, out);  // in this order NaN stays NaN
+        access.store(y + i, out);
+      }
+      if constexpr (with_mask) {
+        store_bits<count>(mask, bits);
+        mask += mask_step;
+      }
+    }
+  }
+};
+
+template <bool with_residual>
+void normalize_with(const simd::Normalize& a) {
+  if (!a.relu) return for_each_block(a.run, a.mask, NormalizeKernel<with_residual, false, false>{a});
+  if (a.mask.bits == nullptr) return for_each_block(a.run, a.mask, NormalizeKernel<with_residual, true, false>{a});
+  for_each_block(a.run, a.mask, NormalizeKernel<with_residual, true, true>{a});
+}
+
+void normalize(const simd::Normalize& a) {
+  if (a.residual != nullptr) return normalize_with<true>(a);
+  normalize_with<false>(a);
+}
+
+template <bool with_mask>
+struct GradientSumsKernel {
+  const simd::NormGradientSums& a;
+
+  template <int count, class Access>
+  void block(Place place, std::int64_t periods, Access access) const {
+    const Lanes<count> mean(a.mean + place.lane);
+    Lanes<count> sum_g(a.sum_g + place.lane), sum_gx(a.sum_gx + place.lane);
+    const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
+    const float *dy = a.dy + place.offset, *x = a.x + place.offset;
+    const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
+    for (std::int64_t at = 0; at < end; at += step) {
+      const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
+      for (int v = 0; v < count; ++v) {
+        const std::int64_t i = at + v * kWidth;
+        Vec g = access.load(dy + i);
+        if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
+        sum_g.at[v] += g;
+        sum_gx.at[v] += g * (access.load(x + i) - mean.at[v]);
+      }
+      if constexpr (with_mask) mask += mask_step;
+    }
+    sum_g.store_to(a.sum_g + place.lane);
+    sum_gx.store_to(a.sum_gx + place.lane);
+  }
+};
+
+void gradient_sums(const simd::NormGradientSums& a) {
+  clear_lanes(a.sum_g, a.run.period);
+  clear_lanes(a.sum_gx, a.run.period);
+  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, GradientSumsKernel<true>{a});
+  for_each_block(a.run, a.mask, GradientSumsKernel<false>{a});
+}
+
+template <bool with_mask, bool with_residual>
+struct GradientKernel {
+  const simd::NormGradient& a;
+
+  template <int count, class Access>
+  void block(Place place, std::int64_t periods, Access access) const {
+    const Lanes<count> mean(a.mean + place.lane), scale(a.scale + place.lane);
+    const Lanes<count> slope(a.slope + place.lane), shift(a.shift + place.lane);
+    const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
+    const float *dy = a.dy + place.offset, *x = a.x + place.offset;
+    float *dx = a.dx + place.offset, *d_residual = with_residual ? a.d_residual + place.offset : nullptr;
+    const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
+    for (std::int64_t at = 0; at < end; at += step) {
+      const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
+      for (int v = 0; v < count; ++v) {
+        const std::int64_t i = at + v * kWidth;
+        Vec g = access.load(dy + i);
+        if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
+        const Vec centered = access.load(x + i) - mean.at[v];
+        if constexpr (with_residual) access.store(d_residual + i, g);
+        access.store(dx + i, scale.at[v] * g + (slope.at[v] * centered + shift.at[v]));
+      }
+      if constexpr (with_mask) mask += mask_step;
+    }
+  }
+};
+
+template <bool with_mask, bool with_residual>
+struct FixedGradientKernel {
+  const simd::FixedNormGradient& a;
+
+  template <int count, class Access>
+  void block(Place place, std::int64_t periods, Access access) const {
+    const Lanes<count> mean(a.mean + place.lane), scale(a.scale + place.lane);
+    Lanes<count> sum_g(a.sum_g + place.lane), sum_gx(a.sum_gx + place.lane);
+    const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
+    const float *dy = a.dy + place.offset, *x = a.x + place.offset;
+    float *dx = a.dx + place.offset, *d_residual = with_residual ? a.d_residual + place.offset : nullptr;
+    const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
+    for (std::int64_t at = 0; at < end; at += step) {
+      const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
+      for (int v = 0; v < count; ++v) {
+        const std::int64_t i = at + v * kWidth;
+        Vec g = access.load(dy + i);
+        if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
+        sum_g.at[v] += g;
+        sum_gx.at[v] += g * (access.load(x + i) - mean.at[v]);
+        if constexpr (with_residual) access.store(d_residual + i, g);
+        access.store(dx + i, scale.at[v] * g);
+      }
+      if constexpr (with_mask) mask += mask_step;
+    }
+    sum_g.store_to(a.sum_g + place.lane);
+    sum_gx.store_to(a.sum_gx + place.lane);
+  }
+};
+
+template <template <bool, bool> class Kernel, class Args>
+void by_mask_and_residual(const Args& a) {
+  if (a.mask.bits != nullptr && a.d_residual != nullptr) return for_each_block(a.run, a.mask, Kernel<true, true>{a});
+  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, Kernel<true, false>{a});
+  if (a.d_residual != nullptr) return for_each_block(a.run, a.mask, Kernel<false, true>{a});
+  for_each_block(a.run, a.mask, Kernel<false, false>{a});
+}
+
+void gradient(const simd::NormGradient& a) { by_mask_and_residual<GradientKernel>(a); }
+
+void fixed_gradient(const simd::FixedNormGradient& a) {
+  clear_lanes(a.sum_g, a.run.period);
+  clear_lanes(a.sum_gx, a.run.period);
+  by_mask_and_residual<FixedGradientKernel>(a);
+}
+
+}  // namespace
+
+const simd::BatchNormKernels batch_norm_table = {moments, normalize, gradient_sums, gradient, fixed_gradient};
+
+}  // namespace belfry::BELFRY_ISA

@@ -1,0 +1,40 @@
+// Sums over a Run by lane, alone or together with what else has to be done to the same memory.
+#pragma once
+
+#include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/simd/run.h"
+
+namespace belfry::simd {
+
+// sum = sum(x) by lane
+struct LaneSums {
+  Run run;
+  const float* x = nullptr;
+  float* sum = nullptr;
+};
+
+// dx = y > 0 ? dy : 0; sum = sum(dx) by lane
+struct ReluGradientSums {
+  Run run;
+  const float* dy = nullptr;
+  const float* y = nullptr;
+  float* dx = nullptr;
+  float* sum = nullptr;
+};
+
+// x = values, by lane
+struct LaneFill {
+  Run run;
+  float* x = nullptr;
+  const float* values = nullptr;
+};
+
+struct LaneSumKernels {
+  void (*sums)(const LaneSums&);
+  void (*relu_gradient_sums)(const ReluGradientSums&);
+  void (*fill)(const LaneFill&);
+};
+
+const LaneSumKernels& lane_sum_kernels(Isa isa = cpu_isa());
+
+}  // namespace belfry::simd

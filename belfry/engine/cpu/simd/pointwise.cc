@@ -1,0 +1,89 @@
+#include "belfry/engine/cpu/simd/pointwise.h"
+
+#include "belfry/engine/cpu/simd/pointwise_loops.h"
+
+namespace belfry::BELFRY_ISA {
+namespace {
+
+using simd::PointwiseAccess;
+
+// Where each place of the program is for the current tile, and the memory of registers and spread-out operands.
+struct Machine {
+  const float* from[simd::kPointwisePlaces];
+  alignas(64) float registers[simd::kPointwiseRegisters][simd::kPointwiseTile];
+  alignas(64) float spread[simd::kPointwiseOperands][simd::kPointwiseTile];
+};
+
+void spread_value(float* to, float value, std::int64_t n) { fill_loop(to, {nullptr, nullptr, nullptr, value}, n); }
+
+struct Tile {
+  std::int64_t row, column, rows, length;  // length counts elements of all its rows
+};
+
+Tile tile_at(const simd::PointwiseArgs& args, std::int64_t index) {
+  if (args.tiles_in_row == 1) {
+    const std::int64_t row = index * args.tile_rows, left = args.rows - row;
+    const std::int64_t rows = left < args.tile_rows ? left : args.tile_rows;
+    return {row, 0, rows, rows * args.inner};
+  }
+  const std::int64_t row = index / args.tiles_in_row, column = index % args.tiles_in_row * args.tile;
+  const std::int64_t left = args.inner - column;
+  return {row, column, 1, left < args.tile ? left : args.tile};
+}
+
+// Operands whose spread-out values are the same in every tile.
+void prepare(const simd::PointwiseArgs& args, Machine& machine) {
+  for (int i = 0; i < simd::kPointwiseRegisters; ++i) machine.from[i] = machine.registers[i];
+  for (int i = 0; i < args.operand_count; ++i) {
+    const simd::PointwiseOperand& operand = args.operands[i];
+    machine.from[simd::kFirstOperand + i] = machine.spread[i];
+    if (operand.access == PointwiseAccess::scalar) {
+      spread_value(machine.spread[i], operand.data[0], simd::kPointwiseTile);
+    } else if (operand.access == PointwiseAccess::row && args.tiles_in_row == 1) {
+      for (std::int64_t r = 0; r < args.tile_rows; ++r) {
+        map_row(machine.spread[i] + r * args.inner, args.inner, [](Vec v) { return v; }, operand.data);
+      }
+    }
+  }
+}
+
+void point_at(const simd::PointwiseArgs& args, const Tile& tile, Machine& machine) {
+  const std::int64_t offset = tile.row * args.inner + tile.column;
+  for (int i = 0; i < args.operand_count; ++i) {
+    const simd::PointwiseOperand& operand = args.operands[i];
+    const float*& from = machine.from[simd::kFirstOperand + i];
+    if (operand.access == PointwiseAccess::full) {
+      from = operand.data + offset;
+    } else if (operand.access == PointwiseAccess::row && args.tiles_in_row > 1) {
+      from = operand.data + tile.column;
+    } else if (operand.access == PointwiseAccess::column) {
+      const std::int64_t length = tile.length / tile.rows;
+      for (std::int64_t r = 0; r < tile.rows; ++r) {
+        spread_value(machine.spread[i] + r * length, operand.data[tile.row + r], length);
+      }
+    }
+  }
+  for (int i = 0; i < args.output_count; ++i) machine.from[simd::kFirstOutput + i] = args.outputs[i] + offset;
+}
+
+void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t end_tile) {
+  Machine machine;
+  prepare(args, machine);
+  for (std::int64_t index = begin_tile; index < end_tile; ++index) {
+    const Tile tile = tile_at(args, index);
+    point_at(args, tile, machine);
+    for (int i = 0; i < args.instructions; ++i) {
+      const simd::PointwiseInstruction& code = args.code[i];
+      const Sources sources = {machine.from[code.a], machine.from[code.b], machine.from[code.c], code.value};
+      // Only registers and outputs are written, and those are not const.
+      kLoops[static_cast<int>(code.op)](const_cast<float*>(machine.from[code.to]), sources, tile.length);
+    }
+  }
+}
+
+}  // namespace
+
+extern const simd::PointwiseKernels kPointwise;
+const simd::PointwiseKernels kPointwise = {run};
+
+}  // namespace belfry::BELFRY_ISA

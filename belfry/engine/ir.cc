@@ -1,0 +1,105 @@
+#include "belfry/engine/ir.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+NodeId Ir::add_node(IrNode node, const std::vector<TensorInfo>& outputs) {
+  const NodeId id = static_cast<NodeId>(nodes.size());
+  node.outputs.clear();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    node.outputs.push_back(static_cast<ValueId>(values.size()));
+    values.push_back({.info = outputs[i], .producer = id, .output = static_cast<int>(i)});
+  }
+  nodes.push_back(std::move(node));
+  return id;
+}
+
+std::string_view Ir::op_of(ValueId id) const {
+  const NodeId producer = value(id).producer;
+  return producer == kNone ? std::string_view() : std::string_view(node(producer).op);
+}
+
+Uses::Uses(const Ir& ir) : readers(ir.values.size()) {
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+    if (!ir.node(id).dead)
+      for (ValueId v : ir.node(id).inputs) readers[static_cast<std::size_t>(v)].push_back(id);
+}
+
+void replace_uses(Ir& ir, ValueId from, ValueId to) {
+  for (IrNode& node : ir.nodes)
+    if (!node.dead) std::ranges::replace(node.inputs, from, to);
+}
+
+void bypass(Ir& ir, NodeId id, ValueId value) {
+  IrNode& gone = ir.node(id);
+  replace_uses(ir, gone.outputs[0], value);
+  std::vector<NodeId> waits = gone.after;
+  for (ValueId v : gone.inputs)
+    if (ir.value(v).producer != kNone) waits.push_back(ir.value(v).producer);
+  for (IrNode& node : ir.nodes) {
+    const auto at = std::ranges::find(node.after, id);
+    if (node.dead || at == node.after.end()) continue;
+    node.after.erase(at);
+    node.after.insert(node.after.end(), waits.begin(), waits.end());
+  }
+  gone.dead = true;
+}
+
+std::vector<NodeId> topological(const Ir& ir) {
+  std::vector<int> missing(ir.nodes.size(), 0);
+  std::vector<std::vector<NodeId>> next(ir.nodes.size());
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  std::size_t alive = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id) {
+    const IrNode& node = ir.node(id);
+    if (node.dead) continue;
+    ++alive;
+    const auto edge = [&](NodeId from) {
+      if (from == kNone || ir.node(from).dead) return;
+      next[static_cast<std::size_t>(from)].push_back(id);
+      ++missing[static_cast<std::size_t>(id)];
+    };
+    for (ValueId v : node.inputs) edge(ir.value(v).producer);
+    for (NodeId before : node.after) edge(before);
+    if (missing[static_cast<std::size_t>(id)] == 0) ready.push(id);
+  }
+  std::vector<NodeId> order;
+  while (!ready.empty()) {
+    const NodeId id = ready.top();
+    ready.pop();
+    order.push_back(id);
+    for (NodeId n : next[static_cast<std::size_t>(id)])
+      if (--missing[static_cast<std::size_t>(n)] == 0) ready.push(n);
+  }
+  BELFRY_BUG_IF(order.size() != alive, "a cycle of {} operations in a plan", alive - order.size());
+  return order;
+}
+
+void remove_unneeded(Ir& ir) {
+  std::vector<char> needed(ir.nodes.size(), 0);
+  std::vector<NodeId> open = ir.roots;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (id == kNone || needed[static_cast<std::size_t>(id)] || ir.node(id).dead) continue;
+    needed[static_cast<std::size_t>(id)] = 1;
+    for (ValueId v : ir.node(id).inputs) open.push_back(ir.value(v).producer);
+    // An ordering edge does not make pure work needed; an effect that something waits for stays.
+    for (NodeId before : ir.node(id).after)
+      if (const OpDef* def = ir.node(before).def(); (def != nullptr && def->side_effect) || ir.node(before).op == "NoOp") open.push_back(before);
+  }
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    if (!needed[i]) ir.nodes[i].dead = true;
+}
+
+const std::vector<int>& updated_inputs(const IrNode& node) {
+  static const std::vector<int> none;
+  const OpDef* def = node.origin->def;
+  return node.op == def->name || node.op.starts_with("Apply") ? def->updates : none;
+}
+
+}  // namespace belfry

@@ -1,0 +1,76 @@
+// What the compiler's passes work on: the part of a graph that a run needs, with concrete shapes. Nodes and values are
+// numbered; a removed node is marked dead and skipped. Internal to engine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/engine/kernel.h"
+#include "belfry/graph/node.h"
+
+namespace belfry {
+
+using ValueId = int;
+using NodeId = int;
+inline constexpr int kNone = -1;
+
+struct IrValue {
+  TensorInfo info{};
+  NodeId producer = kNone;
+  int output = 0;                    // which output of the producer
+  const Node* variable = nullptr;    // its memory is this variable's storage ...
+  int copy = kNone;                  // ... or this one of its copies in a second layout
+};
+
+struct IrNode {
+  std::string op{};             // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
+  const Node* origin = nullptr; // where it came from; the first of a fused group
+  std::vector<ValueId> inputs{}, outputs{};
+  std::vector<NodeId> after{};    // must run after these: control edges, and reads before assignments
+  Attributes attributes{};
+  int device = 0;
+  bool dead = false;
+  NodeId rank = kNone;             // its place among ready nodes, if not its own number: a reorder goes with its reader
+  std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
+
+  const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
+};
+
+struct Ir {
+  std::vector<IrNode> nodes;
+  std::vector<IrValue> values;
+  std::vector<NodeId> roots;  // what was asked for: Fetch nodes and operations run for their effect; never removed
+
+  IrNode& node(NodeId id) { return nodes[static_cast<std::size_t>(id)]; }
+  const IrNode& node(NodeId id) const { return nodes[static_cast<std::size_t>(id)]; }
+  IrValue& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
+  const IrValue& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+  const TensorInfo& info(ValueId id) const { return value(id).info; }
+
+  NodeId add_node(IrNode node, const std::vector<TensorInfo>& outputs);
+  // The producer's op name, or "" for none.
+  std::string_view op_of(ValueId id) const;
+  bool is_op(ValueId id, std::string_view op) const { return op_of(id) == op; }
+};
+
+// Who reads each value, and how often; rebuilt when a pass needs it.
+struct Uses {
+  explicit Uses(const Ir& ir);
+  std::vector<std::vector<NodeId>> readers;  // by value; a node that reads it twice stands twice
+  int count(ValueId id) const { return static_cast<int>(readers[static_cast<std::size_t>(id)].size()); }
+};
+
+// Every reader of `from` reads `to` instead.
+void replace_uses(Ir& ir, ValueId from, ValueId to);
+// `node` goes away and its readers use `value` instead; what waited for it waits for what it waited for.
+void bypass(Ir& ir, NodeId node, ValueId value);
+// Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
+std::vector<NodeId> topological(const Ir& ir);
+// Marks what no root needs as dead.
+void remove_unneeded(Ir& ir);
+// The op of the graph that writes this variable operand, if any: inputs of `node` that name variables it overwrites.
+const std::vector<int>& updated_inputs(const IrNode& node);
+
+}  // namespace belfry

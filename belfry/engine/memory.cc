@@ -1,0 +1,152 @@
+// Lifetimes are positions in the schedule. Values that share memory (views, in-place results) form a group with one
+// lifetime; groups and scratch buffers are placed largest first at the lowest offset that is free for their lifetime.
+#include <algorithm>
+#include <numeric>
+
+#include "belfry/base/check.h"
+#include "belfry/engine/passes.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+struct Block {
+  std::size_t bytes = 0;
+  int first = 0, last = 0;
+  std::size_t* offset = nullptr;
+};
+
+class Planner {
+ public:
+  Planner(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes, int devices)
+      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes), blocks_(static_cast<std::size_t>(devices)) {
+    const std::size_t values = ir.values.size();
+    first_.assign(values, 0);
+    last_.assign(values, 0);
+    plan_.offsets.assign(values, MemoryPlan::kNowhere);
+    plan_.same_as.assign(values, kNone);
+    plan_.scratch.assign(ir.nodes.size(), MemoryPlan::kNowhere);
+    plan_.arena_bytes.assign(blocks_.size(), 0);
+  }
+
+  MemoryPlan run() {
+    share_views();
+    find_lifetimes();
+    share_in_place();
+    collect_blocks();
+    for (std::size_t d = 0; d < blocks_.size(); ++d) plan_.arena_bytes[d] = place(blocks_[d]);
+    return std::move(plan_);
+  }
+
+ private:
+  ValueId root(ValueId v) const {
+    while (plan_.same_as[static_cast<std::size_t>(v)] != kNone) v = plan_.same_as[static_cast<std::size_t>(v)];
+    return v;
+  }
+
+  // Memory of the arena, as opposed to a variable's, a constant's, or none at all.
+  bool in_arena(ValueId v) const {
+    const std::string_view op = ir_.op_of(v);
+    return ir_.value(v).variable == nullptr && op != "Constant" && op != "ShapeOnly";
+  }
+
+  void share_views() {
+    for (NodeId id : order_) {
+      const IrNode& node = ir_.node(id);
+      const KernelDef* kernel = find_kernel(node.op);
+      if (kernel != nullptr && kernel->view && !node.inputs.empty()) plan_.same_as[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
+    }
+  }
+
+  void find_lifetimes() {
+    const int end = static_cast<int>(order_.size());
+    for (int at = 0; at < end; ++at) {
+      const IrNode& node = ir_.node(order_[static_cast<std::size_t>(at)]);
+      for (ValueId v : node.outputs) {
+        const std::size_t r = static_cast<std::size_t>(root(v));
+        if (static_cast<ValueId>(r) == v) first_[r] = at;
+        last_[r] = std::max(last_[r], at);
+      }
+      for (ValueId v : node.inputs) {
+        const std::size_t r = static_cast<std::size_t>(root(v));
+        last_[r] = std::max(last_[r], at);
+        // Streams of different devices run at the same time, so positions do not order them: kept for the whole run.
+        const NodeId producer = ir_.value(static_cast<ValueId>(r)).producer;
+        if (producer != kNone && ir_.node(producer).device != node.device) {
+          first_[r] = 0;
+          last_[r] = end;
+        }
+      }
+    }
+  }
+
+  void share_in_place() {
+    for (int at = 0; at < static_cast<int>(order_.size()); ++at) {
+      const IrNode& node = ir_.node(order_[static_cast<std::size_t>(at)]);
+      const KernelDef* kernel = find_kernel(node.op);
+      if (kernel == nullptr || kernel->view) continue;
+      for (const auto& [input, output] : kernel->in_place) {
+        if (input >= static_cast<int>(node.inputs.size()) || output >= static_cast<int>(node.outputs.size())) continue;
+        if (try_share(node.inputs[static_cast<std::size_t>(input)], node.outputs[static_cast<std::size_t>(output)], at)) break;
+      }
+    }
+  }
+
+  bool try_share(ValueId input, ValueId output, int at) {
+    const ValueId from = root(input), to = root(output);
+    if (from == to || to != output || !in_arena(from) || !in_arena(output)) return false;
+    const TensorInfo &a = ir_.info(input), &b = ir_.info(output);
+    if (last_[static_cast<std::size_t>(from)] != at || a.bytes() != b.bytes() || ir_.info(from).bytes() != b.bytes() || !(a.shape == b.shape)) return false;
+    plan_.same_as[static_cast<std::size_t>(output)] = from;
+    last_[static_cast<std::size_t>(from)] = std::max(last_[static_cast<std::size_t>(from)], last_[static_cast<std::size_t>(output)]);
+    return true;
+  }
+
+  void collect_blocks() {
+    for (int at = 0; at < static_cast<int>(order_.size()); ++at) {
+      const NodeId id = order_[static_cast<std::size_t>(at)];
+      const IrNode& node = ir_.node(id);
+      auto& blocks = blocks_[static_cast<std::size_t>(node.device)];
+      for (ValueId v : node.outputs) {
+        const std::size_t i = static_cast<std::size_t>(v);
+        if (root(v) == v && in_arena(v) && ir_.info(v).bytes() > 0) blocks.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
+      }
+      const std::size_t scratch = scratch_bytes_[static_cast<std::size_t>(id)];
+      if (scratch > 0) blocks.push_back({scratch, at, at, &plan_.scratch[static_cast<std::size_t>(id)]});
+    }
+  }
+
+  static std::size_t place(std::vector<Block>& blocks) {
+    std::ranges::stable_sort(blocks, [](const Block& a, const Block& b) { return a.bytes > b.bytes; });
+    std::vector<const Block*> placed;  // by offset
+    std::size_t total = 0;
+    for (Block& block : blocks) {
+      std::size_t offset = 0;
+      for (const Block* other : placed) {
+        if (other->last < block.first || other->first > block.last) continue;
+        if (offset + block.bytes <= *other->offset) break;
+        offset = std::max(offset, (*other->offset + other->bytes + kAlignment - 1) / kAlignment * kAlignment);
+      }
+      *block.offset = offset;
+      total = std::max(total, offset + block.bytes);
+      placed.insert(std::ranges::upper_bound(placed, offset, {}, [](const Block* b) { return *b->offset; }), &block);
+    }
+    return total;
+  }
+
+  const Ir& ir_;
+  const std::vector<NodeId>& order_;
+  const std::vector<std::size_t>& scratch_bytes_;
+  std::vector<int> first_, last_;
+  std::vector<std::vector<Block>> blocks_;
+  MemoryPlan plan_;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes, int devices) {
+  return Planner(ir, order, scratch_bytes, devices).run();
+}
+
+}  // namespace belfry

@@ -1,0 +1,173 @@
+// A variable's value lies in one place, and readers use it where it lies. So a reader of the value as of the start of
+// the run must come before every assignment; where it cannot (it needs the assignment's result), it reads a snapshot.
+#include <algorithm>
+#include <map>
+
+#include "belfry/base/check.h"
+#include "belfry/base/function_ref.h"
+#include "belfry/engine/passes.h"
+
+namespace belfry {
+namespace {
+
+class Orderer {
+ public:
+  explicit Orderer(Ir& ir) : ir_(ir) {}
+
+  void run() {
+    collect();
+    for (auto& [variable, assigns] : assigns_) {
+      sort_assigns(*variable, assigns);
+      order_reads(*variable, assigns);
+      if (assigns.size() > 1) keep_results(assigns);
+    }
+  }
+
+ private:
+  void collect() {
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id) {
+      const IrNode& node = ir_.node(id);
+      if (node.dead) continue;
+      for (int input : updated_inputs(node)) {
+        const Node* variable = ir_.value(node.inputs[static_cast<std::size_t>(input)]).variable;
+        BELFRY_CHECK(variable != nullptr, "{} expected a variable as input {}, got '{}' {}. Pass the variable itself, not a value made from it.",
+                     describe(*node.origin), input, node.origin->inputs[static_cast<std::size_t>(input)].name(), made_at(*node.origin));
+        assigns_[variable].push_back(id);
+        if (input == updated_inputs(node)[0]) ir_.value(node.outputs[0]).variable = variable;  // the new value lies there too
+      }
+      if (node.op == "Variable") variables_[node.origin] = id;
+    }
+  }
+
+  // Which nodes come after `from` on any path.
+  std::vector<char> reached_from(NodeId from) const {
+    std::vector<std::vector<NodeId>> next(ir_.nodes.size());
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id) {
+      if (ir_.node(id).dead) continue;
+      for (ValueId v : ir_.node(id).inputs)
+        if (ir_.value(v).producer != kNone) next[static_cast<std::size_t>(ir_.value(v).producer)].push_back(id);
+      for (NodeId before : ir_.node(id).after) next[static_cast<std::size_t>(before)].push_back(id);
+    }
+    std::vector<char> seen(ir_.nodes.size(), 0);
+    std::vector<NodeId> open{from};
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      for (NodeId n : next[static_cast<std::size_t>(id)])
+        if (!seen[static_cast<std::size_t>(n)]) {
+          seen[static_cast<std::size_t>(n)] = 1;
+          open.push_back(n);
+        }
+    }
+    return seen;
+  }
+
+  void sort_assigns(const Node& variable, std::vector<NodeId>& assigns) {
+    for (std::size_t i = 0; i + 1 < assigns.size(); ++i)
+      for (std::size_t k = i + 1; k < assigns.size(); ++k) {
+        const NodeId a = assigns[i], b = assigns[k];
+        BELFRY_CHECK(reached_from(a)[static_cast<std::size_t>(b)] || reached_from(b)[static_cast<std::size_t>(a)],
+                     "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no path between them. "
+                     "Use ControlDependencies to say which comes first.",
+                     variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin), describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
+      }
+    std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return a != b && reached_from(a)[static_cast<std::size_t>(b)]; });
+  }
+
+  // The variable's value and every view of it: all the same memory.
+  std::vector<char> aliases_of(ValueId value) const {
+    std::vector<char> alias(ir_.values.size(), 0);
+    alias[static_cast<std::size_t>(value)] = 1;
+    for (NodeId id : topological(ir_)) {
+      const IrNode& node = ir_.node(id);
+      const KernelDef* kernel = node.inputs.empty() ? nullptr : find_kernel(node.op);
+      if (kernel != nullptr && kernel->view && alias[static_cast<std::size_t>(node.inputs[0])]) alias[static_cast<std::size_t>(node.outputs[0])] = 1;
+    }
+    return alias;
+  }
+
+  void order_reads(const Node& variable, const std::vector<NodeId>& assigns) {
+    const NodeId source = variables_.at(&variable);
+    const ValueId value = ir_.node(source).outputs[0];
+    const std::vector<char> alias = aliases_of(value);
+    ValueId snapshot = kNone;
+    const NodeId last = static_cast<NodeId>(ir_.nodes.size());
+    for (NodeId reader = 0; reader < last; ++reader) {
+      if (ir_.node(reader).dead) continue;
+      if (ir_.node(reader).op == "ReadVariable" && ir_.node(reader).inputs[0] == value) {
+        order_read(reader, assigns);
+        continue;
+      }
+      if (!reads(reader, [&](ValueId v) { return v < static_cast<ValueId>(alias.size()) && alias[static_cast<std::size_t>(v)]; })) continue;
+      for (NodeId assign : assigns) {
+        if (assign == reader) continue;
+        if (!reached_from(assign)[static_cast<std::size_t>(reader)]) {
+          ir_.node(assign).after.push_back(reader);
+          continue;
+        }
+        if (snapshot == kNone) {
+          snapshot = copy_of(value, source);
+          for (NodeId later : assigns) ir_.node(later).after.push_back(ir_.value(snapshot).producer);
+        }
+        read_from(reader, value, snapshot);
+        break;
+      }
+    }
+  }
+
+  // The reader, or the view it reads through, takes the snapshot.
+  void read_from(NodeId reader, ValueId value, ValueId snapshot) {
+    if (reads(reader, [&](ValueId v) { return v == value; })) return replace_reads(reader, value, snapshot);
+    for (NodeId id = 0; id < reader; ++id) {
+      const KernelDef* kernel = find_kernel(ir_.node(id).op);
+      if (kernel != nullptr && kernel->view) replace_reads(id, value, snapshot);
+    }
+  }
+
+  // An explicit read copies, so only the read itself has to be placed between assignments.
+  void order_read(NodeId read, const std::vector<NodeId>& assigns) {
+    for (NodeId assign : assigns)
+      if (!reached_from(assign)[static_cast<std::size_t>(read)]) ir_.node(assign).after.push_back(read);
+  }
+
+  // With several assignments, the new value that one of them gives must survive the next: its readers get a copy.
+  void keep_results(const std::vector<NodeId>& assigns) {
+    for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
+      const ValueId result = ir_.node(assigns[i]).outputs[0];
+      const ValueId copy = copy_of(result, assigns[i]);
+      for (NodeId reader = 0; reader < ir_.value(copy).producer; ++reader)
+        replace_reads(reader, result, copy);
+      for (std::size_t k = i + 1; k < assigns.size(); ++k) ir_.node(assigns[k]).after.push_back(ir_.value(copy).producer);
+    }
+  }
+
+  bool reads(NodeId node, FunctionRef<bool(ValueId)> is_value) const {
+    const auto& updated = updated_inputs(ir_.node(node));
+    for (int i = 0; i < static_cast<int>(ir_.node(node).inputs.size()); ++i)
+      if (is_value(ir_.node(node).inputs[static_cast<std::size_t>(i)]) && std::ranges::find(updated, i) == updated.end()) return true;
+    return false;
+  }
+
+  void replace_reads(NodeId node, ValueId from, ValueId to) {
+    const std::vector<int> updated = updated_inputs(ir_.node(node));
+    for (int i = 0; i < static_cast<int>(ir_.node(node).inputs.size()); ++i) {
+      ValueId& input = ir_.node(node).inputs[static_cast<std::size_t>(i)];
+      if (input == from && std::ranges::find(updated, i) == updated.end()) input = to;
+    }
+  }
+
+  ValueId copy_of(ValueId value, NodeId after) {
+    IrNode node{.op = "Snapshot", .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
+    return ir_.node(ir_.add_node(std::move(node), {ir_.info(value)})).outputs[0];
+  }
+
+  Ir& ir_;
+  std::map<const Node*, std::vector<NodeId>> assigns_;
+  std::map<const Node*, NodeId> variables_;
+};
+
+}  // namespace
+
+void order_variables(Ir& ir) { Orderer(ir).run(); }
+
+}  // namespace belfry

@@ -1,0 +1,55 @@
+// The compiler's passes, in the order they run. Each is one file with one function, tested on its own.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "belfry/engine/ir.h"
+
+namespace belfry {
+
+class VariableStore;
+
+// What a run asks for and is given.
+struct Signature {
+  std::vector<Tensor> fetches;         // tensors whose values are wanted
+  std::vector<Operation> targets;      // operations run for their effect
+  std::vector<Tensor> feeds;           // tensors that are given
+  std::vector<TensorSpec> fed;         // the dtype and concrete shape of each
+};
+
+struct DeviceInfo {
+  int threads = 1;
+};
+
+// 1. What the fetches need and nothing else. Fed tensors become "Feed" nodes, wanted ones end in "Fetch" nodes.
+Ir prune(const Graph& graph, const Signature& signature, int devices);
+// 2. Every shape made concrete by running the ops' own shape rules again.
+void infer_shapes(Ir& ir);
+// 3. Constants computed, equal ops merged, identities and dead ends removed.
+void simplify(Ir& ir);
+// 4. Neighbours that can share a pass over memory become one op.
+void fuse(Ir& ir);
+// Reads before assignments: adds ordering edges, snapshots where that would be a cycle; unordered assignments throw.
+void order_variables(Ir& ir);
+// 5. A layout for every value; reorders where two sides cannot agree. Decides the layouts of undecided variables.
+void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices);
+// 6. One global order, of which each device's stream is a projection.
+std::vector<NodeId> schedule(const Ir& ir);
+
+// 7. Where each value lives: an offset into its device's arena, or the value whose memory it shares.
+struct MemoryPlan {
+  std::vector<std::size_t> offsets;      // by value; kNowhere if it is not in an arena
+  std::vector<ValueId> same_as;          // by value: the value whose memory it uses, or kNone
+  std::vector<std::size_t> scratch;      // by node: offset of its scratch memory, kNowhere if it has none
+  std::vector<std::size_t> arena_bytes;  // by device
+  static constexpr std::size_t kNowhere = ~std::size_t{0};
+};
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes, int devices);
+
+// Computes one node on the spot, for constant folding: plain layouts, one thread.
+std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs, const std::vector<TensorInfo>& outputs);
+
+}  // namespace belfry

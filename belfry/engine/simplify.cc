@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "belfry/base/check.h"
+#include "belfry/engine/passes.h"
+#include "belfry/graph/state_ops.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::int64_t kFoldLimit = 1 << 20;  // results above this many elements are left to the run
+
+const Array* constant_of(const Ir& ir, ValueId value) {
+  if (!ir.is_op(value, "Constant")) return nullptr;
+  return &ir.node(ir.value(value).producer).attributes.get<Array>("value");
+}
+
+// The one number that fills a constant, if there is one.
+std::optional<double> uniform_value(const Ir& ir, ValueId value) {
+  const Array* array = constant_of(ir, value);
+  if (array == nullptr || array->elements() == 0) return std::nullopt;
+  const double first = array->item(0);
+  for (std::int64_t i = 1; i < array->elements(); ++i)
+    if (array->item(i) != first) return std::nullopt;
+  return first;
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(Ir& ir) : ir_(ir) {}
+
+  void run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (NodeId id : topological(ir_)) {
+        if (ir_.node(id).dead) continue;
+        changed = shape_only_like(id) || changed;
+        changed = pass_through(id) || fold(id) || merge(id) || changed;
+      }
+      remove_unneeded(ir_);
+      seen_.clear();
+    }
+  }
+
+ private:
+  // Where only a shape is used, the tensor itself is not: "like" operands lose their edge.
+  bool shape_only_like(NodeId id) {
+    IrNode& node = ir_.node(id);
+    const OpDef* def = node.def();
+    if (def == nullptr || def->shape_only.empty()) return false;
+    bool changed = false;
+    for (int input : def->shape_only) {
+      ValueId& v = node.inputs[static_cast<std::size_t>(input)];
+      if (ir_.is_op(v, "ShapeOnly")) continue;
+      const TensorInfo info = ir_.info(v);
+      IrNode stand_in{.op = "ShapeOnly", .origin = node.origin, .device = node.device};
+      const NodeId made = ir_.add_node(std::move(stand_in), {info});
+      ir_.node(id).inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0];
+      changed = true;
+    }
+    return changed;
+  }
+
+  bool same_type_and_shape(ValueId a, ValueId b) const {
+    return ir_.info(a).shape == ir_.info(b).shape && ir_.info(a).dtype == ir_.info(b).dtype;
+  }
+
+  // Ops that give an input unchanged.
+  bool pass_through(NodeId id) {
+    const IrNode node = ir_.node(id);
+    if (node.outputs.empty()) return false;
+    const std::string& op = node.op;
+    const ValueId out = node.outputs[0];
+    const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" || op == "Cast" || op == "Transpose";
+    const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
+    if (op == "Identity" || op == "StopGradient" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
+      bypass(ir_, id, node.inputs[0]);
+      return true;
+    }
+    if (op == "CustomGradient") return pass_all(id, node);
+    if (op == "ReshapeLike") {  // an ordinary reshape, now that the shape is known
+      ir_.node(id).op = "Reshape";
+      ir_.node(id).inputs.resize(1);
+      return true;
+    }
+    return neutral_operand(id, node);
+  }
+
+  bool pass_all(NodeId id, const IrNode& node) {
+    for (std::size_t i = 1; i < node.outputs.size(); ++i) replace_uses(ir_, node.outputs[i], node.inputs[i]);
+    bypass(ir_, id, node.inputs[0]);
+    return true;
+  }
+
+  // x + 0, x - 0, x * 1, x / 1
+  bool neutral_operand(NodeId id, const IrNode& node) {
+    if (node.inputs.size() != 2) return false;
+    const bool sum = node.op == "Add", product = node.op == "Mul";
+    if (!sum && !product && node.op != "Sub" && node.op != "Div") return false;
+    const double neutral = sum || node.op == "Sub" ? 0 : 1;
+    for (int side : {1, 0}) {
+      if (side == 0 && !sum && !product) continue;
+      const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
+      if (uniform_value(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral && same_type_and_shape(other, node.outputs[0])) {
+        bypass(ir_, id, other);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool pure(const IrNode& node) const {
+    const OpDef* def = node.def();
+    return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() && node.op != "CheckNumerics";
+  }
+
+  bool fold(NodeId id) {
+    const IrNode node = ir_.node(id);
+    if (!pure(node) || node.op == "Constant" || node.outputs.size() != 1) return false;
+    const TensorInfo info = ir_.info(node.outputs[0]);
+    if (info.elements() > kFoldLimit) return false;
+    std::vector<Array> inputs;
+    for (ValueId v : node.inputs) {
+      if (ir_.is_op(v, "ShapeOnly") || ((node.op == "OnesLike" || node.op == "ZerosLike"))) {
+        inputs.emplace_back(ir_.info(v).dtype, ir_.info(v).shape);
+        continue;
+      }
+      const Array* constant = constant_of(ir_, v);
+      if (constant == nullptr) return false;
+      inputs.push_back(*constant);
+    }
+    if (node.inputs.empty()) return false;
+    make_constant(id, evaluate(node, inputs, {info})[0]);
+    return true;
+  }
+
+  void make_constant(NodeId id, const Array& value) {
+    IrNode& node = ir_.node(id);
+    node.op = "Constant";
+    node.inputs.clear();
+    node.attributes = {{"value", value}};
+  }
+
+  // The same op on the same inputs is computed once.
+  bool merge(NodeId id) {
+    const IrNode& node = ir_.node(id);
+    if (node.op != "ShapeOnly" && node.op != "Constant" && !pure(node)) return false;
+    if (node.outputs.empty()) return false;
+    auto& candidates = seen_[{node.op, node.inputs}];
+    for (NodeId other : candidates) {
+      const IrNode& same = ir_.node(other);
+      if (same.dead || same.device != node.device || !equal(same.attributes, node.attributes) ||
+          !same_type_and_shape(same.outputs[0], node.outputs[0]))
+        continue;
+      for (std::size_t i = 1; i < node.outputs.size(); ++i) replace_uses(ir_, node.outputs[i], same.outputs[i]);
+      bypass(ir_, id, same.outputs[0]);
+      return true;
+    }
+    candidates.push_back(id);
+    return false;
+  }
+
+  Ir& ir_;
+  std::map<std::pair<std::string, std::vector<ValueId>>, std::vector<NodeId>> seen_;
+};
+
+}  // namespace
+
+void simplify(Ir& ir) { Simplifier(ir).run(); }
+
+}  // namespace belfry

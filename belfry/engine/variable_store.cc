@@ -1,0 +1,86 @@
+#include "belfry/engine/variable_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/node.h"
+
+namespace belfry {
+namespace {
+
+std::shared_ptr<void> allocate(std::size_t bytes) {
+  const std::size_t rounded = std::max<std::size_t>(64, (bytes + 63) / 64 * 64);
+  void* data = std::aligned_alloc(64, rounded);
+  if (data == nullptr) throw std::bad_alloc();
+  std::memset(data, 0, rounded);  // padding is zero from the start
+  return {data, [](void* p) { std::free(p); }};
+}
+
+TensorInfo in_layout(TensorInfo info, const Layout& layout) {
+  info.layout = layout;
+  return info;
+}
+
+}  // namespace
+
+VariableStore::Storage& VariableStore::storage(const Node* variable) {
+  const auto [at, added] = all_.try_emplace(variable);
+  if (added) {
+    at->second.info = {.dtype = variable->outputs[0].dtype, .shape = variable->outputs[0].shape};
+    at->second.data = allocate(at->second.info.bytes());
+  }
+  return at->second;
+}
+
+const VariableStore::Storage* VariableStore::find(const Node* variable) const {
+  const auto at = all_.find(variable);
+  return at == all_.end() ? nullptr : &at->second;
+}
+
+void VariableStore::decide_layout(const Node* variable, const Layout& layout, bool trains) {
+  Storage& s = storage(variable);
+  using Decided = Storage::Decided;
+  if (s.decided == Decided::firmly || (s.decided == Decided::softly && !trains)) return;
+  s.decided = trains ? Decided::firmly : Decided::softly;
+  if (s.info.layout == layout) return;
+  const TensorInfo to = in_layout(s.info, layout);
+  auto data = allocate(to.bytes());
+  if (s.initialized) reorder(s.info, s.data.get(), to, data.get());
+  s.info = to;
+  s.data = std::move(data);
+  ++generation_;
+}
+
+const VariableStore::Copy& VariableStore::copy_in(const Node* variable, const Layout& layout) {
+  Storage& s = storage(variable);
+  const auto at = std::ranges::find_if(s.copies, [&](const Copy& c) { return c.layout == layout; });
+  if (at != s.copies.end()) return *at;
+  const TensorInfo to = in_layout(s.info, layout);
+  Copy& copy = s.copies.emplace_back(Copy{layout, allocate(to.bytes())});
+  if (s.initialized) reorder(s.info, s.data.get(), to, copy.data.get());
+  ++generation_;
+  return copy;
+}
+
+Array VariableStore::get(const Node* variable) const {
+  const Storage* s = find(variable);
+  BELFRY_CHECK(s != nullptr && s->initialized, "[Variable '{}'] expected a value, got none. Call session.initialize() or load a checkpoint first.", variable->name);
+  Array out(s->info.dtype, s->info.shape);
+  reorder(s->info, s->data.get(), {.dtype = s->info.dtype, .shape = s->info.shape}, out.raw());
+  return out;
+}
+
+void VariableStore::set(const Node* variable, const Array& value) {
+  Storage& s = storage(variable);
+  BELFRY_CHECK(value.dtype() == s.info.dtype && value.shape() == s.info.shape, "[Variable '{}'] expected a value of {} {}, got {} {}", variable->name,
+               name_of(s.info.dtype), to_string(s.info.shape), name_of(value.dtype()), to_string(value.shape()));
+  const TensorInfo plain{.dtype = s.info.dtype, .shape = s.info.shape};
+  reorder(plain, value.raw(), s.info, s.data.get());
+  for (Copy& copy : s.copies) reorder(plain, value.raw(), in_layout(s.info, copy.layout), copy.data.get());
+  s.initialized = true;
+}
+
+}  // namespace belfry

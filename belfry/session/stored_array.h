@@ -1,0 +1,45 @@
+// What the readers of array files share: sizes and values that come from outside and are checked before use.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "belfry/array/dtype.h"
+#include "belfry/array/shape.h"
+
+namespace belfry {
+
+static_assert(std::endian::native == std::endian::little, "the file formats here are little-endian, read in place");
+
+// The caller has checked that sizeof(T) bytes are there.
+template <class T>
+T load_little_endian(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class T>
+void append_little_endian(std::string& to, T value) {
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  to.append(bytes, sizeof value);
+}
+
+// Bytes of an array of this shape, or nullopt if the number (or, past a dimension of 0, the number without it) does
+// not fit: then no arithmetic on the shape is safe. No dimension may be kAny.
+std::optional<std::uint64_t> checked_bytes(DType dtype, const Shape& shape);
+
+// Whether every byte is 0 or 1: reading any other as a C++ bool is undefined.
+bool are_booleans(std::span<const std::byte> bytes);
+
+// A name from a file, in quotes, cut to a length that an error text can bear.
+std::string in_quotes(std::string_view name);
+
+}  // namespace belfry

@@ -1,0 +1,61 @@
+// Just enough of the zip format for .npz: entries stored or deflated, one disk, no encryption, below 4 GiB (no zip64).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/base/file.h"
+
+namespace belfry {
+
+struct ZipEntry {
+  std::string name;
+  bool deflated = false;
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;           // uncompressed, as declared; possible for this much data
+  std::span<const std::byte> data;  // as stored in the file
+};
+
+// The entries of an archive in memory, in the order of its directory. All of them lie inside `file`, none overlap, and
+// no two share a name. Throws FileError; `path` is for its texts.
+std::vector<ZipEntry> zip_entries(std::span<const std::byte> file, const std::string& path);
+
+// Reads one entry from its beginning to its end. Throws FileError, with `where` in front, when the data end early, are
+// damaged, or do not match size and checksum.
+class ZipStream {
+ public:
+  ZipStream(const ZipEntry& entry, std::string where);  // borrows the entry
+  ~ZipStream();
+  ZipStream(const ZipStream&) = delete;
+  ZipStream& operator=(const ZipStream&) = delete;
+
+  void read(std::span<std::byte> to);  // fills all of it
+  void finish();                       // everything was read: is that really the end, and is the checksum right?
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Writes stored entries through an AtomicFile.
+class ZipWriter {
+ public:
+  explicit ZipWriter(const std::string& path);
+
+  // An entry whose content is `front` followed by `body`; throws FileError if the archive would reach 4 GiB.
+  void add(const std::string& name, std::string_view front, std::span<const std::byte> body);
+  void commit();
+
+ private:
+  std::string path_;
+  AtomicFile file_;
+  std::string directory_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace belfry

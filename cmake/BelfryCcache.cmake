@@ -1,0 +1,7 @@
+# Compiles through ccache where it is installed. Paths below the source folder are hashed as relative ones, so that
+# all clones on a machine share what one of them has compiled; the sloppiness is what precompiled headers need.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+endif()

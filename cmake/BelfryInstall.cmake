@@ -1,0 +1,24 @@
+# cmake --install and find_package(Belfry): the shared library, the public headers, the target Belfry::belfry.
+#
+# Public is every header except belfry/base/check.h (it brings fmt along), those in a folder named internal, and the
+# engine's; engine/public_headers.txt names the engine's exceptions. scripts/layers checks the same rule.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} belfry/*.h)
+list(FILTER public_headers EXCLUDE REGEX "^belfry/engine/|/internal/|^belfry/base/check\\.h$")
+file(STRINGS belfry/engine/public_headers.txt engine_headers REGEX "^belfry/")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS belfry/engine/public_headers.txt)
+foreach(header IN LISTS public_headers engine_headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
+
+install(TARGETS belfry EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Belfry)
+install(EXPORT BelfryTargets NAMESPACE Belfry:: DESTINATION ${config_folder})
+configure_package_config_file(cmake/BelfryConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/BelfryConfig.cmake
+  INSTALL_DESTINATION ${config_folder})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/BelfryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/BelfryConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/BelfryConfigVersion.cmake
+  DESTINATION ${config_folder})

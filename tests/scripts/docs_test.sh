@@ -1,0 +1,10 @@
+source "$(dirname "$0")/common.sh"
+
+file README.md 'See [the page](docs/page.md#part), [itself](#here), [a folder](docs) and [the web](https://example.org/x).' \
+  '```cpp' 'auto f = [](Inputs in) { return in; };' '```' 'Inline `[](no link)` too. [A title](docs/page.md "the page")'
+file docs/page.md '[back](../README.md)'
+expect docs 0 ''
+file docs/bad.md 'text' '[one](missing.md) and [two](../README.md) and [three](../../elsewhere.md)' '![picture](no.png)'
+expect docs 1 "docs/bad.md:2: the link 'missing.md' leads nowhere
+docs/bad.md:2: the link '../../elsewhere.md' leaves the repository
+docs/bad.md:3: the link 'no.png' leads nowhere"

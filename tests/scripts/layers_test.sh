@@ -1,0 +1,47 @@
+source "$(dirname "$0")/common.sh"
+
+# Downwards, sideways and the standard library are fine; so are fmt in check.h, check.h in sources, and what private
+# headers include.
+file belfry/belfry.h '#include "belfry/launch/launch.h"' '#include "belfry/base/error.h"'
+file belfry/base/check.h '#include <fmt/core.h>'
+file belfry/base/base.h '#include <string>' '// #include <regex>'
+file belfry/array/array.h '#include "belfry/array/shape.h"' '#include "belfry/base/base.h"'
+file belfry/array/array.cc '#include "belfry/base/check.h"' '#include <thread>' '#include <fmt/core.h>'
+file belfry/engine/pass.h '#include "belfry/base/check.h"' '#include <oneapi/dnnl/dnnl.h>'
+file belfry/engine/cpu/conv.h '#include <oneapi/dnnl/dnnl.h>' '#include "belfry/engine/pass.h"'
+file belfry/session/internal/json.h '#include <nlohmann/json.hpp>'
+file belfry/session/session.cc '#include "belfry/engine/pass.h"' '#include "belfry/session/internal/json.h"'
+file belfry/launch/launch.h '#include "belfry/train/trainer.h"'
+expect layers 0 ''
+
+# Upwards is not, nor is anything but base and array in dataflow, nor the top header.
+file belfry/base/up.cc '#include "belfry/array/array.h"'
+file belfry/dataflow/flow.cc '#include "belfry/base/base.h"' '#include "belfry/array/array.h"' '#include "belfry/graph/graph.h"'
+file belfry/graph/graph.cc '#include "belfry/belfry.h"' '  #  include <belfry/ops/math.h>' '#include "graph.h"'
+file belfry/cellar/wine.h '#include "belfry/base/base.h"'
+expect layers 1 'belfry/base/up.cc:1: base includes array, which stands above it
+belfry/cellar/wine.h:1: the folder belfry/cellar is not in the order of scripts/layers
+belfry/dataflow/flow.cc:3: dataflow includes graph: only base and array
+belfry/graph/graph.cc:1: graph includes a header of the top folder: include what is used
+belfry/graph/graph.cc:2: graph includes ops, which stands above it
+belfry/graph/graph.cc:3: "graph.h" is not included from the root: write "belfry/..."'
+rm -r "$tree"/belfry/{base/up.cc,dataflow,graph,cellar}
+
+# Public headers stay free of third-party, slow and private headers.
+file belfry/base/log.h '#include <fmt/format.h>' '#include <filesystem>'
+file belfry/nn/layer.h '#include "belfry/base/check.h"' '#include "belfry/engine/pass.h"'
+file belfry/session/session.h '#include "belfry/session/internal/json.h"' '#include <nlohmann/json_fwd.hpp>'
+expect layers 1 'belfry/base/log.h:1: a public header includes <fmt/format.h>: keep third-party types in sources
+belfry/base/log.h:2: a public header includes <filesystem>: too slow to compile, hide it behind a pointer
+belfry/nn/layer.h:1: a public header includes the private header belfry/base/check.h
+belfry/nn/layer.h:2: a public header includes the private header belfry/engine/pass.h
+belfry/session/session.h:1: a public header includes the private header belfry/session/internal/json.h
+belfry/session/session.h:2: a public header includes <nlohmann/json_fwd.hpp>: keep third-party types in sources'
+rm "$tree"/belfry/{base/log,nn/layer,session/session}.h
+
+# An engine header that is named public may be included, and then keeps the rules itself.
+file belfry/engine/public_headers.txt '# comment' 'belfry/engine/pass.h' 'belfry/engine/gone.h'
+file belfry/nn/layer.h '#include "belfry/engine/pass.h"'
+expect layers 1 'belfry/engine/public_headers.txt: there is no belfry/engine/gone.h
+belfry/engine/pass.h:1: a public header includes the private header belfry/base/check.h
+belfry/engine/pass.h:2: a public header includes <oneapi/dnnl/dnnl.h>: keep third-party types in sources'
