@@ -25,7 +25,7 @@ TEST(RandomKernels, BitsAreThoseOfTheScalarGenerator) {
   for (Isa isa : available_isas()) {
     for (std::int64_t n = 0; n <= 200; ++n) {
       std::vector<std::uint32_t> bits(static_cast<std::size_t>(n) + 1, 42u);
-      random_bits(kSource, bits.data(), n, isa);
+      fill_random_bits(kSource, bits.data(), n, isa);
       for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(bits[static_cast<std::size_t>(i)], word_of(i)) << i;
       EXPECT_EQ(bits.back(), 42u);
     }
@@ -38,7 +38,7 @@ TEST(RandomKernels, BlockNumbersHave64Bits) {
   late.first_block = static_cast<std::uint64_t>(begin) / 4;
   for (Isa isa : available_isas()) {
     std::uint32_t bits[128];
-    random_bits(late, bits, 128, isa);
+    fill_random_bits(late, bits, 128, isa);
     for (int i = 0; i < 128; ++i) ASSERT_EQ(bits[i], word_of(begin + i)) << i;
   }
 }
@@ -48,9 +48,9 @@ struct Fill {
   void (*fill)(float* to, std::int64_t n, Isa isa);
 };
 const Fill kFills[] = {
-    {"uniform", [](float* to, std::int64_t n, Isa isa) { random_uniform(kSource, to, n, {-1.f, 3.f}, isa); }},
-    {"normal", [](float* to, std::int64_t n, Isa isa) { random_normal(kSource, to, n, {0.5f, 2.f}, isa); }},
-    {"truncated", [](float* to, std::int64_t n, Isa isa) { random_truncated_normal(kSource, to, n, {0.f, 1.f}, isa); }},
+    {"uniform", [](float* to, std::int64_t n, Isa isa) { fill_uniform(kSource, to, n, {-1.f, 3.f}, isa); }},
+    {"normal", [](float* to, std::int64_t n, Isa isa) { fill_normal(kSource, to, n, {0.5f, 2.f}, isa); }},
+    {"truncated", [](float* to, std::int64_t n, Isa isa) { fill_truncated_normal(kSource, to, n, {0.f, 1.f}, isa); }},
 };
 
 TEST(RandomKernels, AnElementDependsOnlyOnItsIndex) {
@@ -81,7 +81,7 @@ TEST(RandomKernels, AnElementDependsOnlyOnItsIndex) {
 
 TEST(RandomKernels, UniformNumbersAreTheUpper24Bits) {
   std::vector<float> values(1000);
-  random_uniform(kSource, values.data(), 1000, {});
+  fill_uniform(kSource, values.data(), 1000, {});
   for (std::int64_t i = 0; i < 1000; ++i) {
     EXPECT_EQ(values[static_cast<std::size_t>(i)], static_cast<float>(word_of(i) >> 8) * 0x1p-24f);
   }
@@ -89,13 +89,13 @@ TEST(RandomKernels, UniformNumbersAreTheUpper24Bits) {
 
 TEST(RandomKernels, UniformNumbersStayBelowTheUpperEnd) {
   std::vector<float> values(100000);  // a range of few floats, where rounding would reach the end
-  random_uniform(kSource, values.data(), 100000, {1.f, 1.f + 0x1p-22f});
+  fill_uniform(kSource, values.data(), 100000, {1.f, 1.f + 0x1p-22f});
   for (float x : values) ASSERT_TRUE(x >= 1.f && x < 1.f + 0x1p-22f);
 }
 
 TEST(RandomKernels, NormalNumbersFollowBoxAndMuller) {
   std::vector<float> values(1000);
-  random_normal(kSource, values.data(), 1000, {});
+  fill_normal(kSource, values.data(), 1000, {});
   for (std::int64_t i = 0; i < 1000; i += 2) {
     const double radius = std::sqrt(-2 * std::log(((word_of(i) >> 8) + 1) * 0x1p-24));
     const double angle = 2 * M_PI * word_of(i + 1) * 0x1p-32;
@@ -118,12 +118,12 @@ Moments moments_of(const std::vector<float>& values) {
 
 TEST(RandomKernels, NumbersHaveTheMomentsOfTheirDistribution) {
   std::vector<float> values(1 << 18);
-  random_normal(kSource, values.data(), 1 << 18, {});
+  fill_normal(kSource, values.data(), 1 << 18, {});
   Moments m = moments_of(values);
   EXPECT_NEAR(m.mean, 0, 0.01);
   EXPECT_NEAR(m.variance, 1, 0.02);
   EXPECT_NEAR(m.kurtosis, 3, 0.06);
-  random_truncated_normal(kSource, values.data(), 1 << 18, {});
+  fill_truncated_normal(kSource, values.data(), 1 << 18, {});
   m = moments_of(values);
   EXPECT_NEAR(m.mean, 0, 0.01);
   EXPECT_NEAR(m.variance, 0.7737413, 0.01);  // 1 - 4 phi(2) / (2 Phi(2) - 1)
@@ -133,7 +133,7 @@ TEST(RandomKernels, NumbersHaveTheMomentsOfTheirDistribution) {
 
 TEST(RandomKernels, TruncatedNormalInvertsTheDistributionFunction) {
   std::vector<float> values(1000);
-  random_truncated_normal(kSource, values.data(), 1000, {});
+  fill_truncated_normal(kSource, values.data(), 1000, {});
   for (std::int64_t i = 0; i < 1000; ++i) {
     const double u = ((word_of(i) >> 8) + 0.5) * 0x1p-23 - 1;
     ASSERT_NEAR(std::erf(values[static_cast<std::size_t>(i)] / M_SQRT2), u * std::erf(M_SQRT2), 1e-6);
@@ -147,8 +147,8 @@ TEST(Dropout, KeepsByTheElementsNumberAndTheGradientUsesTheSameMask) {
     for (int threads : {1, 2}) {
       TeamScope team(threads);
       std::vector<float> y(x.size()), dx = dy;
-      dropout(kSource, {x.data(), y.data(), n, 0.25f}, isa);
-      dropout(kSource, {dx.data(), dx.data(), n, 0.25f}, isa);
+      apply_dropout(kSource, {x.data(), y.data(), n, 0.25f}, isa);
+      apply_dropout(kSource, {dx.data(), dx.data(), n, 0.25f}, isa);
       std::int64_t kept = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
         const bool keep = (word_of(static_cast<std::int64_t>(i)) >> 8) < 3u << 22;
@@ -164,9 +164,9 @@ TEST(Dropout, KeepsByTheElementsNumberAndTheGradientUsesTheSameMask) {
 TEST(Dropout, RateZeroKeepsAllAndRateOneNone) {
   const auto x = random_values(100, 3, 1, 2);
   std::vector<float> y(100);
-  dropout(kSource, {x.data(), y.data(), 100, 0.f});
+  apply_dropout(kSource, {x.data(), y.data(), 100, 0.f});
   EXPECT_TRUE(same_bits(x, y));
-  dropout(kSource, {x.data(), y.data(), 100, 1.f});
+  apply_dropout(kSource, {x.data(), y.data(), 100, 1.f});
   EXPECT_EQ(y, std::vector<float>(100));
 }
 

@@ -30,7 +30,7 @@ double start_of(ReduceOp op) { return op == ReduceOp::max ? -kInf : op == Reduce
 void expect_reduced(Isa isa, ReduceOp op, std::int64_t outer, std::int64_t axis, std::int64_t inner) {
   const auto x = random_values(outer * axis * inner, 1, -1, 1);
   std::vector<float> y(static_cast<std::size_t>(outer * inner) + 1, -9.f);  // one more, which must stay
-  reduce({op, x.data(), y.data(), outer, axis, inner, 0.5f}, isa);
+  reduce_axis({op, x.data(), y.data(), outer, axis, inner, 0.5f}, isa);
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t i = 0; i < inner; ++i) {
       double expected = start_of(op);
@@ -84,8 +84,9 @@ TEST(ReduceKernels, TheSameTeamGivesTheSameBits) {
   const auto x = random_values(200000, 2);
   for (std::int64_t inner : {1, 8, 2000}) {
     std::vector<float> first(static_cast<std::size_t>(inner)), second = first;
-    reduce({.op = ReduceOp::sum, .input = x.data(), .output = first.data(), .axis = 200000 / inner, .inner = inner});
-    reduce({.op = ReduceOp::sum, .input = x.data(), .output = second.data(), .axis = 200000 / inner, .inner = inner});
+    for (float* y : {first.data(), second.data()}) {
+      reduce_axis({.op = ReduceOp::sum, .input = x.data(), .output = y, .axis = 200000 / inner, .inner = inner});
+    }
     EXPECT_TRUE(same_bits(first, second));
   }
 }
@@ -96,7 +97,7 @@ TEST(ReduceKernels, LongSumsStayAccurate) {
   for (Isa isa : available_isas()) {
     for (std::int64_t inner : {1, 2, 1024}) {
       std::vector<float> y(static_cast<std::size_t>(inner));
-      reduce({.op = ReduceOp::sum, .input = x.data(), .output = y.data(), .axis = n / inner, .inner = inner}, isa);
+      reduce_axis({.op = ReduceOp::sum, .input = x.data(), .output = y.data(), .axis = n / inner, .inner = inner}, isa);
       const double exact = static_cast<double>(0.1f) * static_cast<double>(n / inner);
       EXPECT_NEAR(y[0] / exact, 1, 3e-6) << inner;
     }
@@ -111,7 +112,7 @@ TEST(ReduceKernels, MaximaAndMinimaKeepNan) {
         x[static_cast<std::size_t>(bad * inner)] = NAN;
         for (ReduceOp op : {ReduceOp::max, ReduceOp::min}) {
           std::vector<float> y(static_cast<std::size_t>(inner));
-          reduce({.op = op, .input = x.data(), .output = y.data(), .axis = 100, .inner = inner}, isa);
+          reduce_axis({.op = op, .input = x.data(), .output = y.data(), .axis = 100, .inner = inner}, isa);
           EXPECT_TRUE(std::isnan(y[0])) << bad;
           EXPECT_EQ(std::isnan(y.back()), inner == 1);
         }

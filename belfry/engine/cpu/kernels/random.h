@@ -21,11 +21,11 @@ struct NormalShape {
   float mean = 0, deviation = 1;
 };
 
-void random_bits(const RandomSource& source, std::uint32_t* to, std::int64_t n, Isa isa = cpu_isa());
-void random_uniform(const RandomSource& source, float* to, std::int64_t n, RandomRange range, Isa isa = cpu_isa());
-void random_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape, Isa isa = cpu_isa());
+void fill_random_bits(const RandomSource& source, std::uint32_t* to, std::int64_t n, Isa isa = cpu_isa());
+void fill_uniform(const RandomSource& source, float* to, std::int64_t n, RandomRange range, Isa isa = cpu_isa());
+void fill_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape, Isa isa = cpu_isa());
 // Normal numbers given that they are within two deviations of the mean.
-void random_truncated_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape,
+void fill_truncated_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape,
                              Isa isa = cpu_isa());
 
 // y_i = x_i / (1 - rate), or 0 with probability `rate`. Given dy for x, the same source gives dx: no mask is stored.
@@ -35,6 +35,6 @@ struct DropoutRun {
   std::int64_t n = 0;
   float rate = 0;
 };
-void dropout(const RandomSource& source, const DropoutRun& run, Isa isa = cpu_isa());
+void apply_dropout(const RandomSource& source, const DropoutRun& run, Isa isa = cpu_isa());
 
 }  // namespace belfry

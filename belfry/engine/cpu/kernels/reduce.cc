@@ -31,7 +31,7 @@ double join(ReduceOp op, double a, double b) {
   return a;
 }
 
-void reduce_rows(const Reduction& reduction, const simd::ReduceKernels& kernels) {
+void reduce_rows(const AxisReduction& reduction, const simd::ReduceKernels& kernels) {
   const std::int64_t axis = reduction.axis;
   const int parts = parts_for(axis);
   if (reduction.outer >= team_size() || parts == 1) {
@@ -56,8 +56,8 @@ void reduce_rows(const Reduction& reduction, const simd::ReduceKernels& kernels)
 }
 
 // Columns [column, column + columns) of item o, rows [begin, end) of its axis.
-simd::ReduceColumns columns_of(const Reduction& reduction, std::int64_t o, std::int64_t column, std::int64_t columns,
-                               std::int64_t begin, std::int64_t end) {
+simd::ReduceColumns columns_of(const AxisReduction& reduction, std::int64_t o, std::int64_t column,
+                               std::int64_t columns, std::int64_t begin, std::int64_t end) {
   return {.op = reduction.op,
           .input = reduction.input + (o * reduction.axis + begin) * reduction.inner + column,
           .output = reduction.output + o * reduction.inner + column,
@@ -67,7 +67,7 @@ simd::ReduceColumns columns_of(const Reduction& reduction, std::int64_t o, std::
           .scale = reduction.scale};
 }
 
-void reduce_columns(const Reduction& reduction, const simd::ReduceKernels& kernels) {
+void reduce_columns(const AxisReduction& reduction, const simd::ReduceKernels& kernels) {
   const std::int64_t axis = reduction.axis, inner = reduction.inner;
   const std::int64_t tiles = ceil_div(inner, simd::kReduceColumns);
   const std::int64_t even = ceil_div(ceil_div(inner, tiles), kLine) * kLine, width = std::min(inner, even);
@@ -103,7 +103,7 @@ void reduce_columns(const Reduction& reduction, const simd::ReduceKernels& kerne
 
 }  // namespace
 
-void reduce(const Reduction& reduction, Isa isa) {
+void reduce_axis(const AxisReduction& reduction, Isa isa) {
   if (reduction.outer == 0 || reduction.inner == 0) return;
   if (reduction.inner == 1) {
     reduce_rows(reduction, table(isa));

@@ -11,7 +11,7 @@ namespace belfry {
 
 using simd::ReduceOp;
 
-struct Reduction {
+struct AxisReduction {
   ReduceOp op = ReduceOp::sum;
   const float* input = nullptr;  // [outer][axis][inner]
   float* output = nullptr;       // [outer][inner]
@@ -20,6 +20,6 @@ struct Reduction {
 };
 
 // Of an empty axis a sum is 0, a maximum -infinity, a minimum +infinity.
-void reduce(const Reduction& reduction, Isa isa = cpu_isa());
+void reduce_axis(const AxisReduction& reduction, Isa isa = cpu_isa());
 
 }  // namespace belfry
