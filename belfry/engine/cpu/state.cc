@@ -7,16 +7,15 @@
 namespace belfry {
 namespace {
 
-// Copies input `index` to the output.
-KernelPtr make_copy(const KernelContext& c, std::size_t index) {
-  return simple_kernel([bytes = c.output().bytes(), index](const Buffers& b, const Step&) {
-    if (bytes > 0 && b.outputs[0] != b.inputs[index]) std::memcpy(b.outputs[0], b.inputs[index], bytes);
+KernelPtr make_copy(const KernelContext& c) {
+  return simple_kernel([bytes = c.output().bytes()](const Buffers& b, const Step&) {
+    if (bytes > 0 && b.outputs[0] != b.inputs[1]) std::memcpy(b.outputs[0], b.inputs[1], bytes);
   });
 }
 
 template <class F>
 KernelRegistration define_assignment_kernel(const char* op, F f) {
-  return define_kernel(op).make([f](const KernelContext& c) {
+  return define_kernel(op).layout_blind(true).make([f](const KernelContext& c) {
     return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
       const auto n = static_cast<std::int64_t>(c.output().bytes() / sizeof(T));
       return simple_kernel([n, f](const Buffers& b, const Step&) {
@@ -30,11 +29,9 @@ KernelRegistration define_assignment_kernel(const char* op, F f) {
   });
 }
 
-const KernelRegistration assign_kernel = define_kernel("Assign").make([](const KernelContext& c) { return make_copy(c, 1); });
+const KernelRegistration assign_kernel = define_kernel("Assign").layout_blind(true).make(make_copy);
 const KernelRegistration assign_add_kernel = define_assignment_kernel("AssignAdd", [](auto a, auto b) { return a + b; });
 const KernelRegistration assign_sub_kernel = define_assignment_kernel("AssignSub", [](auto a, auto b) { return a - b; });
-// A read copies, so that a later assignment in the same run does not change what was read.
-const KernelRegistration read_variable_kernel = define_kernel("ReadVariable").make([](const KernelContext& c) { return make_copy(c, 0); });
 
 }  // namespace
 }  // namespace belfry

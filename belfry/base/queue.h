@@ -1,0 +1,122 @@
+// A bounded first-in first-out queue between threads, with an end, an error and an emergency exit.
+//
+//   BoundedQueue<int> queue(8);
+//   producer:  while (...) if (!queue.push(value)) return;   // false: nobody wants it any more
+//              queue.close();                                // or close(error)
+//   consumer:  while (std::optional<int> value = queue.pop()) use(*value);
+//
+// close() is the producer's orderly end: what is queued is still delivered, then the error, if there is one, is thrown
+// to exactly one pop(), and every other pop() returns nothing. cancel() is the consumer's: it drops what is queued and
+// wakes everybody. Any number of threads may push and pop. Every wait ends with close() or cancel(); whoever owns the
+// queue calls one of them before it joins the threads that use it.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "belfry/base/error.h"
+#include "belfry/base/mutex.h"
+
+namespace belfry {
+
+template <class T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {
+    if (capacity == 0) throw Error("[queue] expected a capacity of at least 1, got 0.");
+  }
+  BoundedQueue(const BoundedQueue&) = delete;
+  BoundedQueue& operator=(const BoundedQueue&) = delete;
+
+  // Waits for room. False, and the value is dropped, if the queue is or becomes closed or cancelled.
+  bool push(T value) {
+    {
+      MutexLock lock(mutex_);
+      while (!closed_ && items_.size() >= capacity_) room_.wait(mutex_);
+      if (closed_) return false;
+      items_.push_back(std::move(value));
+    }
+    filled_.notify_one();
+    return true;
+  }
+
+  // Waits for a value. Nothing once the queue is cancelled, or closed and empty; then throws close()'s error, once.
+  std::optional<T> pop() {
+    std::optional<T> value;
+    {
+      MutexLock lock(mutex_);
+      while (!closed_ && items_.empty()) filled_.wait(mutex_);
+      if (items_.empty()) {
+        if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+        return value;
+      }
+      value.emplace(std::move(items_.front()));
+      items_.pop_front();
+    }
+    room_.notify_one();
+    return value;
+  }
+
+  // No more pushes. Only the first close counts; one after cancel() has no effect. Give the error's last reference
+  // away: leave the handler that caught it first. Otherwise the exception may be destroyed here while the consumer has
+  // just read it, which is legal, but ThreadSanitizer does not see the counter inside the standard library.
+  void close(std::exception_ptr error = nullptr) {
+    {
+      MutexLock lock(mutex_);
+      if (closed_) return;
+      closed_ = true;
+      error_ = std::move(error);
+    }
+    wake_all();
+  }
+
+  // Drops values and error, ends every wait, now and later.
+  void cancel() {
+    std::deque<T> dropped;  // destroyed outside the lock: a value's destructor may be slow
+    std::exception_ptr error;
+    {
+      MutexLock lock(mutex_);
+      closed_ = cancelled_ = true;
+      dropped.swap(items_);
+      error = std::exchange(error_, nullptr);
+    }
+    wake_all();
+  }
+
+  // Empty and open again. Only while no other thread uses the queue.
+  void reopen() {
+    cancel();
+    MutexLock lock(mutex_);
+    closed_ = cancelled_ = false;
+  }
+
+  bool cancelled() const {
+    MutexLock lock(mutex_);
+    return cancelled_;
+  }
+  std::size_t size() const {
+    MutexLock lock(mutex_);
+    return items_.size();
+  }
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  void wake_all() {
+    room_.notify_all();
+    filled_.notify_all();
+  }
+
+  const std::size_t capacity_;
+  mutable Mutex mutex_;
+  Condition room_;    // signalled when a value leaves, or at the end
+  Condition filled_;  // signalled when a value arrives, or at the end
+  std::deque<T> items_ BELFRY_GUARDED_BY(mutex_);
+  std::exception_ptr error_ BELFRY_GUARDED_BY(mutex_);
+  bool closed_ BELFRY_GUARDED_BY(mutex_) = false;
+  bool cancelled_ BELFRY_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace belfry

@@ -1,0 +1,28 @@
+#include "belfry/dataflow/flow.h"
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+DataFlow& Flow::operator*() const {
+  BELFRY_CHECK(flow_ != nullptr, "[flow] expected a flow, got an empty handle. Assign one first.");
+  return *flow_;
+}
+
+std::int64_t Flow::known_size() const {
+  const std::optional<std::int64_t> points = size();
+  BELFRY_CHECK(points.has_value(),
+               "[size] expected a flow of known length, got '{}', which has no end or none that is known. Ask before "
+               "repeat(), or give the number of steps.",
+               describe());
+  return *points;
+}
+
+Flow operator|(Flow flow, const FlowStage& stage) { return stage(std::move(flow)); }
+
+FlowStage operator|(FlowStage first, FlowStage second) {
+  return FlowStage(
+      [first = std::move(first), second = std::move(second)](Flow flow) { return second(first(std::move(flow))); });
+}
+
+}  // namespace belfry

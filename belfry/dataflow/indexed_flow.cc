@@ -1,0 +1,42 @@
+#include "belfry/dataflow/indexed_flow.h"
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+void IndexedFlow::start_epoch(std::uint64_t epoch) {
+  epoch_ = epoch;
+  position_ = 0;
+}
+
+std::optional<std::int64_t> IndexedFlow::next_index() {
+  if (position_ >= count()) return std::nullopt;
+  return position_++;
+}
+
+std::optional<DataPoint> IndexedFlow::next() {
+  const std::optional<std::int64_t> index = next_index();
+  if (!index) return std::nullopt;
+  return at(*index);
+}
+
+FlowState IndexedFlow::state() const {
+  return {kind_,
+          {{"count", static_cast<std::uint64_t>(count())},
+           {"epoch", epoch_},
+           {"position", static_cast<std::uint64_t>(position_)}},
+          {}};
+}
+
+void IndexedFlow::restore(const FlowState& state) {
+  state.expect(kind_, 0);
+  state.expect_number("count", static_cast<std::uint64_t>(count()));
+  const std::uint64_t position = state.at("position");
+  BELFRY_CHECK(position <= static_cast<std::uint64_t>(count()),
+               "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", count(), kind_,
+               position);
+  epoch_ = state.at("epoch");
+  position_ = static_cast<std::int64_t>(position);
+}
+
+}  // namespace belfry

@@ -1,0 +1,35 @@
+// The base of flows with random access: a source that keeps its points at hand needs only count() and at().
+#pragma once
+
+#include <string>
+
+#include "belfry/dataflow/dataflow.h"
+
+namespace belfry {
+
+// Goes through indices 0 .. count() - 1 in each pass. Its state is (count, epoch, position), so that restoring reads
+// nothing.
+class IndexedFlow : public DataFlow, public RandomAccess {
+ public:
+  explicit IndexedFlow(std::string kind) : kind_(std::move(kind)) {}
+
+  void start_epoch(std::uint64_t epoch) override;
+  std::optional<DataPoint> next() override;
+  std::optional<std::int64_t> next_index() override;
+  std::optional<std::int64_t> size() const override { return count(); }
+  FlowState state() const override;
+  void restore(const FlowState& state) override;
+  std::string describe() const override { return kind_; }
+  RandomAccess* random_access() override { return this; }
+
+ protected:
+  // The running pass, for sources whose points depend on it.
+  std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  std::string kind_;
+  std::uint64_t epoch_ = 0;
+  std::int64_t position_ = 0;
+};
+
+}  // namespace belfry

@@ -1,0 +1,107 @@
+#include "belfry/dataflow/mnist.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/idx.h"
+#include "belfry/dataflow/indexed_flow.h"
+#include "belfry/dataflow/shuffle.h"
+
+namespace belfry {
+namespace {
+
+// images u8 [points, height, width], labels u8 [points]; turned into numbers when a point is read.
+class MnistFlow final : public IndexedFlow {
+ public:
+  MnistFlow(std::string name, Array images, Array labels)
+      : IndexedFlow("mnist"),
+        name_(std::move(name)),
+        images_(std::move(images)),
+        labels_(std::move(labels)),
+        spec_{{f32, {images_.shape()[1], images_.shape()[2], 1}}, {i32, {}}},
+        pixels_(spec_[0].shape.elements()) {}
+
+  std::string describe() const override { return name_; }
+  std::int64_t count() const override { return labels_.elements(); }
+  const std::vector<ComponentSpec>* row_spec() const override { return &spec_; }
+
+  DataPoint at(std::int64_t index) const override {
+    DataPoint point{Array(f32, spec_[0].shape), Array(i32, {})};
+    void* const rows[] = {point[0].raw(), point[1].raw()};
+    read_row(index, rows);
+    return point;
+  }
+
+  void read_row(std::int64_t index, std::span<void* const> rows) const override {
+    BELFRY_BUG_IF(index < 0 || index >= count(), "index {} of {} points", index, count());
+    const auto* from = static_cast<const std::uint8_t*>(images_.raw()) + index * pixels_;
+    auto* image = static_cast<float*>(rows[0]);
+    for (std::int64_t i = 0; i < pixels_; ++i) image[i] = static_cast<float>(from[i]) / 255.f;
+    *static_cast<std::int32_t*>(rows[1]) = static_cast<const std::uint8_t*>(labels_.raw())[index];
+  }
+
+ private:
+  std::string name_;
+  Array images_, labels_;
+  std::vector<ComponentSpec> spec_;
+  std::int64_t pixels_;
+};
+
+// Who asks, and what a user can do if the data are not there.
+struct Caller {
+  const char* name;
+  const char* remedy;
+};
+
+Array read_part(const std::string& directory, const std::string& file, int rank, const Caller& caller) {
+  std::error_code ignored;  // what cannot be looked at counts as absent
+  const std::filesystem::path plain = std::filesystem::path(directory) / file;
+  std::filesystem::path found = plain;
+  if (!std::filesystem::exists(found, ignored)) found += ".gz";
+  BELFRY_CHECK_AS(FileError, std::filesystem::exists(found, ignored),
+                  "[{}] expected the file '{}' or '{}', found neither. {}", caller.name, plain.string(), found.string(),
+                  caller.remedy);
+  Array array = read_idx(found.string());
+  BELFRY_CHECK_AS(FileError, array.dtype() == u8 && array.shape().rank() == rank,
+                  "[{}] expected bytes in {} dimension(s), got {} {} in '{}'.", caller.name, rank,
+                  name_of(array.dtype()), to_string(array.shape()), found.string());
+  return array;
+}
+
+Flow open(const std::string& directory, std::string_view split, MnistOptions options, const Caller& caller) {
+  BELFRY_CHECK(split == "train" || split == "test", "[{}] expected \"train\" or \"test\", got \"{}\".", caller.name,
+               split);
+  std::error_code ignored;
+  BELFRY_CHECK_AS(FileError, std::filesystem::is_directory(directory, ignored),
+                  "[{}] expected a directory with the data, got '{}', which is none. {}", caller.name, directory,
+                  caller.remedy);
+  const bool train = split == "train";
+  const std::string prefix = train ? "train" : "t10k";
+  Array images = read_part(directory, prefix + "-images-idx3-ubyte", 3, caller);
+  Array labels = read_part(directory, prefix + "-labels-idx1-ubyte", 1, caller);
+  BELFRY_CHECK_AS(FileError, images.shape()[0] == labels.shape()[0],
+                  "[{}] expected as many images as labels, got {} and {} of \"{}\" in '{}'.", caller.name,
+                  images.shape()[0], labels.shape()[0], split, directory);
+  Flow flow =
+      std::make_shared<MnistFlow>(fmt::format("{}(\"{}\")", caller.name, split), std::move(images), std::move(labels));
+  return options.shuffle.value_or(train) ? flow | shuffle(options.seed) : flow;
+}
+
+}  // namespace
+
+Flow mnist(const std::string& directory, std::string_view split, MnistOptions options) {
+  return open(directory, split, options,
+              {"mnist", "Check the directory's name, and that its files have their usual names."});
+}
+
+Flow fashion_mnist(std::string_view split, MnistOptions options) {
+  const char* data = std::getenv("BELFRY_DATA_DIR");
+  const std::string root = data != nullptr && *data != '\0' ? data : "/usr/share/datasets";
+  return open(root + "/fashion-mnist", split, options,
+              {"fashion_mnist",
+               "Install Debian's package dataset-fashion-mnist, or set BELFRY_DATA_DIR to the directory "
+               "that holds 'fashion-mnist'."});
+}
+
+}  // namespace belfry

@@ -1,0 +1,137 @@
+#include "belfry/dataflow/prefetch.h"
+
+#include <exception>
+#include <thread>
+
+#include "belfry/base/check.h"
+#include "belfry/base/queue.h"
+#include "belfry/dataflow/stage_flow.h"
+
+namespace belfry {
+namespace {
+
+// Throws the current exception again, with the stages it comes from in front of its text. Our own kinds of errors keep
+// their kind; the original is nested in any case.
+[[noreturn]] void rethrow_from(const std::string& stages) {
+  const auto text = [&](const char* what) { return fmt::format("[prefetch] the flow '{}' failed: {}", stages, what); };
+  try {
+    throw;
+  } catch (const FileError& e) {
+    std::throw_with_nested(FileError(text(e.what())));
+  } catch (const NumericError& e) {
+    std::throw_with_nested(NumericError(text(e.what())));
+  } catch (const InternalError& e) {
+    std::throw_with_nested(InternalError(text(e.what())));
+  } catch (const std::exception& e) {
+    std::throw_with_nested(Error(text(e.what())));
+  } catch (...) {
+    std::throw_with_nested(Error(text("an exception that is not a std::exception")));
+  }
+}
+
+class PrefetchFlow final : public StageFlow {
+ public:
+  PrefetchFlow(Flow source, int depth)
+      : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth)),
+        size_(StageFlow::size()),
+        consumed_(StageFlow::state()),
+        queue_(static_cast<std::size_t>(depth)) {}
+  ~PrefetchFlow() override { stop(); }
+
+  void start_epoch(std::uint64_t epoch) override {
+    stop();
+    StageFlow::start_epoch(epoch);
+    make_ready();
+  }
+
+  void restore(const FlowState& state) override {
+    stop();
+    StageFlow::restore(state);
+    make_ready();
+  }
+
+  std::optional<DataPoint> next() override {
+    BELFRY_CHECK(pass_ != Pass::failed,
+                 "[prefetch] expected a pass that goes on, got one that ended with an error. Call start_epoch() or "
+                 "restore() first.");
+    if (pass_ == Pass::finished) return std::nullopt;
+    if (pass_ == Pass::ready) {
+      worker_ = std::thread([this] { read_ahead(); });
+      pass_ = Pass::running;
+    }
+    std::optional<Made> made = take();
+    if (!made) {
+      pass_ = queue_.cancelled() ? Pass::failed : Pass::finished;
+      BELFRY_CHECK(pass_ == Pass::finished, "[prefetch] expected a point of '{}', but the flow was cancelled.",
+                   describe());
+      return std::nullopt;
+    }
+    consumed_ = std::move(made->state);
+    return std::move(made->point);
+  }
+
+  std::optional<std::int64_t> size() const override { return size_; }
+  FlowState state() const override { return consumed_; }
+
+  void cancel() override {
+    queue_.cancel();
+    StageFlow::cancel();
+  }
+
+ private:
+  enum class Pass { ready, running, finished, failed };
+  struct Made {
+    DataPoint point;
+    FlowState state;  // ours, once the point is consumed
+  };
+
+  // The worker. While it runs, nobody else touches the source, except to cancel it.
+  void read_ahead() {
+    std::exception_ptr error;
+    try {
+      while (std::optional<DataPoint> point = source().next())
+        if (!queue_.push({std::move(*point), StageFlow::state()})) return;
+    } catch (...) {
+      error = std::current_exception();
+    }
+    queue_.close(std::move(error));  // after the handler: see close()
+  }
+
+  std::optional<Made> take() {
+    try {
+      return queue_.pop();
+    } catch (...) {
+      pass_ = Pass::failed;
+      rethrow_from(StageFlow::source().describe());
+    }
+  }
+
+  void stop() {
+    if (worker_.joinable()) {
+      cancel();
+      worker_.join();
+    }
+    pass_ = Pass::failed;  // until the source stands somewhere again
+  }
+
+  void make_ready() {
+    queue_.reopen();
+    consumed_ = StageFlow::state();
+    pass_ = Pass::ready;
+  }
+
+  const std::optional<std::int64_t> size_;  // kept here, as the source belongs to the worker while it runs
+  FlowState consumed_;                      // after the last point consumed
+  Pass pass_ = Pass::ready;
+  BoundedQueue<Made> queue_;
+  std::thread worker_;
+};
+
+}  // namespace
+
+FlowStage prefetch(int depth) {
+  BELFRY_CHECK(depth >= 1, "[prefetch] expected a depth of at least 1 point, got {}.", depth);
+  return FlowStage([=](Flow source) { return std::make_shared<PrefetchFlow>(std::move(source), depth); });
+}
+
+}  // namespace belfry

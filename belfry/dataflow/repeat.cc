@@ -1,0 +1,84 @@
+#include "belfry/dataflow/repeat.h"
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/stage_flow.h"
+
+namespace belfry {
+namespace {
+
+class RepeatFlow final : public StageFlow {
+ public:
+  RepeatFlow(Flow source, std::int64_t times)
+      : StageFlow(std::move(source), "repeat", times == kForever ? "repeat" : fmt::format("repeat({})", times)),
+        times_(times) {
+    if (endless()) check_not_empty(StageFlow::size() != 0);
+  }
+
+  void start_epoch(std::uint64_t epoch) override {
+    epoch_ = epoch;
+    start_round(0);
+  }
+
+  std::optional<std::int64_t> size() const override {
+    const std::optional<std::int64_t> one = StageFlow::size();
+    std::int64_t all = 0;
+    if (endless() || !one || __builtin_mul_overflow(*one, times_, &all)) return std::nullopt;
+    return all;
+  }
+
+  std::optional<DataPoint> next() override {
+    while (true) {
+      if (std::optional<DataPoint> point = source().next()) {
+        round_has_points_ = true;
+        return point;
+      }
+      if (!endless() && round_ + 1 >= static_cast<std::uint64_t>(times_)) return std::nullopt;
+      if (endless()) check_not_empty(round_has_points_);
+      start_round(round_ + 1);
+    }
+  }
+
+  FlowState state() const override {
+    FlowState state = StageFlow::state();
+    state.numbers = {{"epoch", epoch_}, {"round", round_}};
+    return state;
+  }
+
+  void restore(const FlowState& state) override {
+    StageFlow::restore(state);
+    epoch_ = state.at("epoch");
+    round_ = state.at("round");
+    round_has_points_ = true;  // the state may be that of a round's end
+  }
+
+ private:
+  bool endless() const { return times_ == kForever; }
+
+  void start_round(std::uint64_t round) {
+    round_ = round;
+    round_has_points_ = false;
+    source().start_epoch((endless() ? epoch_ : epoch_ * static_cast<std::uint64_t>(times_)) + round);
+  }
+
+  void check_not_empty(bool has_points) const {
+    BELFRY_CHECK(
+        has_points,
+        "[repeat] expected a flow with points to repeat forever, got an empty pass of '{}'. Is the batch larger "
+        "than the data?",
+        source().describe());
+  }
+
+  const std::int64_t times_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t round_ = 0;  // passes of the source that are behind us in this epoch
+  bool round_has_points_ = false;
+};
+
+}  // namespace
+
+FlowStage repeat(std::int64_t times) {
+  BELFRY_CHECK(times >= 1 || times == kForever, "[repeat] expected 1 or more times, or kForever, got {}.", times);
+  return FlowStage([=](Flow source) { return std::make_shared<RepeatFlow>(std::move(source), times); });
+}
+
+}  // namespace belfry

@@ -1,0 +1,16 @@
+// Several passes as one.
+#pragma once
+
+#include <cstdint>
+
+#include "belfry/dataflow/flow.h"
+
+namespace belfry {
+
+inline constexpr std::int64_t kForever = -1;
+
+// `times` passes of the source, each its next epoch (so reshuffled). Pass e of a finite repeat covers the source's
+// epochs e * times and on; an endless one begins with epoch e. Repeating an empty source forever is an error.
+FlowStage repeat(std::int64_t times = kForever);
+
+}  // namespace belfry

@@ -1,0 +1,89 @@
+#include "belfry/base/check.h"
+#include "belfry/dataflow/permute.h"
+#include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/stage_flow.h"
+
+namespace belfry {
+namespace {
+
+class ShuffleLocalFlow final : public StageFlow {
+ public:
+  ShuffleLocalFlow(Flow source, std::size_t buffer, std::uint64_t seed)
+      : StageFlow(std::move(source), "shuffle_local", fmt::format("shuffle_local({})", buffer)),
+        buffer_(buffer),
+        seed_(seed),
+        run_start_(StageFlow::state()) {}
+
+  void start_epoch(std::uint64_t epoch) override {
+    StageFlow::start_epoch(epoch);
+    epoch_ = epoch;
+    begin_run(0);
+  }
+
+  std::optional<DataPoint> next() override {
+    if (run_.empty()) read_run();
+    if (run_.empty()) return std::nullopt;
+    DataPoint point = std::move(run_[given_++]);
+    if (given_ == run_.size()) begin_run(run_number_ + 1);
+    return point;
+  }
+
+  FlowState state() const override {
+    FlowState state = run_start_;
+    state.numbers = {{"seed", seed_}, {"buffer", buffer_}, {"epoch", epoch_}, {"run", run_number_}, {"given", given_}};
+    return state;
+  }
+
+  void restore(const FlowState& state) override {
+    StageFlow::restore(state);
+    state.expect_number("seed", seed_);
+    state.expect_number("buffer", buffer_);
+    const std::uint64_t given = state.at("given");
+    epoch_ = state.at("epoch");
+    begin_run(state.at("run"));
+    if (given == 0) return;
+    read_run();
+    BELFRY_CHECK(given < run_.size(),
+                 "[restore] expected more than {} points in this run of '{}', got {}. The source has changed.", given,
+                 describe(), run_.size());
+    given_ = given;
+  }
+
+ private:
+  void begin_run(std::uint64_t number) {
+    run_start_ = StageFlow::state();
+    run_number_ = number;
+    run_.clear();
+    given_ = 0;
+  }
+
+  void read_run() {
+    std::vector<DataPoint> points;
+    while (points.size() < buffer_) {
+      std::optional<DataPoint> point = source().next();
+      if (!point) break;
+      points.push_back(std::move(*point));
+    }
+    permute(points, mix_seed(mix_seed(seed_, epoch_), run_number_));
+    run_ = std::move(points);
+  }
+
+  const std::size_t buffer_;
+  const std::uint64_t seed_;
+  std::uint64_t epoch_ = 0;
+  FlowState run_start_;  // our state node, with the source's as it was before the run was read
+  std::uint64_t run_number_ = 0;
+  std::vector<DataPoint> run_;  // empty between runs
+  std::size_t given_ = 0;       // points of run_ that are moved out
+};
+
+}  // namespace
+
+FlowStage shuffle_local(std::int64_t buffer, std::uint64_t seed) {
+  BELFRY_CHECK(buffer >= 1, "[shuffle_local] expected a buffer of at least 1 point, got {}.", buffer);
+  return FlowStage([=](Flow source) {
+    return std::make_shared<ShuffleLocalFlow>(std::move(source), static_cast<std::size_t>(buffer), seed);
+  });
+}
+
+}  // namespace belfry

@@ -1,0 +1,94 @@
+#include "belfry/dataflow/flow.h"
+
+#include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/map.h"
+#include "belfry/dataflow/repeat.h"
+#include "tests/dataflow/flow_testing.h"
+
+namespace belfry {
+namespace {
+
+DataPoint plus_hundred(DataPoint point) {
+  point[0] = Array(static_cast<std::int32_t>(point[0].item()) + 100);
+  return point;
+}
+
+TEST(Flow, AListIsReadInOrderInEveryPass) {
+  Flow flow = numbered(4);
+  EXPECT_EQ(drain(flow), upto(4));
+  EXPECT_EQ(flow.next(), std::nullopt);
+  EXPECT_EQ(pass(flow, 1), upto(4));
+  flow.next();
+  flow.reset_state();
+  EXPECT_EQ(drain(flow), upto(4));
+  EXPECT_EQ(flow.known_size(), 4);
+}
+
+TEST(Flow, AUsersOwnFlowComposesByValue) {
+  Flow flow = Sequential(5) | map(plus_hundred) | batch(2);
+  EXPECT_EQ(drain(flow), (std::vector<int>{100, 101, 102, 103}));
+  EXPECT_EQ(flow.describe(), "sequential | map | batch(2)");
+}
+
+TEST(Flow, StagesComposeWithoutASource) {
+  const FlowStage stage = map(plus_hundred) | batch(2, Remainder::keep);
+  EXPECT_EQ(drain(numbered(3) | stage), (std::vector<int>{100, 101, 102}));
+  EXPECT_EQ(drain(numbered(1) | stage), std::vector<int>{100});
+}
+
+TEST(Flow, ComposingStartsFromTheBeginning) {
+  Flow source = numbered(3);
+  source.next();
+  EXPECT_EQ(drain(source | map(plus_hundred)), (std::vector<int>{100, 101, 102}));
+}
+
+TEST(Flow, FeedsOneOtherAtATime) {
+  Flow source = numbered(4);
+  {
+    Flow first = source | batch(2);
+    EXPECT_EQ(
+        error_of([&] { source | batch(3); }),
+        "[batch] expected a flow that nobody reads, got 'list', which feeds another flow already: they would take "
+        "each other's points. Make a second one.");
+    EXPECT_EQ(drain(first), upto(4));
+  }
+  EXPECT_EQ(drain(source | batch(3)), upto(3));
+}
+
+TEST(Flow, AnEmptyHandleIsAnError) {
+  Flow none;
+  EXPECT_FALSE(none);
+  EXPECT_EQ(error_of([&] { none.next(); }), "[flow] expected a flow, got an empty handle. Assign one first.");
+  EXPECT_EQ(error_of([&] { none | batch(2); }),
+            "[batch] expected a flow to draw on, got an empty handle. Assign one first.");
+}
+
+TEST(Flow, TheSizeOfAnEndlessFlowIsUnknownAndAskingForItIsAnError) {
+  Flow flow = numbered(3) | repeat() | batch(2);
+  EXPECT_EQ(flow.size(), std::nullopt);
+  EXPECT_EQ(error_of([&] { flow.known_size(); }),
+            "[size] expected a flow of known length, got 'list | repeat | batch(2)', which has no end or none that is "
+            "known. Ask before repeat(), or give the number of steps.");
+}
+
+TEST(MapComponent, ChangesOnlyThatComponent) {
+  Flow flow = numbered(3) | map_component([](const Array& a) { return a.cast(i32); }, 1);
+  flow.next();
+  const DataPoint point = *flow.next();
+  EXPECT_EQ(point[0].item(), 1);
+  EXPECT_EQ(point[1].dtype(), i32);
+  EXPECT_EQ(point[1].item(1), -1);
+}
+
+TEST(MapComponent, AMissingComponentIsAnError) {
+  Flow flow = numbered(3) | map_component([](Array a) { return a; }, 2);
+  EXPECT_EQ(error_of([&] { flow.next(); }),
+            "[map_component] expected a point with a component 2, got one of 2 component(s).");
+}
+
+TEST(Map, AnEmptyFunctionIsAnError) {
+  EXPECT_EQ(error_of([] { map(nullptr); }), "[map] expected a function, got an empty one.");
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,185 @@
+#include "belfry/session/session.h"
+
+#include <gtest/gtest.h>
+
+#include "belfry/base/error.h"
+#include "belfry/graph/gradients.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/matmul.h"
+#include "belfry/ops/pointwise.h"
+
+namespace belfry {
+namespace {
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+Initializer filled(float value) {
+  return [value](const Shape& shape, DType dtype) { return constant(Array::full(dtype, shape, value)); };
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  Variable var(const char* name, Shape shape, float value) { return get_variable(name, {.shape = shape, .initializer = filled(value)}); }
+  Graph graph;
+  GraphScope scope{graph};
+};
+
+TEST_F(SessionTest, RunsWhatIsFetchedWithWhatIsFed) {
+  const Tensor x = placeholder({"x", f32, {kAny, 2}});
+  const Variable w = var("w", {2, 3}, 2.f);
+  const Tensor y = matmul(x, w) + 1.f;
+  Session session(graph);
+  session.initialize();
+  const Array out = session.run(y, {{x, Array::of<float>({1, 2}, {1, 2})}});
+  EXPECT_EQ(out.shape(), Shape({1, 3}));
+  EXPECT_FLOAT_EQ(out.values<float>()[0], 7.f);
+  EXPECT_EQ(session.run(y, {{x, Array::full(f32, {5, 2}, 1)}}).shape(), Shape({5, 3}));  // another shape, another plan
+}
+
+TEST_F(SessionTest, GradientDescentOnASquareConverges) {
+  const Variable w = var("w", {4}, 3.f);
+  const Tensor cost = square(w - 1.f);
+  const Tensor g = gradients(cost, std::vector<Variable>{w})[0];
+  const Tensor step = w.assign_sub(g * 0.25f);
+  Session session(graph);
+  session.initialize();
+  for (int i = 0; i < 30; ++i) session.run(Operation(step));
+  EXPECT_NEAR(session.value(w).item(0), 1.0, 1e-6);
+}
+
+TEST_F(SessionTest, AReadSeesTheValueAtTheStartOfTheRun) {
+  const Variable v = var("v", {}, 1.f);
+  const Tensor next = v.assign_add(1.f);
+  const Tensor twice = v * 2.f;
+  Session session(graph);
+  session.initialize();
+  const auto out = session.run({next, twice, v});
+  EXPECT_EQ(out[0].item(), 2);
+  EXPECT_EQ(out[1].item(), 2);
+  EXPECT_EQ(out[2].item(), 1);
+  EXPECT_EQ(session.value(v).item(), 2);
+}
+
+TEST_F(SessionTest, AReadAfterAnAssignmentOnAControlPathSeesTheNewValue) {
+  const Variable v = var("v", {}, 1.f);
+  const Tensor next = v.assign(5.f);
+  Tensor after;
+  {
+    const ControlDependencies control({next});
+    after = v.read() * 1.5f;
+  }
+  Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(after).item(), 7.5);
+}
+
+TEST_F(SessionTest, AReaderThatNeedsTheOldValueAfterAnAssignmentGetsASnapshot) {
+  const Variable v = var("v", {3}, 1.f);
+  const Tensor next = v.assign(v + 4.f);
+  const Tensor difference = next - v;  // needs both the new and the old value
+  Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(difference).item(2), 4);
+  EXPECT_EQ(session.value(v).item(0), 5);
+}
+
+TEST_F(SessionTest, UnorderedAssignmentsAreAnErrorThatNamesBoth) {
+  const Variable v = var("v", {}, 1.f);
+  const Tensor a = v.assign(2.f), b = v.assign_add(3.f);
+  Session session(graph);
+  session.initialize();
+  const std::string text = error_of([&] { session.run({a, b}); });
+  EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run, got [Assign 'Assign']"), std::string::npos) << text;
+  EXPECT_NE(text.find("[AssignAdd 'AssignAdd']"), std::string::npos) << text;
+  EXPECT_EQ(session.run(a).item(), 2);  // the session is usable afterwards
+}
+
+TEST_F(SessionTest, OrderedAssignmentsRunInThatOrderAndKeepTheirResults) {
+  const Variable v = var("v", {}, 1.f);
+  const Tensor a = v.assign(10.f);
+  Tensor b;
+  {
+    const ControlDependencies control({a});
+    b = v.assign_add(3.f);
+  }
+  Session session(graph);
+  session.initialize();
+  const auto out = session.run({b, a * 1.f + 0.5f});
+  EXPECT_EQ(out[0].item(), 13);
+  EXPECT_EQ(out[1].item(), 10.5);
+}
+
+TEST_F(SessionTest, MistakesAreClearErrorsAndTheSessionStaysUsable) {
+  const Tensor x = placeholder({"image", f32, {kAny, 2}});
+  const Variable w = var("w", {2}, 1.f);
+  const Tensor y = add(x, w, "logits");
+  Session session(graph);
+  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(f32, {1, 2})}}); }).find("[Variable 'w'] expected a value before it is read"), std::string::npos);
+  session.initialize();
+  EXPECT_NE(error_of([&] { session.run(y); }).find("[Placeholder 'image'] expected a value to be fed, got none"), std::string::npos);
+  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(f32, {1, 3})}}); }).find("expected f32 [?, 2] for 'image', got f32 [1, 3]"), std::string::npos);
+  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(i32, {1, 2})}}); }).find("got i32 [1, 2]"), std::string::npos);
+  EXPECT_NE(error_of([&] { session.run("logit"); }).find("Did you mean 'logits'"), std::string::npos);
+  EXPECT_EQ(session.run("logits", {{x, Array::zeros(f32, {1, 2})}}).item(), 1);
+}
+
+TEST_F(SessionTest, AnyTensorCanBeFed) {
+  const Variable w = var("w", {}, 2.f);
+  const Tensor middle = w * 3.f, y = middle + 1.f;
+  Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(y, {{middle, Array(10.f)}}).item(), 11);
+}
+
+TEST_F(SessionTest, ACallableReusesItsResultBuffers) {
+  const Tensor x = placeholder({"x", f32, {kAny}});
+  const Tensor y = x * 2.f;
+  Session session(graph);
+  const auto call = session.make_callable({y}, {x});
+  const Array in = Array::of<float>({2}, {1, 2});
+  const void* first = call(std::span(&in, 1))[0].raw();
+  const auto out = call(std::span(&in, 1));
+  EXPECT_EQ(out[0].raw(), first);
+  EXPECT_EQ(out[0].item(1), 4);
+}
+
+TEST_F(SessionTest, DevicesRunTheirStreamsAndMeetWhereDataCrosses) {
+  Tensors parts;
+  const Variable w = var("w", {64, 64}, 0.01f);
+  for (int d = 0; d < 2; ++d) {
+    const DeviceScope device("cpu:" + std::to_string(d));
+    Tensor x = w + static_cast<float>(d);
+    for (int i = 0; i < 10; ++i) x = matmul(x, w) + 0.5f;
+    parts.push_back(x);
+  }
+  const Tensor total = parts[0] + parts[1];
+  Session two(graph, {.devices = {{1}, {1}}});
+  two.initialize();
+  const Array first = two.run(total);
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(equal(first, two.run(total)));
+  EXPECT_NE(error_of([&] { Session one(graph); one.run(total); }).find("expected a device of the session (cpu:0 to cpu:0), got cpu:1"), std::string::npos);
+}
+
+TEST_F(SessionTest, ExplainListsInstructionsAndTotals) {
+  const Variable w = var("w", {2, 2}, 1.f);
+  const Tensor y = matmul(w, w, {}, "product");
+  Session session(graph);
+  session.initialize();
+  const std::string text = session.explain({y});
+  EXPECT_NE(text.find("MatMul"), std::string::npos);
+  EXPECT_NE(text.find("'product'"), std::string::npos);
+  EXPECT_NE(text.find("GFLOP"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace belfry
