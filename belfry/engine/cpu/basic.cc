@@ -1,21 +1,16 @@
-// Ops that pass values on. Most are views, which the compiler turns into nothing; the copy is for where it cannot.
+// Ops that pass values on.
 #include <cstring>
 
 #include "belfry/array/dispatch.h"
 #include "belfry/engine/cpu/strided_loop.h"
+#include "belfry/engine/cpu/view.h"
 #include "belfry/engine/kernel.h"
 
 namespace belfry {
 namespace {
 
-KernelPtr make_copy(const KernelContext& c) {
-  return simple_kernel([bytes = c.output().bytes()](const Buffers& b, const Step&) {
-    if (bytes > 0 && b.outputs[0] != b.inputs[0]) std::memcpy(b.outputs[0], b.inputs[0], bytes);
-  });
-}
-
-const KernelRegistration identity_kernel = define_kernel("Identity").view().make(make_copy);
-const KernelRegistration stop_gradient_kernel = define_kernel("StopGradient").view().make(make_copy);
+const KernelRegistration identity_kernel = define_view_kernel("Identity");
+const KernelRegistration stop_gradient_kernel = define_view_kernel("StopGradient");
 
 const KernelRegistration no_op_kernel =
     define_kernel("NoOp").make([](const KernelContext&) { return simple_kernel([](const Buffers&, const Step&) {}); });

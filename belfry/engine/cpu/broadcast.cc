@@ -1,7 +1,8 @@
-#include <cstring>
+#include <algorithm>
 
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/reduction.h"
+#include "belfry/engine/cpu/view.h"
 
 namespace belfry {
 namespace {
@@ -36,11 +37,7 @@ const KernelRegistration sum_to_like_kernel = define_kernel("SumToLike").make([]
   });
 });
 
-const KernelRegistration reshape_like_kernel = define_kernel("ReshapeLike").view().make([](const KernelContext& c) {
-  return simple_kernel([bytes = c.output().bytes()](const Buffers& b, const Step&) {
-    if (bytes > 0 && b.outputs[0] != b.inputs[0]) std::memcpy(b.outputs[0], b.inputs[0], bytes);
-  });
-});
+const KernelRegistration reshape_like_kernel = define_view_kernel("ReshapeLike");
 
 }  // namespace
 }  // namespace belfry

@@ -1,0 +1,53 @@
+// Ops that move elements and change none. Dimensions that are not known until a step is fed stay unknown.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/attributes.h"
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+// The same elements in another shape; one dimension may be kAny and is what is left over.
+Tensor reshape(const Operand& x, const Shape& shape, std::string_view name = "");
+// [batch, everything else]
+Tensor batch_flatten(const Operand& x, std::string_view name = "");
+// New dimensions of size 1, at these axes of the result.
+Tensor expand_dims(const Operand& x, const Ints& axes, std::string_view name = "");
+template <std::integral Axis>
+Tensor expand_dims(const Operand& x, Axis axis, std::string_view name = "") {
+  return expand_dims(x, Ints{axis}, name);
+}
+// Without these dimensions, which must have size 1; by default all that have.
+Tensor squeeze(const Operand& x, const Ints& axes = {}, std::string_view name = "");
+// Axis i of the result is axis permutation[i] of x; by default the axes are reversed.
+Tensor transpose(const Operand& x, const Ints& permutation = {}, std::string_view name = "");
+
+// One after the other along an axis; the other dimensions agree.
+Tensor concat(const std::vector<Operand>& tensors, int axis, std::string_view name = "");
+template <std::same_as<Tensor> T>  // a template, so that braces mean operands
+Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "", const Location& where = Location::current()) {
+  std::vector<Operand> operands;
+  for (const Tensor& t : tensors) operands.emplace_back(t, where);
+  return concat(operands, axis, name);
+}
+// Pieces of these sizes along an axis: split(x, {1, 2}, 0).
+Tensors split(const Operand& x, const Ints& sizes, int axis, std::string_view name = "");
+// So many equal parts. (split(x, {6}, 0) is one piece of size 6, split(x, 6, 0) six parts.)
+Tensors split_evenly(const Operand& x, std::int64_t parts, int axis, std::string_view name = "");
+template <std::integral Parts>
+Tensors split(const Operand& x, Parts parts, int axis, std::string_view name = "") {
+  return split_evenly(x, parts, axis, name);
+}
+// The box that begins at `begin`, of this size; kAny: to the end.
+Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_view name = "");
+
+struct Padding {
+  std::int64_t before = 0, after = 0;
+};
+// Surrounded by `value`; one Padding an axis.
+Tensor pad(const Operand& x, const std::vector<Padding>& paddings, double value = 0, std::string_view name = "");
+
+}  // namespace belfry

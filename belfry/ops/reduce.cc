@@ -1,0 +1,125 @@
+#include "belfry/ops/reduce.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/axes.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/broadcast.h"
+#include "belfry/ops/pointwise.h"
+
+namespace belfry {
+namespace {
+
+// What a reduction's gradient works with: everything broadcasts against x.
+struct Reduced {
+  Tensor x, y, dy;  // y and dy with the reduced axes kept
+  Ints axes;
+  ReduceOptions kept() const { return {.axes = axes, .keep_dims = true}; }
+};
+using ReduceGradient = Tensor (*)(const Reduced& r);
+
+// No axes in the attribute means none, unlike in ReduceOptions: only a scalar has none.
+Tensor sum_kept(const Tensor& x, const Reduced& r) { return r.axes.empty() ? x : reduce_sum(x, r.kept()); }
+
+Shapes reduce_rule(const ShapeContext& c, bool floats_only) {
+  const Ints& axes = c.attributes().get<Ints>("axes");
+  const DType dtype = c.dtype(0);
+  BELFRY_CHECK(is_float(dtype) || (!floats_only && (dtype == i32 || dtype == i64)), "expected elements of {}, got {}. Use cast()",
+               floats_only ? "f32 or f64" : "f32, f64, i32 or i64", name_of(dtype));
+  Shape out;
+  for (int i = 0; i < c.input(0).rank(); ++i) {
+    if (!std::ranges::binary_search(axes, i)) out.push_back(c.input(0)[i]);
+    else if (c.attributes().flag("keep_dims")) out.push_back(1);
+  }
+  return out;
+}
+
+OpRegistration define_reduction(const char* name, const char* doc, ReduceGradient gradient, bool floats_only = false) {
+  return define_op(name)
+      .input("x").output("y")
+      .shape([floats_only](const ShapeContext& c) { return reduce_rule(c, floats_only); })
+      .gradient([gradient](const GradientContext& c) {
+        const Ints& axes = c.attributes().get<Ints>("axes");
+        const bool kept = c.attributes().flag("keep_dims") || axes.empty();
+        const Tensor y = kept ? c.output() : expand_dims(c.output(), axes), dy = kept ? c.grad() : expand_dims(c.grad(), axes);
+        return Tensors{gradient({c.input(0), y, dy, axes})};
+      })
+      .doc(doc);
+}
+
+const OpRegistration count_def = define_op("ReducedCount")
+    .input("x").output("count").shape_only(0)
+    .shape([](const ShapeContext&) { return Shape{}; })
+    .not_differentiable()
+    .doc("How many elements of x a reduction over some axes makes into one.");
+
+// As a number if the shape is known, else found when a step is fed.
+Operand count_of(const Tensor& x, const Ints& axes) {
+  double count = 1;
+  for (std::int64_t axis : axes) {
+    const std::int64_t size = x.shape()[static_cast<int>(axis)];
+    if (size == kAny) return add_tensor(count_def, {x}, {.attributes = {{"axes", axes}}});
+    count *= static_cast<double>(size);
+  }
+  return count;
+}
+
+// dx = dy
+const OpRegistration sum_def = define_reduction("ReduceSum", "The sum over some axes.", [](const Reduced& r) { return broadcast_like(r.dy, r.x); });
+// dx = dy / n
+const OpRegistration mean_def = define_reduction(
+    "ReduceMean", "The mean over some axes.", [](const Reduced& r) { return broadcast_like(r.dy / count_of(r.x, r.axes), r.x); }, true);
+
+// All elements that have the extreme value share its gradient equally.
+Tensor share_among_ties(const Reduced& r) {
+  const Tensor chosen = cast(equal(r.x, r.y), r.x.dtype());
+  return chosen * (r.dy / sum_kept(chosen, r));
+}
+const OpRegistration max_def = define_reduction("ReduceMax", "The largest element over some axes.", share_among_ties);
+const OpRegistration min_def = define_reduction("ReduceMin", "The smallest element over some axes.", share_among_ties);
+
+// dx_i = dy * (product of the others). With p the product of what is not zero and z the sum of what is (so 0, but with
+// the derivative that a single zero factor has), the product of the others is
+//   for x_i != 0:  p / x_i without zeros,  p / x_i * z with one,    0 with more
+//   for x_i == 0:  p as the only zero,     p * (z - x_i) with two,  0 with more
+// which has the right value always and the right derivative, zeros or not.
+Tensor product_of_others(const Reduced& r) {
+  const Tensor zero = equal(r.x, 0.f), nothing = zeros_like(r.x), one = ones_like(r.x);
+  const Tensor zeros = sum_kept(cast(zero, r.x.dtype()), r);
+  const Tensor rest = select(zero, one, r.x), z = sum_kept(select(zero, r.x, nothing), r);
+  const Tensor p = r.axes.empty() ? rest : reduce_prod(rest, r.kept());
+  const Tensor none = equal(zeros, 0.f), single = equal(zeros, 1.f), two = equal(zeros, 2.f);
+  const Tensor for_nonzero = select(none, one, select(single, z, nothing)) / rest;
+  const Tensor for_zero = select(single, one, select(two, z - r.x, nothing));
+  return r.dy * p * select(zero, for_zero, for_nonzero);
+}
+const OpRegistration prod_def = define_reduction("ReduceProd", "The product over some axes.", product_of_others);
+
+Tensor reduce(OpRegistration def, const char* op, const Operand& x, const ReduceOptions& options, std::string_view name) {
+  Ints axes = normalize_axes(x, options.axes, x.tensor().rank(), op);
+  if (axes.empty()) {
+    axes.resize(static_cast<std::size_t>(x.tensor().rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  return add_tensor(def, {x}, {.name = name, .attributes = {{"axes", axes}, {"keep_dims", options.keep_dims}}});
+}
+
+}  // namespace
+
+Tensor reduce_sum(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(sum_def, "reduce_sum", x, options, name); }
+Tensor reduce_mean(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(mean_def, "reduce_mean", x, options, name); }
+Tensor reduce_max(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(max_def, "reduce_max", x, options, name); }
+Tensor reduce_min(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(min_def, "reduce_min", x, options, name); }
+Tensor reduce_prod(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(prod_def, "reduce_prod", x, options, name); }
+
+Tensor reduce_sum(const Operand& x, std::string_view name) { return reduce_sum(x, {}, name); }
+Tensor reduce_mean(const Operand& x, std::string_view name) { return reduce_mean(x, {}, name); }
+Tensor reduce_max(const Operand& x, std::string_view name) { return reduce_max(x, {}, name); }
+Tensor reduce_min(const Operand& x, std::string_view name) { return reduce_min(x, {}, name); }
+Tensor reduce_prod(const Operand& x, std::string_view name) { return reduce_prod(x, {}, name); }
+
+}  // namespace belfry

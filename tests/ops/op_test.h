@@ -1,0 +1,53 @@
+// A graph to build ops in and a session to look at their values.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "belfry/base/error.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/ops/basic.h"
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+class OpTest : public testing::Test {
+ protected:
+  Array run(const Tensor& t, const Feeds& feeds = {}) { return Session(graph).run(t, feeds); }
+
+  template <class T>
+  std::vector<T> values(const Tensor& t, const Feeds& feeds = {}) {
+    const Array out = run(t, feeds);
+    const auto span = out.values<T>();
+    return {span.begin(), span.end()};
+  }
+  std::vector<float> floats(const Tensor& t, const Feeds& feeds = {}) { return values<float>(t, feeds); }
+  std::vector<std::int32_t> ints(const Tensor& t, const Feeds& feeds = {}) { return values<std::int32_t>(t, feeds); }
+  std::vector<bool> bools(const Tensor& t, const Feeds& feeds = {}) { return values<bool>(t, feeds); }
+
+  Graph graph;
+  GraphScope scope{graph};
+};
+
+// The text of the error that f throws.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// 0, 1, 2, ... in the given shape.
+inline Array counting(const Shape& shape, DType dtype = f32) {
+  Array out(dtype, shape);
+  for (std::int64_t i = 0; i < out.elements(); ++i) out.set_item(i, static_cast<double>(i));
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,48 @@
+// What every registered op must have. A new op fails here until it is complete.
+#include <set>
+
+#include "belfry/engine/kernel.h"
+#include "belfry/graph/op_def.h"
+#include "tests/ops/gradient_check.h"
+
+namespace belfry {
+namespace {
+
+// The compiler itself provides these values.
+const std::set<std::string> kNoKernel{"Constant", "Placeholder", "Variable"};
+// Its gradient is a user's function: nothing of its own to check numerically (tests/graph covers it).
+const std::set<std::string> kNoRow{"CustomGradient", "ReadVariable"};
+
+TEST(Registry, EveryOpSaysWhatItIsInOneLine) {
+  for (const OpDef* op : registered_ops()) {
+    EXPECT_FALSE(op->doc.empty()) << op->name << " has no .doc(...)";
+    EXPECT_EQ(op->doc.find('\n'), std::string::npos) << op->name;
+  }
+}
+
+TEST(Registry, EveryOpWithOutputsHasAShapeRule) {
+  for (const OpDef* op : registered_ops())
+    if (!op->outputs.empty()) { EXPECT_TRUE(static_cast<bool>(op->shape)) << op->name << " has no .shape(...)"; }
+}
+
+TEST(Registry, EveryOpHasAGradientOrSaysThatItHasNone) {
+  for (const OpDef* op : registered_ops())
+    EXPECT_NE(static_cast<bool>(op->gradient), !op->differentiable) << op->name << " needs either .gradient(...) or .not_differentiable()";
+}
+
+TEST(Registry, EveryOpHasAKernel) {
+  for (const OpDef* op : registered_ops())
+    EXPECT_TRUE(find_kernel(op->name) != nullptr || op->host_kernel || kNoKernel.contains(op->name)) << op->name << " has no kernel";
+}
+
+TEST(Registry, EveryDifferentiableOpHasARowInTheGradientCheck) {
+  for (const OpDef* op : registered_ops())
+    if (op->gradient) { EXPECT_TRUE(covered_ops().contains(op->name) || kNoRow.contains(op->name)) << op->name << " is covered by no gradient_row(...)"; }
+}
+
+TEST(Registry, EveryCoveredOpExists) {
+  for (const std::string& name : covered_ops()) EXPECT_NE(find_op(name), nullptr) << name;
+}
+
+}  // namespace
+}  // namespace belfry
