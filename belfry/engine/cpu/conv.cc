@@ -3,6 +3,7 @@
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/image.h"
+#include "belfry/engine/cpu/dnnl_conv.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/ops/conv_geometry.h"
 
@@ -96,28 +97,55 @@ ConvGeometry geometry(const KernelContext& c) {
   return conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes);
 }
 
-const KernelRegistration conv_kernel = define_kernel("Conv2D").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel(
-        [g = geometry(c)](const Buffers& b, const Step&) { forward(g, b.in<T>(0), b.in<T>(1), b.out<T>()); });
-  });
-});
+ConvTensors tensors(const KernelContext& c, const Shape& y) { return {c.input(0).shape, c.input(1).shape, y, c.output().dtype}; }
 
-const KernelRegistration backprop_input_kernel = define_kernel("Conv2DBackpropInput").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel(
-        [g = geometry(c)](const Buffers& b, const Step&) { backward_input(g, b.in<T>(1), b.in<T>(2), b.out<T>()); });
-  });
-});
+LayoutChoice plain(const KernelContext& c) { return {std::vector<Layout>(c.inputs.size()), std::vector<Layout>(c.outputs.size())}; }
+
+const KernelRegistration conv_kernel =
+    define_kernel("Conv2D")
+        .layout_rule([](const KernelContext& c) {
+          return dnnl_does(tensors(c, c.output().shape), *c.attributes) ? conv_forward_layouts(c) : plain(c);
+        })
+        .make([](const KernelContext& c) {
+          if (dnnl_does(tensors(c, c.output().shape), *c.attributes)) return make_conv_forward(c);
+          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+            return simple_kernel(
+                [g = geometry(c)](const Buffers& b, const Step&) { forward(g, b.in<T>(0), b.in<T>(1), b.out<T>()); });
+          });
+        });
+
+const KernelRegistration backprop_input_kernel =
+    define_kernel("Conv2DBackpropInput")
+        .layout_rule([](const KernelContext& c) {
+          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_data_layouts(c) : plain(c);
+        })
+        .make([](const KernelContext& c) {
+          if (dnnl_does(tensors(c, c.input(2).shape), *c.attributes)) return make_conv_backward_data(c);
+          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+            return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) {
+              backward_input(g, b.in<T>(1), b.in<T>(2), b.out<T>());
+            });
+          });
+        });
 
 const KernelRegistration backprop_filter_kernel =
-    define_kernel("Conv2DBackpropFilter").make([](const KernelContext& c) {
-      return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-        return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) {
-          backward_filter(g, b.in<T>(0), b.in<T>(2), b.out<T>());
+    define_kernel("Conv2DBackpropFilter")
+        .layout_rule([](const KernelContext& c) {
+          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_filter_layouts(c) : plain(c);
+        })
+        .make([](const KernelContext& c) {
+          if (dnnl_does(tensors(c, c.input(2).shape), *c.attributes)) return make_conv_backward_filter(c);
+          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+            return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) {
+              backward_filter(g, b.in<T>(0), b.in<T>(2), b.out<T>());
+            });
+          });
         });
-      });
-    });
+
+// Made by the fuse pass, only where oneDNN does the convolution.
+const KernelRegistration fused_conv_kernel = define_kernel("FusedConv").layout_rule(conv_forward_layouts).make(make_conv_forward);
+const KernelRegistration fused_filter_kernel =
+    define_kernel("FusedConvBackpropFilter").layout_rule(conv_backward_filter_layouts).make(make_conv_backward_filter);
 
 }  // namespace
 }  // namespace belfry
