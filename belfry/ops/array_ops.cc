@@ -84,7 +84,7 @@ const OpRegistration squeeze_def = define_op("Squeeze")
 const OpRegistration transpose_def = define_op("Transpose")
     .input("x").output("y")
     .shape([](const ShapeContext& c) {
-      const Ints& permutation = c.attributes().get<Ints>("permutation");
+      const Ints& permutation = c.attributes().get<Ints>("perm");
       BELFRY_CHECK(static_cast<int>(permutation.size()) == c.input(0).rank(), "expected {} axes, one a dimension of {}, got {}", c.input(0).rank(),
                    to_string(c.input(0)), permutation.size());
       Shape out;
@@ -92,7 +92,7 @@ const OpRegistration transpose_def = define_op("Transpose")
       return out;
     })
     .gradient([](const GradientContext& c) {
-      const Ints& permutation = c.attributes().get<Ints>("permutation");
+      const Ints& permutation = c.attributes().get<Ints>("perm");
       Ints inverse(permutation.size());
       for (std::size_t i = 0; i < permutation.size(); ++i) inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
       return Tensors{transpose(c.grad(), inverse)};
@@ -136,7 +136,7 @@ Tensor transpose(const Operand& x, const Ints& permutation, std::string_view nam
   Ints order;
   for (std::int64_t axis : permutation) order.push_back(axis < 0 ? axis + rank : axis);
   for (int i = rank - 1; permutation.empty() && i >= 0; --i) order.push_back(i);
-  return add_tensor(transpose_def, {x}, {.name = name, .attributes = {{"permutation", order}}});
+  return add_tensor(transpose_def, {x}, {.name = name, .attributes = {{"perm", order}}});
 }
 
 }  // namespace belfry

@@ -110,7 +110,7 @@ class GradientCheck {
   }
 
   std::vector<Array> eval(const Tensors& fetches, Feeds feeds) {
-    session_->set_random_step(1);  // random ops draw the same numbers every time
+    session_->set_random_counter(1);  // random ops draw the same numbers every time
     return session_->run(std::vector<Fetch>(fetches.begin(), fetches.end()), feeds);
   }
 

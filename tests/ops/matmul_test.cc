@@ -28,7 +28,7 @@ TEST_F(MatMulTest, AgreesWithThreeLoopsAcrossTileBorders) {
       // Small integers: every sum is exact in f32.
       for (std::int64_t i = 0; i < a.elements(); ++i) a.set_item(i, static_cast<double>(i % 13 - 6));
       for (std::int64_t i = 0; i < b.elements(); ++i) b.set_item(i, static_cast<double>(i % 11 - 5));
-      const Array y = run(matmul(constant(a), constant(b), {.transpose_a = ta, .transpose_b = tb}));
+      const Array y = run(matmul(input(a), input(b), {.transpose_a = ta, .transpose_b = tb}));
       ASSERT_EQ(y.shape(), Shape({m, n}));
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
@@ -40,7 +40,7 @@ TEST_F(MatMulTest, AgreesWithThreeLoopsAcrossTileBorders) {
 }
 
 TEST_F(MatMulTest, AnEmptyInnerDimensionGivesZeros) {
-  EXPECT_EQ(floats(matmul(constant(Array(f32, {2, 0})), constant(Array(f32, {0, 2})))), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(floats(matmul(input(Array(f32, {2, 0})), input(Array(f32, {0, 2})))), (std::vector<float>{0, 0, 0, 0}));
 }
 
 TEST_F(MatMulTest, UnknownDimensionsPassThrough) {

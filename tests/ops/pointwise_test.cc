@@ -52,9 +52,9 @@ const bool rows[] = {
 class PointwiseTest : public OpTest {};
 
 TEST_F(PointwiseTest, BroadcastsAsNumPyDoesUpToRankEight) {
-  const Tensor a = constant(Array::of<float>({2, 1}, {1, 2})), b = constant(Array::of<float>({3}, {10, 20, 30}));
+  const Tensor a = input(Array::of<float>({2, 1}, {1, 2})), b = input(Array::of<float>({3}, {10, 20, 30}));
   EXPECT_EQ(floats(a + b), (std::vector<float>{11, 21, 31, 12, 22, 32}));
-  const Tensor wide = constant(Array::of<float>({1, 2, 1, 1, 1, 2, 1, 1}, {1, 2, 3, 4})), tall = constant(Array::of<float>({2, 1, 1, 2, 1, 1, 1, 1}, {10, 20, 30, 40}));
+  const Tensor wide = input(Array::of<float>({1, 2, 1, 1, 1, 2, 1, 1}, {1, 2, 3, 4})), tall = input(Array::of<float>({2, 1, 1, 2, 1, 1, 1, 1}, {10, 20, 30, 40}));
   const Array y = run(wide + tall);
   EXPECT_EQ(y.shape(), Shape({2, 2, 1, 2, 1, 2, 1, 1}));
   for (int i = 0; i < 16; ++i) EXPECT_EQ(y.item(i), 1 + (i >> 2 & 1) * 2 + (i & 1) + 10 * (1 + (i >> 3) * 2 + (i >> 1 & 1))) << i;
@@ -65,12 +65,12 @@ TEST_F(PointwiseTest, LargeTensorsGiveTheSameForEveryElementWhateverTheTeam) {
   Array a(f32, {rows, columns}), b(f32, {rows, 1});
   for (std::int64_t i = 0; i < rows * columns; ++i) a.set_item(i, static_cast<double>(i % 1000));
   for (std::int64_t i = 0; i < rows; ++i) b.set_item(i, static_cast<double>(i));
-  const Array y = run(constant(a) - constant(b));
+  const Array y = run(input(a) - input(b));
   for (std::int64_t i = 0; i < rows * columns; ++i) ASSERT_EQ(y.item(i), static_cast<double>(i % 1000 - i / columns)) << i;
 }
 
 TEST_F(PointwiseTest, IntegersWrapAndDivideTowardsZero) {
-  const Tensor a = constant(Array::of<std::int32_t>({4}, {7, -7, 2147483647, 5})), b = constant(Array::of<std::int32_t>({4}, {2, 2, 1, 0}));
+  const Tensor a = input(Array::of<std::int32_t>({4}, {7, -7, 2147483647, 5})), b = input(Array::of<std::int32_t>({4}, {2, 2, 1, 0}));
   EXPECT_EQ(ints(a / b), (std::vector<std::int32_t>{3, -3, 2147483647, 0}));
   EXPECT_EQ(ints(a + b), (std::vector<std::int32_t>{9, -5, -2147483647 - 1, 5}));
   EXPECT_EQ(ints(pow(a, b)), (std::vector<std::int32_t>{49, 49, 2147483647, 1}));
@@ -78,37 +78,37 @@ TEST_F(PointwiseTest, IntegersWrapAndDivideTowardsZero) {
 }
 
 TEST_F(PointwiseTest, ComparisonsGiveBooleansForEveryType) {
-  const Tensor a = constant(Array::of<std::uint8_t>({3}, {1, 200, 3})), b = constant(Array::of<std::uint8_t>({3}, {1, 3, 200}));
+  const Tensor a = input(Array::of<std::uint8_t>({3}, {1, 200, 3})), b = input(Array::of<std::uint8_t>({3}, {1, 3, 200}));
   EXPECT_EQ(bools(equal(a, b)), (std::vector<bool>{true, false, false}));
   EXPECT_EQ(bools(not_equal(a, b)), (std::vector<bool>{false, true, true}));
   EXPECT_EQ(bools(less(a, b)), (std::vector<bool>{false, false, true}));
   EXPECT_EQ(bools(less_equal(a, b)), (std::vector<bool>{true, false, true}));
   EXPECT_EQ(bools(greater(a, b)), (std::vector<bool>{false, true, false}));
   EXPECT_EQ(bools(greater_equal(a, b)), (std::vector<bool>{true, true, false}));
-  EXPECT_EQ(ints(select(less(a, b), 1, constant(Array::of<std::int32_t>({3}, {7, 8, 9})))), (std::vector<std::int32_t>{7, 8, 1}));
+  EXPECT_EQ(ints(select(less(a, b), 1, input(Array::of<std::int32_t>({3}, {7, 8, 9})))), (std::vector<std::int32_t>{7, 8, 1}));
 }
 
 TEST_F(PointwiseTest, NotANumberIsNeverSwallowed) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor a = constant(Array::of<float>({2}, {nan, 1})), b = constant(Array::of<float>({2}, {1, nan}));
+  const Tensor a = input(Array::of<float>({2}, {nan, 1})), b = input(Array::of<float>({2}, {1, nan}));
   for (const Tensor& y : {maximum(a, b), minimum(a, b), a + b})
     for (float v : floats(y)) EXPECT_TRUE(std::isnan(v)) << Operation(y).type();
   for (const Tensor& y : {relu(a), sign(a), abs(a)}) EXPECT_TRUE(std::isnan(floats(y)[0])) << Operation(y).type();
 }
 
 TEST_F(PointwiseTest, FunctionsHaveTheirValues) {
-  const Tensor x = constant(Array::of<float>({4}, {-1.5f, 0.f, 0.25f, 100.f}));
+  const Tensor x = input(Array::of<float>({4}, {-1.5f, 0.f, 0.25f, 100.f}));
   EXPECT_EQ(floats(floor(x)), (std::vector<float>{-2, 0, 0, 100}));
   EXPECT_EQ(floats(ceil(x)), (std::vector<float>{-1, 0, 1, 100}));
   EXPECT_EQ(floats(sign(x)), (std::vector<float>{-1, 0, 1, 1}));
   EXPECT_EQ(floats(relu(x)), (std::vector<float>{0, 0, 0.25f, 100}));
   EXPECT_EQ(floats(ones_like(x)), (std::vector<float>{1, 1, 1, 1}));
   EXPECT_EQ(floats(zeros_like(x)), (std::vector<float>{0, 0, 0, 0}));
-  EXPECT_EQ(floats(sigmoid(constant(Array::of<float>({3}, {-200, 0, 200})))), (std::vector<float>{0, 0.5f, 1}));
+  EXPECT_EQ(floats(sigmoid(input(Array::of<float>({3}, {-200, 0, 200})))), (std::vector<float>{0, 0.5f, 1}));
 }
 
 TEST_F(PointwiseTest, ATieOfMaximumSendsItsGradientToTheFirst) {
-  const Tensor a = constant(2.f), b = constant(2.f);
+  const Tensor a = input(2.f), b = input(2.f);
   const Tensors g = gradients({maximum(a, b)}, {a, b});
   EXPECT_EQ(floats(g[0])[0], 1.f);
   EXPECT_EQ(floats(g[1])[0], 0.f);
