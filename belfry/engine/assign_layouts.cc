@@ -80,6 +80,7 @@ class LayoutPass {
       IrValue& value = ir_.value(ir_.node(id).outputs[i]);
       if (value.variable == nullptr) value.info.layout = choice.outputs[i];
     }
+    for (const auto& [output, shape] : choice.workspaces) ir_.value(ir_.node(id).outputs[static_cast<std::size_t>(output)]).info.shape = shape;
   }
 
   // All full-shaped operands in one layout, if there is one that the kernel can take; else plain.
@@ -124,21 +125,31 @@ class LayoutPass {
     ir_.value(v).info.layout = layout;
   }
 
-  // Whoever writes a variable also brings its copies up to date.
+  // Whoever writes a variable also brings its copies up to date: in the same pass if it can, else by a reorder.
   void refresh_copies(const std::vector<NodeId>& order) {
     for (NodeId id : order)
-      for (int i : updated_inputs(ir_.node(id))) {
-        const Node* variable = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable;
-        for (const VariableStore::Copy& copy : std::vector(store_.storage(variable).copies)) {
-          TensorInfo info = store_.storage(variable).info;
-          info.layout = copy.layout;
-          const ValueId source = ir_.node(id).inputs[static_cast<std::size_t>(i)];
-          IrNode node{.op = "Reorder", .origin = ir_.node(id).origin, .inputs = {source}, .after = {id}, .device = ir_.node(id).device, .rank = id};
-          const NodeId made = ir_.add_node(std::move(node), {info});
-          bind_copy(ir_.node(made).outputs[0], variable, copy.layout);
-          ir_.roots.push_back(made);
-        }
+      for (int i : std::vector(updated_inputs(ir_.node(id)))) {
+        const ValueId source = ir_.node(id).inputs[static_cast<std::size_t>(i)];
+        const Node* variable = ir_.value(source).variable;
+        for (const VariableStore::Copy& copy : std::vector(store_.storage(variable).copies)) refresh(id, source, copy.layout, i == updated_inputs(ir_.node(id))[0]);
       }
+  }
+
+  void refresh(NodeId id, ValueId source, const Layout& layout, bool main) {
+    const Node* variable = ir_.value(source).variable;
+    TensorInfo info = store_.storage(variable).info;
+    const KernelDef* kernel = find_kernel(ir_.node(id).op);
+    if (main && kernel->writes_copy && ir_.node(id).outputs.size() == 1 && kernel->writes_copy(info, layout)) {
+      const ValueId made = static_cast<ValueId>(ir_.values.size());
+      ir_.values.push_back({.info = info, .producer = id, .output = 1});
+      ir_.node(id).outputs.push_back(made);
+      return bind_copy(made, variable, layout);
+    }
+    info.layout = layout;
+    IrNode node{.op = "Reorder", .origin = ir_.node(id).origin, .inputs = {source}, .after = {id}, .device = ir_.node(id).device, .rank = id};
+    const NodeId made = ir_.add_node(std::move(node), {info});
+    bind_copy(ir_.node(made).outputs[0], variable, layout);
+    ir_.roots.push_back(made);
   }
 
   Ir& ir_;

@@ -1,4 +1,5 @@
-// The table of patterns that the fuse pass applies, in order. Each pattern is tried at every node, first to last.
+// The table of patterns that the fuse pass applies, in order, and what their files share. Each pattern is tried at
+// every node, first to last; a pattern rewrites around the node if it is there.
 #pragma once
 
 #include <vector>
@@ -9,10 +10,32 @@ namespace belfry {
 
 struct FusionPattern {
   const char* name;
-  // Rewrites around `node` if the pattern is there; says whether it did.
-  bool (*apply)(Ir& ir, NodeId node);
+  bool (*apply)(Ir& ir, NodeId node);  // says whether it rewrote anything
 };
 
 const std::vector<FusionPattern>& fusion_patterns();
+
+// conv + bias + relu; the filter's and the bias's gradient in one primitive.
+bool fuse_conv_bias_relu(Ir& ir, NodeId id);
+bool fuse_conv_bias_gradient(Ir& ir, NodeId id);
+// matmul + bias + relu; relu's gradient and the bias's in one pass.
+bool fuse_matmul_bias_relu(Ir& ir, NodeId id);
+bool fuse_relu_bias_gradient(Ir& ir, NodeId id);
+// max pooling keeps the winners' indices; the gradient of a relu before it goes along.
+bool fuse_max_pool_index(Ir& ir, NodeId id);
+bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id);
+// batch norm + residual + relu, forward and backward.
+bool fuse_batch_norm_relu(Ir& ir, NodeId id);
+bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id);
+
+// No control edge leads to or from the node: it may be moved into another.
+bool unordered(const Ir& ir, NodeId id);
+// The only reader of a value, or kNone.
+NodeId only_reader(const Ir& ir, ValueId value);
+std::vector<NodeId> readers_of(const Ir& ir, ValueId value);
+// An input that is a vector along the last axis of `of`: a bias in channels-last order.
+bool is_bias(const Ir& ir, ValueId bias, ValueId of);
+// `absorbed` becomes part of `into`: its name is kept for explain(), and it is dead.
+void absorb(Ir& ir, NodeId into, NodeId absorbed);
 
 }  // namespace belfry

@@ -1,10 +1,52 @@
+#include <algorithm>
+
 #include "belfry/engine/fusion.h"
 
 namespace belfry {
 
 const std::vector<FusionPattern>& fusion_patterns() {
-  static const std::vector<FusionPattern> table{};
+  static const std::vector<FusionPattern> table{
+      {"conv + bias + relu", fuse_conv_bias_relu},
+      {"matmul + bias + relu", fuse_matmul_bias_relu},
+      {"batch norm + add + relu", fuse_batch_norm_relu},
+      {"gradient of batch norm + add + relu", fuse_batch_norm_relu_gradient},
+      {"max pool with indices", fuse_max_pool_index},
+      {"gradient of relu + max pool", fuse_max_pool_relu_gradient},
+      {"gradient of conv filter + bias", fuse_conv_bias_gradient},
+      {"gradient of relu + bias", fuse_relu_bias_gradient},
+  };
   return table;
+}
+
+bool unordered(const Ir& ir, NodeId id) {
+  return ir.node(id).after.empty() &&
+         std::ranges::none_of(ir.nodes, [&](const IrNode& node) { return !node.dead && std::ranges::find(node.after, id) != node.after.end(); });
+}
+
+std::vector<NodeId> readers_of(const Ir& ir, ValueId value) {
+  std::vector<NodeId> out;
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+    if (!ir.node(id).dead && std::ranges::find(ir.node(id).inputs, value) != ir.node(id).inputs.end()) out.push_back(id);
+  return out;
+}
+
+NodeId only_reader(const Ir& ir, ValueId value) {
+  const std::vector<NodeId> readers = readers_of(ir, value);
+  return readers.size() == 1 ? readers[0] : kNone;
+}
+
+bool is_bias(const Ir& ir, ValueId bias, ValueId of) {
+  const TensorInfo &b = ir.info(bias), &x = ir.info(of);
+  return b.shape.rank() == 1 && x.shape.rank() > 1 && b.shape[0] == x.shape[-1] && b.dtype == DType::f32 && x.dtype == DType::f32;
+}
+
+void absorb(Ir& ir, NodeId into, NodeId absorbed) {
+  std::vector<std::string>& names = ir.node(into).fused;
+  if (names.empty()) names.push_back(ir.node(into).origin->name);
+  const IrNode& gone = ir.node(absorbed);
+  if (gone.fused.empty()) names.push_back(gone.origin->name);
+  else names.insert(names.end(), gone.fused.begin(), gone.fused.end());
+  ir.node(absorbed).dead = true;
 }
 
 }  // namespace belfry

@@ -54,6 +54,11 @@ KernelDefinition& KernelDefinition::view() {
   return *this;
 }
 
+KernelDefinition& KernelDefinition::writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can) {
+  def_.writes_copy = std::move(can);
+  return *this;
+}
+
 KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelContext&)> make) {
   def_.make = std::move(make);
   Registry& r = registry();

@@ -76,7 +76,8 @@ KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes = 0);
 
 // The layouts an op wants, given those its inputs have now.
 struct LayoutChoice {
-  std::vector<Layout> inputs, outputs;
+  std::vector<Layout> inputs{}, outputs{};
+  std::vector<std::pair<int, Shape>> workspaces{};  // outputs whose size follows from the layouts: (output, shape)
 };
 using LayoutRule = std::function<LayoutChoice(const KernelContext&)>;
 
@@ -87,6 +88,8 @@ struct KernelDef {
   LayoutRule rule;
   bool zero_stays_zero = false;                // a blind kernel that maps padding zeros to zeros
   std::vector<std::pair<int, int>> in_place;   // (input, output) pairs that may share memory
+  // An update that can write a copy of its variable in this second layout along (as an output of its own).
+  std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
   bool view = false;                           // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };
@@ -99,6 +102,7 @@ class KernelDefinition {
   KernelDefinition& layout_rule(LayoutRule rule);
   KernelDefinition& in_place(int input, int output = 0);
   KernelDefinition& view();
+  KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);
   KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
 
  private:

@@ -36,10 +36,10 @@ TEST(SoftmaxKernels, MatchTheFormulasAtEveryLength) {
       const std::int64_t rows = 3;
       const auto x = random_values(rows * n, 1, -20, 20), dy = random_values(rows * n, 2);
       std::vector<float> y(x.size()), log_y(x.size()), dx(x.size()), log_dx(x.size());
-      softmax({x.data(), y.data(), rows, n}, isa);
-      log_softmax({x.data(), log_y.data(), rows, n}, isa);
-      softmax_grad({y.data(), dy.data(), dx.data(), rows, n}, isa);
-      log_softmax_grad({log_y.data(), dy.data(), log_dx.data(), rows, n}, isa);
+      softmax_forward({x.data(), y.data(), rows, n}, isa);
+      log_softmax_forward({x.data(), log_y.data(), rows, n}, isa);
+      softmax_backward({y.data(), dy.data(), dx.data(), rows, n}, isa);
+      log_softmax_backward({log_y.data(), dy.data(), log_dx.data(), rows, n}, isa);
       for (std::int64_t r = 0; r < rows; ++r) {
         const Doubles p = exact_softmax(&x[static_cast<std::size_t>(r * n)], n);
         double dot = 0, total = 0;
@@ -63,7 +63,7 @@ TEST(SoftmaxKernels, MatchTheFormulasAtEveryLength) {
 TEST(SoftmaxKernels, WorkInPlaceAndTakeMinusInfinityAsMasked) {
   for (Isa isa : available_isas()) {
     std::vector<float> x = {0, -std::numeric_limits<float>::infinity(), 0, -200};
-    softmax({x.data(), x.data(), 1, 4}, isa);
+    softmax_forward({x.data(), x.data(), 1, 4}, isa);
     EXPECT_EQ(x, (std::vector<float>{0.5f, 0, 0.5f, 0}));
   }
 }
@@ -131,8 +131,8 @@ TEST(SoftmaxKernels, OneAndTwoThreadsGiveTheSameBits) {
   const auto x = random_values(rows * n, 6);
   for (Isa isa : available_isas()) {
     std::vector<float> one(x.size()), two(x.size());
-    { TeamScope team(1); softmax({x.data(), one.data(), rows, n}, isa); }
-    { TeamScope team(2); softmax({x.data(), two.data(), rows, n}, isa); }
+    { TeamScope team(1); softmax_forward({x.data(), one.data(), rows, n}, isa); }
+    { TeamScope team(2); softmax_forward({x.data(), two.data(), rows, n}, isa); }
     EXPECT_TRUE(same_bits(one, two));
   }
 }

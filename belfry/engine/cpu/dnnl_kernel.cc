@@ -3,14 +3,15 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "belfry/base/check.h"
+#include "belfry/base/parallel.h"
 
 namespace belfry {
 namespace {
 
 class DnnlKernel final : public Kernel {
  public:
-  DnnlKernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments)
-      : arguments_(std::move(arguments)), implementation_(descriptor.implementation()), scratchpad_(descriptor.argument(DNNL_ARG_SCRATCHPAD)) {
+  DnnlKernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments, int threads)
+      : arguments_(std::move(arguments)), implementation_(descriptor.implementation()), scratchpad_(descriptor.argument(DNNL_ARG_SCRATCHPAD)), threads_(threads) {
     dnnl_check(dnnl_primitive_create(&primitive_, descriptor.handle()), "create a primitive");
   }
   ~DnnlKernel() override {
@@ -31,10 +32,14 @@ class DnnlKernel final : public Kernel {
   }
 
   void run(const Step&) override {
-    dnnl_check(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), static_cast<int>(args_.size()), args_.data()), "execute");
+    if (threads_ == 0) return execute();
+    const TeamScope team(threads_);
+    execute();
   }
 
  private:
+  void execute() { dnnl_check(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), static_cast<int>(args_.size()), args_.data()), "execute"); }
+
   void add(int arg, const dnnl_memory_desc_t& descriptor, void* data) {
     dnnl_memory_t memory = nullptr;
     dnnl_check(dnnl_memory_create(&memory, &descriptor, dnnl_cpu_engine(), data), "create a memory object");
@@ -44,6 +49,7 @@ class DnnlKernel final : public Kernel {
   std::vector<DnnlArgument> arguments_;
   std::string implementation_;
   dnnl_memory_desc_t scratchpad_;
+  int threads_;
   dnnl_primitive_t primitive_ = nullptr;
   std::vector<dnnl_exec_arg_t> args_;
 };
@@ -86,8 +92,17 @@ void DnnlAttributes::append_sum() {
 void DnnlAttributes::commit() { dnnl_check(dnnl_primitive_attr_set_post_ops(handle_, post_ops_), "set post-ops"); }
 dnnl_primitive_attr_t DnnlAttributes::handle() const { return handle_; }
 
-KernelPtr dnnl_kernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments) {
-  return std::make_unique<DnnlKernel>(descriptor, std::move(arguments));
+DnnlDescriptor make_descriptor(const void* operation, const DnnlAttributes& attributes, const DnnlDescriptor* forward) {
+  dnnl_primitive_desc_t pd = nullptr;
+  dnnl_check(dnnl_primitive_desc_create(&pd, operation, attributes.handle(), dnnl_cpu_engine(), forward == nullptr ? nullptr : forward->handle()),
+             "create a primitive descriptor");
+  return DnnlDescriptor(pd);
+}
+
+KernelPtr dnnl_kernel(FunctionRef<DnnlDescriptor()> describe, std::vector<DnnlArgument> arguments, int threads) {
+  if (threads == 0) return std::make_unique<DnnlKernel>(describe(), std::move(arguments), 0);
+  const TeamScope team(threads);
+  return std::make_unique<DnnlKernel>(describe(), std::move(arguments), threads);
 }
 
 }  // namespace belfry

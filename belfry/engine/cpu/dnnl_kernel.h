@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "belfry/base/function_ref.h"
 #include "belfry/engine/dnnl_check.h"
 #include "belfry/engine/kernel.h"
 
@@ -54,6 +55,11 @@ struct DnnlArgument {
   dnnl_memory_desc_t descriptor{};
 };
 
-KernelPtr dnnl_kernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments);
+// A descriptor of this operation (any dnnl_*_desc_t); `forward` is the hint that backward operations need.
+DnnlDescriptor make_descriptor(const void* operation, const DnnlAttributes& attributes, const DnnlDescriptor* forward);
+
+// `describe` makes the descriptor; it and every run happen under a team of `threads` (0: the caller's), because oneDNN
+// bakes the count into a primitive.
+KernelPtr dnnl_kernel(FunctionRef<DnnlDescriptor()> describe, std::vector<DnnlArgument> arguments, int threads = 0);
 
 }  // namespace belfry

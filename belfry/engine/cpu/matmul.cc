@@ -1,6 +1,10 @@
-// y[m, n] = a[m, k] b[k, n], tile by tile: tiles of both factors are copied side by side first, transposed if need be.
+// y[m, n] = a[m, k] b[k, n]. f32: oneDNN, with bias and ReLU fused ("FusedMatMul"). f64, and products with an empty
+// dimension: tile by tile, tiles of both factors copied side by side first, transposed if need be.
+#include <oneapi/dnnl/dnnl.h>
+
 #include <algorithm>
 
+#include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/strided_loop.h"
 
@@ -42,11 +46,39 @@ void multiply_tile(const MatMulShape& s, const MatrixView<T>& a, const MatrixVie
   for (std::int64_t i = 0; i < rows; ++i) std::copy_n(sum[i], columns, y + (row + i) * s.n + column);
 }
 
-const KernelRegistration matmul_kernel = define_kernel("MatMul").make([](const KernelContext& c) {
+MatMulShape shape_of(const KernelContext& c) {
+  return {c.output().shape[0], c.output().shape[1], c.input(0).shape[c.attributes->flag("transpose_a") ? 0 : 1]};
+}
+
+// A row-major matrix, or the transpose of one.
+dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transposed) {
+  const dnnl_dims_t dims{rows, columns}, strides{transposed ? 1 : columns, transposed ? rows : 1};
+  dnnl_memory_desc_t out;
+  dnnl_check(dnnl_memory_desc_init_by_strides(&out, 2, dims, dnnl_f32, strides), "matrix descriptor");
+  return out;
+}
+
+// Inputs a, b and, if `fused`, a bias [n]; attribute "relu".
+KernelPtr make_dnnl(const KernelContext& c, bool fused) {
+  const MatMulShape s = shape_of(c);
+  const dnnl_memory_desc_t a = matrix(s.m, s.k, c.attributes->flag("transpose_a")), b = matrix(s.k, s.n, c.attributes->flag("transpose_b"));
+  const dnnl_memory_desc_t bias = matrix(1, s.n, false), y = matrix(s.m, s.n, false);
+  dnnl_matmul_desc_t desc;
+  dnnl_check(dnnl_matmul_desc_init(&desc, &a, &b, fused ? &bias : nullptr, &y), "matmul");
+  DnnlAttributes attributes;
+  if (c.attributes->flag("relu")) attributes.append_relu();
+  // A product this small is done before a second thread has woken up.
+  const int threads = 2 * s.m * s.n * s.k < 2'000'000 ? 1 : c.threads;
+  std::vector<DnnlArgument> arguments{{.arg = DNNL_ARG_SRC, .input = 0, .descriptor = a}, {.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = b}};
+  if (fused) arguments.push_back({.arg = DNNL_ARG_BIAS, .input = 2, .descriptor = bias});
+  arguments.push_back({.arg = DNNL_ARG_DST, .output = 0, .descriptor = y});
+  return dnnl_kernel([&] { return make_descriptor(&desc, attributes, nullptr); }, std::move(arguments), threads);
+}
+
+KernelPtr make_naive(const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     const bool ta = c.attributes->flag("transpose_a"), tb = c.attributes->flag("transpose_b");
-    const MatMulShape s{c.output().shape[0], c.output().shape[1], c.input(0).shape[ta ? 0 : 1]};
-    return simple_kernel([s, ta, tb](const Buffers& buffers, const Step&) {
+    return simple_kernel([s = shape_of(c), ta, tb](const Buffers& buffers, const Step&) {
       const MatrixView<T> a{buffers.in<T>(0), ta ? 1 : s.k, ta ? s.m : 1};
       const MatrixView<T> b{buffers.in<T>(1), tb ? 1 : s.n, tb ? s.k : 1};
       T* y = buffers.out<T>();
@@ -56,7 +88,13 @@ const KernelRegistration matmul_kernel = define_kernel("MatMul").make([](const K
       });
     });
   });
+}
+
+const KernelRegistration matmul_kernel = define_kernel("MatMul").make([](const KernelContext& c) {
+  const MatMulShape s = shape_of(c);
+  return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
 });
+const KernelRegistration fused_kernel = define_kernel("FusedMatMul").make([](const KernelContext& c) { return make_dnnl(c, true); });
 
 }  // namespace
 }  // namespace belfry

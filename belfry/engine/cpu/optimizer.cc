@@ -16,7 +16,7 @@ T* slot(const Buffers& b, int index) { return const_cast<T*>(b.in<T>(index)); }
 
 std::int64_t physical_elements(const TensorInfo& info) { return static_cast<std::int64_t>(info.bytes() / size_of(info.dtype)); }
 
-const KernelRegistration sgd_kernel = define_kernel("ApplySgd").make([](const KernelContext& c) {
+const KernelRegistration sgd_kernel = define_kernel("ApplySgd").layout_blind(true).make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     const T decay = static_cast<T>(c.attributes->get<double>("weight_decay"));
     return simple_kernel([decay, n = physical_elements(c.output()), rate_type = c.input(1).dtype](const Buffers& b, const Step&) {
@@ -30,7 +30,7 @@ const KernelRegistration sgd_kernel = define_kernel("ApplySgd").make([](const Ke
   });
 });
 
-const KernelRegistration momentum_kernel = define_kernel("ApplyMomentum").make([](const KernelContext& c) {
+const KernelRegistration momentum_kernel = define_kernel("ApplyMomentum").layout_blind(true).make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     const T decay = static_cast<T>(c.attributes->get<double>("weight_decay"));
     const T momentum = static_cast<T>(c.attributes->get<double>("momentum"));
@@ -54,7 +54,7 @@ struct AdamRule {
   double beta1, beta2, epsilon, weight_decay;
 };
 
-const KernelRegistration adam_kernel = define_kernel("ApplyAdam").make([](const KernelContext& c) {
+const KernelRegistration adam_kernel = define_kernel("ApplyAdam").layout_blind(true).make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     const Attributes& a = *c.attributes;
     const AdamRule rule{a.get<double>("beta1"), a.get<double>("beta2"), a.get<double>("epsilon"), a.get<double>("weight_decay")};

@@ -25,9 +25,12 @@ KernelPtr make_reorder(const TensorInfo& from, const TensorInfo& to) {
   if (from.layout == to.layout) return copy_kernel(from.bytes());
   const dnnl_memory_desc_t source = descriptor_of(from.shape, from.dtype, from.layout), destination = descriptor_of(to.shape, to.dtype, to.layout);
   const DnnlAttributes attributes;
-  dnnl_primitive_desc_t pd = nullptr;
-  dnnl_check(dnnl_reorder_primitive_desc_create(&pd, &source, dnnl_cpu_engine(), &destination, dnnl_cpu_engine(), attributes.handle()), "reorder");
-  return dnnl_kernel(DnnlDescriptor(pd), {{.arg = DNNL_ARG_FROM, .input = 0, .descriptor = source}, {.arg = DNNL_ARG_TO, .output = 0, .descriptor = destination}});
+  const auto describe = [&] {
+    dnnl_primitive_desc_t pd = nullptr;
+    dnnl_check(dnnl_reorder_primitive_desc_create(&pd, &source, dnnl_cpu_engine(), &destination, dnnl_cpu_engine(), attributes.handle()), "reorder");
+    return DnnlDescriptor(pd);
+  };
+  return dnnl_kernel(describe, {{.arg = DNNL_ARG_FROM, .input = 0, .descriptor = source}, {.arg = DNNL_ARG_TO, .output = 0, .descriptor = destination}});
 }
 
 LayoutChoice keep(const KernelContext& c) { return {{c.input(0).layout}, {c.input(0).layout}}; }

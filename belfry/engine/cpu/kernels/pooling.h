@@ -33,7 +33,7 @@ struct Pooling {
 void check_pooling(const Pooling& pooling, bool with_index);
 
 // y = max over the window; index (one byte for each element of y) = number ky * kernel_w + kx of the first cell that
-// has it. NaN counts as the largest value.
+// has it. Where there is NaN, y is NaN and index its last cell.
 struct MaxPoolForward {
   Pooling pooling;
   const float* x = nullptr;

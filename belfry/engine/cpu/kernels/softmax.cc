@@ -21,10 +21,10 @@ void over_rows(const Args& args, Kernel kernel) {
 
 }  // namespace
 
-void softmax(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).softmax); }
-void log_softmax(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax); }
-void softmax_grad(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).softmax_grad); }
-void log_softmax_grad(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax_grad); }
+void softmax_forward(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).softmax); }
+void log_softmax_forward(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax); }
+void softmax_backward(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).softmax_grad); }
+void log_softmax_backward(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax_grad); }
 
 std::int64_t sparse_cross_entropy(const CrossEntropyArgs& args, Isa isa) {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();

@@ -12,10 +12,10 @@ using simd::CrossEntropyArgs;
 using simd::SoftmaxArgs;
 using simd::SoftmaxGradArgs;
 
-void softmax(const SoftmaxArgs& args, Isa isa = cpu_isa());
-void log_softmax(const SoftmaxArgs& args, Isa isa = cpu_isa());
-void softmax_grad(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
-void log_softmax_grad(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
+void softmax_forward(const SoftmaxArgs& args, Isa isa = cpu_isa());
+void log_softmax_forward(const SoftmaxArgs& args, Isa isa = cpu_isa());
+void softmax_backward(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
+void log_softmax_backward(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
 
 // Returns the first row whose label is out of range, or -1; the caller makes it an error.
 std::int64_t sparse_cross_entropy(const CrossEntropyArgs& args, Isa isa = cpu_isa());

@@ -30,18 +30,22 @@ struct AverageOp {
 };
 
 struct AverageGradientOp {
-  const simd::AveragePoolGradientSlab& a;
+  const float* dy;
+  simd::PoolWindow window;
+  bool include_padding;
+  float whole;  // of a window that lies inside
 
   float scale(std::int64_t oy, std::int64_t ox) const {
-    const simd::PoolWindow& w = a.window;
-    if (a.include_padding) return 1.f / static_cast<float>(w.kernel_h * w.kernel_w);
-    const Range rows = inside(oy * w.stride_h - w.pad_top, w.kernel_h, w.in_h);
-    const Range cols = inside(ox * w.stride_w - w.pad_left, w.kernel_w, w.in_w);
+    const simd::PoolWindow& w = window;
+    const std::int64_t y = oy * w.stride_h - w.pad_top, x = ox * w.stride_w - w.pad_left;
+    const bool lies_inside = y >= 0 && x >= 0 && y + w.kernel_h <= w.in_h && x + w.kernel_w <= w.in_w;
+    if (include_padding || lies_inside) return whole;
+    const Range rows = inside(y, w.kernel_h, w.in_h), cols = inside(x, w.kernel_w, w.in_w);
     return 1.f / static_cast<float>((rows.end - rows.begin) * (cols.end - cols.begin));
   }
   template <class Access>
   Vec part(std::int64_t oy, std::int64_t ox, std::int64_t at, int, Access access) const {
-    return access.load(a.dy + at) * splat(scale(oy, ox));
+    return access.load(dy + at) * splat(scale(oy, ox));
   }
 };
 
@@ -50,7 +54,8 @@ void average_pool(const simd::AveragePoolSlab& a) {
 }
 
 void average_pool_gradient(const simd::AveragePoolGradientSlab& a) {
-  gather_rows(AverageGradientOp{a}, a.window, a.dx, a.begin, a.end);
+  const float whole = 1.f / static_cast<float>(a.window.kernel_h * a.window.kernel_w);
+  hand_back(AverageGradientOp{a.dy, a.window, a.include_padding, whole}, a.window, a.dx, a.begin, a.end);
 }
 
 }  // namespace

@@ -50,13 +50,10 @@ struct MaxGradientOp {
   }
 };
 
-void clear(float* p, std::int64_t count) {
-  for_each_vector(count, [&](std::int64_t i, auto access) { access.store(p + i, Vec{}); });
-}
-
-// Windows of 2x2 cells side by side, without padding: each row of dx takes half of a row of windows.
+// Windows of 2x2 cells side by side, without padding: each row of dx takes half of a row of windows. Row by row,
+// although that reads dy twice: writing two rows at once measured slower.
 template <class Op>
-void scatter_2x2(const Op& op, const simd::PoolWindow& w, float* dx, std::int64_t begin, std::int64_t end) {
+void split_2x2(const Op& op, const simd::PoolWindow& w, float* dx, std::int64_t begin, std::int64_t end) {
   for (std::int64_t iy = begin; iy < end; ++iy) {
     const std::int64_t oy = iy / 2;
     float* row = dx + iy * w.in_w * w.inner;
@@ -96,8 +93,8 @@ void max_gradient_with(const Op& op, const simd::MaxPoolGradientSlab& a) {
   const simd::PoolWindow& w = a.window;
   const bool side_by_side = w.kernel_h == 2 && w.kernel_w == 2 && w.stride_h == 2 && w.stride_w == 2 &&
                             w.pad_top == 0 && w.pad_left == 0 && 2 * w.out_w <= w.in_w;
-  if (side_by_side) return scatter_2x2(op, w, a.dx, a.begin, a.end);
-  gather_rows(op, w, a.dx, a.begin, a.end);
+  if (side_by_side) return split_2x2(op, w, a.dx, a.begin, a.end);
+  hand_back(op, w, a.dx, a.begin, a.end);
 }
 
 }  // namespace

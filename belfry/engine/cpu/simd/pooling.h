@@ -18,7 +18,7 @@ struct PoolWindow {
   std::int64_t pad_top = 0, pad_left = 0;
 };
 
-// y = max, index = number of the first cell that has it; NaN counts as the largest value
+// y = max, index = number of the first cell that has it; if there is NaN, y is NaN and index its last cell
 struct MaxPoolSlab {
   PoolWindow window;
   std::int64_t begin = 0, end = 0;

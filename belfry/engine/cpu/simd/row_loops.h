@@ -18,6 +18,7 @@ template <class F, class... Rows>
 // Combines f(vectors...) of a row with `join` into one number, starting from `start`, in four interleaved chains.
 template <class F, class Join, class... Rows>
 [[gnu::always_inline]] inline float fold_row(float start, std::int64_t n, F f, Join join, const Rows*... rows) {
+  if (n <= kWidth) return fold(take_first(f(load_first(rows, n)...), n, splat(start)), join);
   Vec a = splat(start), b = a, c = a, d = a;
   std::int64_t i = 0;
   for (; i + 4 * kWidth <= n; i += 4 * kWidth) {

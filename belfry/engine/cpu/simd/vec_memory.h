@@ -42,13 +42,13 @@ inline Vec keep_where_equal(IntVec a, IntVec b, Vec v) {
   return _mm512_maskz_mov_ps(_mm512_cmpeq_epi32_mask(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)), v);
 }
 
-// best = v and index = k where v is larger; the first NaN is larger than everything.
+// best = v and index = k where v is larger than best or NaN. k must grow from call to call.
 inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {
-  const __mmask16 number = _mm512_cmp_ps_mask(best, best, _CMP_ORD_Q);
-  const __mmask16 take = _mm512_mask_cmp_ps_mask(number, v, best, _CMP_NLE_UQ);
-  best = _mm512_mask_mov_ps(best, take, v);
+  const __mmask16 number = _mm512_cmp_ps_mask(v, v, _CMP_ORD_Q);
+  const __mmask16 keep = _mm512_mask_cmp_ps_mask(number, v, best, _CMP_NGT_UQ);
+  best = _mm512_mask_mov_ps(v, keep, best);
   index = reinterpret_cast<IntVec>(
-      _mm512_mask_mov_epi32(reinterpret_cast<__m512i>(index), take, _mm512_set1_epi32(k)));
+      _mm512_mask_mov_epi32(_mm512_set1_epi32(k), keep, reinterpret_cast<__m512i>(index)));
 }
 
 // a0 b0 a1 b1 ...
@@ -114,12 +114,12 @@ inline Vec keep_where_equal(IntVec a, IntVec b, Vec v) {
       _mm256_castsi256_ps(_mm256_cmpeq_epi32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b))), v);
 }
 
-inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {
-  const __m256 number = _mm256_cmp_ps(best, best, _CMP_ORD_Q);
-  const __m256 take = _mm256_and_ps(number, _mm256_cmp_ps(v, best, _CMP_NLE_UQ));
-  best = _mm256_blendv_ps(best, v, take);
-  index = reinterpret_cast<IntVec>(_mm256_blendv_ps(_mm256_castsi256_ps(reinterpret_cast<__m256i>(index)),
-                                                    _mm256_castsi256_ps(_mm256_set1_epi32(k)), take));
+inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {  // without blends, which are slow here
+  const __m256 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+  const __m256i take = _mm256_castps_si256(_mm256_or_ps(nan, _mm256_cmp_ps(v, best, _CMP_GT_OQ)));
+  best = _mm256_or_ps(nan, _mm256_max_ps(v, best));  // max(v, b) is b if either is NaN
+  index = reinterpret_cast<IntVec>(
+      _mm256_max_epi32(reinterpret_cast<__m256i>(index), _mm256_and_si256(take, _mm256_set1_epi32(k))));
 }
 
 inline void interleave(Vec a, Vec b, Vec& low, Vec& high) {
@@ -148,6 +148,20 @@ inline Vec load_strided(const float* p, std::int64_t stride, int n) {
   if (span < kWidth) return even_then_odd(load_partial(p, span), Vec{});
   if (n < kWidth) return even_then_odd(load(p), load_partial(p + kWidth - 1, span - (kWidth - 1)));
   return even_then_odd(load(p), load(p + kWidth - 1));
+}
+
+// p[0] += v[0], p[stride] += v[1], .. (n of them)
+inline void add_strided(float* p, std::int64_t stride, Vec v, int n) {
+  if (stride == 1) return store_partial(p, load_partial(p, n) + v, n);
+  if (stride == 2) {
+    Vec low, high;
+    interleave(v, Vec{}, low, high);
+    const int span = 2 * n - 1, first = span < kWidth ? span : kWidth;
+    store_partial(p, load_partial(p, first) + low, first);
+    if (span > kWidth) store_partial(p + kWidth, load_partial(p + kWidth, span - kWidth) + high, span - kWidth);
+    return;
+  }
+  for (int i = 0; i < n; ++i) p[i * stride] += v[i];
 }
 
 // How a kernel touches a whole vector, or the first n lanes of one (other lanes read as 0 and are not written).

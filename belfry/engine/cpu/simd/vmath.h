@@ -68,7 +68,7 @@ template <bool kExact>
   const IntVec denormal = u < 0x1p-126f;
   const Vec normal = select(denormal, u * 0x1p24f, u);
   // u = m 2^e with sqrt(1/2) <= m < sqrt(2): subtracting sqrt(1/2)'s bits makes the exponent's field e.
-  const IntVec shifted = as_int(normal) - 0x3F3504F3;
+  const IntVec shifted = (IntVec)((UintVec)normal - 0x3F3504F3u);  // may wrap for negative u
   const IntVec exponent = shifted >> 23;
   const Vec m = as_float((shifted & 0x007FFFFF) + 0x3F3504F3);
   const Vec e = to_float(exponent) - select(denormal, splat(24.f), splat(0.f));

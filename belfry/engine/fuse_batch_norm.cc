@@ -1,0 +1,75 @@
+// Batch norm, the residual sum and relu in one kernel forward and one backward. The forward kernel leaves one bit an
+// element, the sign that relu saw, so the backward one reads neither relu's output nor the sum.
+#include <algorithm>
+
+#include "belfry/engine/fusion.h"
+
+namespace belfry {
+namespace {
+
+bool usable(const Ir& ir, const IrNode& node) { return ir.info(node.inputs[0]).dtype == DType::f32 && ir.info(node.inputs[0]).elements() > 0; }
+
+}  // namespace
+
+// (y, mean, variance) = BatchNorm(x, gamma, beta); [s = y + residual;] r = Relu(s)
+bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "BatchNorm" || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
+  const ValueId y = ir.node(id).outputs[0];
+  const NodeId first = only_reader(ir, y);
+  if (first == kNone || !unordered(ir, first)) return false;
+  NodeId add = kNone, relu = kNone;
+  ValueId residual = kNone;
+  if (ir.node(first).op == "Relu") {
+    relu = first;
+  } else if (ir.node(first).op == "Add" && ir.node(first).inputs[0] != ir.node(first).inputs[1]) {
+    add = first;
+    residual = ir.node(add).inputs[ir.node(add).inputs[0] == y ? 1 : 0];
+    const NodeId next = only_reader(ir, ir.node(add).outputs[0]);
+    if (next == kNone || ir.node(next).op != "Relu" || !unordered(ir, next) || !(ir.info(residual).shape == ir.info(y).shape)) return false;
+    relu = next;
+  } else {
+    return false;
+  }
+  const ValueId result = ir.node(relu).outputs[0];
+  const ValueId mask = static_cast<ValueId>(ir.values.size());
+  ir.values.push_back({.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 3});  // sized with the layout
+  IrNode& node = ir.node(id);
+  node.op = "FusedBatchNorm";
+  if (residual != kNone) node.inputs.push_back(residual);
+  node.outputs[0] = result;
+  node.outputs.push_back(mask);
+  node.rank = relu;
+  ir.value(result).producer = id;
+  ir.value(result).output = 0;
+  if (add != kNone) absorb(ir, id, add);
+  absorb(ir, id, relu);
+  return true;
+}
+
+// ds = ReluGrad(dr, r); (dx, dgamma, dbeta) = BatchNormGrad(ds, x, gamma, mean, variance); others may read ds too.
+bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "BatchNormGrad" || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
+  const ValueId ds = ir.node(id).inputs[0];
+  if (!ir.is_op(ds, "ReluGrad")) return false;
+  const NodeId relu_grad = ir.value(ds).producer;
+  const ValueId dr = ir.node(relu_grad).inputs[0], r = ir.node(relu_grad).inputs[1];
+  const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // who made the mean
+  if (forward == kNone || ir.node(forward).op != "FusedBatchNorm" || ir.node(forward).outputs[0] != r || ir.value(r).producer != forward) return false;
+  if (!unordered(ir, relu_grad)) return false;
+  const bool shared = readers_of(ir, ds).size() > 1;
+  IrNode& node = ir.node(id);
+  node.op = "FusedBatchNormGrad";
+  node.inputs[0] = dr;
+  node.inputs.push_back(ir.node(forward).outputs[3]);
+  // Others that read ds must come after this node now; the schedule follows the data.
+  if (shared) {
+    node.outputs.push_back(ds);
+    ir.value(ds).producer = id;
+    ir.value(ds).output = 3;
+  }
+  node.rank = relu_grad;
+  absorb(ir, id, relu_grad);
+  return true;
+}
+
+}  // namespace belfry

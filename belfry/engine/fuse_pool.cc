@@ -1,0 +1,46 @@
+// Max pooling with its gradient: the forward pass keeps which cell won, and the backward pass needs nothing else.
+#include "belfry/engine/fusion.h"
+
+namespace belfry {
+
+// MaxPool(x) -> y and MaxPoolGrad(x, y, dy) become MaxPoolIndexed -> (y, index) and MaxPoolIndexedGrad(index, dy).
+bool fuse_max_pool_index(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "MaxPool" || ir.info(ir.node(id).inputs[0]).dtype != DType::f32 || ir.info(ir.node(id).outputs[0]).elements() == 0) return false;
+  const Ints& window = ir.node(id).attributes.get<Ints>("window");
+  if (window[0] * window[1] > 255) return false;
+  const ValueId x = ir.node(id).inputs[0], y = ir.node(id).outputs[0];
+  ValueId index = kNone;
+  for (NodeId reader : readers_of(ir, y)) {
+    if (ir.node(reader).op != "MaxPoolGrad" || ir.node(reader).inputs[0] != x || ir.node(reader).inputs[1] != y) continue;
+    if (index == kNone) {
+      index = static_cast<ValueId>(ir.values.size());
+      ir.values.push_back({.info = {.dtype = DType::u8, .shape = ir.info(y).shape}, .producer = id, .output = 1});
+      ir.node(id).op = "MaxPoolIndexed";
+      ir.node(id).outputs.push_back(index);
+    }
+    IrNode& grad = ir.node(reader);
+    grad.op = "MaxPoolIndexedGrad";
+    grad.inputs = {index, grad.inputs[2]};
+  }
+  return index != kNone;
+}
+
+// ReluGrad(MaxPoolIndexedGrad(index, dy), r), where r = relu(..) is what was pooled: the winner passes its gradient on
+// only if the pooled value y is above 0, so y replaces the much larger r.
+bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "ReluGrad" || !unordered(ir, id)) return false;
+  const ValueId dr = ir.node(id).inputs[0], r = ir.node(id).inputs[1];
+  if (!ir.is_op(dr, "MaxPoolIndexedGrad") || only_reader(ir, dr) != id) return false;
+  const NodeId grad = ir.value(dr).producer;
+  const NodeId pool = ir.value(ir.node(grad).inputs[0]).producer;
+  if (ir.node(pool).inputs[0] != r || !unordered(ir, grad)) return false;
+  const ValueId result = ir.node(id).outputs[0];
+  ir.node(grad).inputs.push_back(ir.node(pool).outputs[0]);
+  ir.node(grad).outputs[0] = result;
+  ir.value(result).producer = grad;
+  ir.node(grad).rank = id;
+  absorb(ir, grad, id);
+  return true;
+}
+
+}  // namespace belfry
