@@ -10,20 +10,36 @@ namespace {
 using X = const Tensors&;
 
 const bool rows[] = {
-    gradient_row("Reshape", {"Reshape", "ReshapeLike"}, [](X x) { return reshape(square(x[0]), {kAny, 2}); }, {{{2, 3}}, {{2}}, {{0, 3}}}),
-    gradient_row("BatchFlatten", {"BatchFlatten"}, [](X x) { return batch_flatten(square(x[0])); }, {{{2, 3, 2}}, {{3}}, {{2, 0, 3}}, {{0, 3}}}),
-    gradient_row("ExpandDims", {"ExpandDims", "Squeeze"}, [](X x) { return expand_dims(square(x[0]), {0, -1}); }, {{{2, 3}}, {{}}, {{0}}}),
-    gradient_row("Squeeze", {"Squeeze", "ExpandDims"}, [](X x) { return squeeze(square(x[0]), {1}); }, {{{2, 1, 3}}, {{1, 1}}, {{0, 1}}}),
-    gradient_row("Transpose", {"Transpose"}, [](X x) { return transpose(square(x[0]), {2, 0, 1}); }, {{{2, 3, 4}}, {{1, 2, 1}}, {{2, 0, 3}}}),
+    gradient_row("Reshape", {"Reshape", "ReshapeLike"}, [](X x) { return reshape(square(x[0]), {kAny, 2}); },
+                 {{{2, 3}}, {{2}}, {{0, 3}}}),
+    gradient_row("BatchFlatten", {"BatchFlatten"}, [](X x) { return batch_flatten(square(x[0])); },
+                 {{{2, 3, 2}}, {{3}}, {{2, 0, 3}}, {{0, 3}}}),
+    gradient_row("ExpandDims", {"ExpandDims", "Squeeze"}, [](X x) { return expand_dims(square(x[0]), {0, -1}); },
+                 {{{2, 3}}, {{}}, {{0}}}),
+    gradient_row("Squeeze", {"Squeeze", "ExpandDims"}, [](X x) { return squeeze(square(x[0]), {1}); },
+                 {{{2, 1, 3}}, {{1, 1}}, {{0, 1}}}),
+    gradient_row("Transpose", {"Transpose"}, [](X x) { return transpose(square(x[0]), {2, 0, 1}); },
+                 {{{2, 3, 4}}, {{1, 2, 1}}, {{2, 0, 3}}}),
     gradient_row("Concat", {"Concat", "Split", "ConcatGrad"}, [](X x) { return concat({square(x[0]), x[1], x[0]}, 1); },
                  {{{2, 3}, {2, 1}}, {{2, 1, 2}, {2, 2, 2}}, {{2, 0}, {2, 2}}, {{0, 2}, {0, 3}}}),
-    gradient_row("Split", {"Split", "Concat"}, [](X x) { const Tensors y = split(square(x[0]), {1, 3, 2}, -1); return multiply(y[0], y[2]); },
+    gradient_row("Split", {"Split", "Concat"},
+                 [](X x) {
+                   const Tensors y = split(square(x[0]), {1, 3, 2}, -1);
+                   return multiply(y[0], y[2]);
+                 },
                  {{{2, 6}}, {{6}}, {{0, 6}}}),
-    gradient_row("SplitEvenly", {"Split"}, [](X x) { const Tensors y = split(square(x[0]), 2, 0); return multiply(y[0], y[1]); },
+    gradient_row("SplitEvenly", {"Split"},
+                 [](X x) {
+                   const Tensors y = split(square(x[0]), 2, 0);
+                   return multiply(y[0], y[1]);
+                 },
                  {{{4, 3}}, {{2}}, {{2, 0}}, {{0, 2}}}),
-    gradient_row("Slice", {"Slice", "SliceGrad", "SliceLike"}, [](X x) { return slice(square(x[0]), {1, 0}, {2, kAny}); }, {{{3, 2}}, {{4, 3}}, {{3, 0}}}),
-    gradient_row("SliceToTheEnd", {"Slice"}, [](X x) { return slice(square(x[0]), {1, 1, 0}, {kAny, 1, kAny}); }, {{{3, 2, 2}}, {{1, 2, 2}}, {{2, 3, 1}}}),
-    gradient_row("Pad", {"Pad", "SliceLike"}, [](X x) { return pad(square(x[0]), {{1, 0}, {0, 2}}, 0.5); }, {{{2, 3}}, {{1, 1}}, {{0, 2}}, {{0, 0}}}),
+    gradient_row("Slice", {"Slice", "SliceGrad", "SliceLike"},
+                 [](X x) { return slice(square(x[0]), {1, 0}, {2, kAny}); }, {{{3, 2}}, {{4, 3}}, {{3, 0}}}),
+    gradient_row("SliceToTheEnd", {"Slice"}, [](X x) { return slice(square(x[0]), {1, 1, 0}, {kAny, 1, kAny}); },
+                 {{{3, 2, 2}}, {{1, 2, 2}}, {{2, 3, 1}}}),
+    gradient_row("Pad", {"Pad", "SliceLike"}, [](X x) { return pad(square(x[0]), {{1, 0}, {0, 2}}, 0.5); },
+                 {{{2, 3}}, {{1, 1}}, {{0, 2}}, {{0, 0}}}),
 };
 
 class ArrayOpsTest : public OpTest {
@@ -52,8 +68,10 @@ TEST_F(ArrayOpsTest, ReshapeMistakesNameTheElements) {
   const Tensor x = input(counting({2, 6}));
   expect_error([&] { reshape(x, {5, kAny}, "y"); }, "[Reshape 'y'] expected a new shape of 12 elements, got [5, ?]");
   expect_error([&] { reshape(x, {2, 5}); }, "expected a new shape of 12 elements, got [2, 5]");
-  expect_error([&] { reshape(x, {kAny, kAny}); }, "expected a new shape with at most one unknown dimension, got [?, ?]");
-  expect_error([&] { reshape(input(Array(f32, {0, 6})), {kAny, 0}); }, "expected a new shape whose unknown dimension follows from the others, got [?, 0]");
+  expect_error([&] { reshape(x, {kAny, kAny}); },
+               "expected a new shape with at most one unknown dimension, got [?, ?]");
+  expect_error([&] { reshape(input(Array(f32, {0, 6})), {kAny, 0}); },
+               "expected a new shape whose unknown dimension follows from the others, got [?, 0]");
 }
 
 TEST_F(ArrayOpsTest, BatchFlattenKeepsTheBatchEvenIfARowIsEmpty) {
@@ -86,11 +104,12 @@ TEST_F(ArrayOpsTest, TransposePermutesAnyType) {
       for (int k = 0; k < 2; ++k) EXPECT_EQ(y.item((i * 4 + j) * 2 + k), k * 12 + i * 4 + j);
   EXPECT_EQ(transpose(placeholder(f32, {kAny, 3, 5}), {0, 2, 1}).shape(), Shape({kAny, 5, 3}));
   expect_error([&] { transpose(input(counting({2, 3})), {0}); }, "expected 2 axes, one a dimension of [2, 3], got 1");
-  expect_error([&] { transpose(input(counting({2, 3})), {0, 0}); }, "[transpose] expected every axis once, got axis 0 twice");
+  expect_error([&] { transpose(input(counting({2, 3})), {0, 0}); },
+               "[transpose] expected every axis once, got axis 0 twice");
 }
 
 TEST_F(ArrayOpsTest, ConcatJoinsAlongAnAxis) {
-  const Tensor a = input(counting({2, 2})), b = input(counting({2, 1}) );
+  const Tensor a = input(counting({2, 2})), b = input(counting({2, 1}));
   EXPECT_EQ(floats(concat({a, b}, 1)), (std::vector<float>{0, 1, 0, 2, 3, 1}));
   EXPECT_EQ(floats(concat(Tensors{a, a}, 0)), (std::vector<float>{0, 1, 2, 3, 0, 1, 2, 3}));
   EXPECT_EQ(floats(concat({a, input(Array(f32, {2, 0}))}, -1)), floats(a));
@@ -98,9 +117,11 @@ TEST_F(ArrayOpsTest, ConcatJoinsAlongAnAxis) {
   EXPECT_EQ(concat({any, a}, 0).shape(), Shape({kAny, 2}));
   EXPECT_EQ(concat({any, b}, 1).shape(), Shape({2, 3}));
   EXPECT_EQ(concat({rows, b}, 1).shape(), Shape({2, kAny}));
-  expect_error([&] { concat({a, b}, 0, "both"); }, "[Concat 'both'] expected dimensions that agree except along axis 0, got [2, 2] and [2, 1]");
+  expect_error([&] { concat({a, b}, 0, "both"); },
+               "[Concat 'both'] expected dimensions that agree except along axis 0, got [2, 2] and [2, 1]");
   expect_error([&] { concat({a, input(counting({2}))}, 0); }, "expected tensors of one rank, got [2, 2] and [2]");
-  expect_error([&] { concat({a, input(counting({2, 2}, f64))}, 0); }, "expected tensors of one type, got f32 and f64. Use cast()");
+  expect_error([&] { concat({a, input(counting({2, 2}, f64))}, 0); },
+               "expected tensors of one type, got f32 and f64. Use cast()");
   expect_error([&] { concat({a, b}, 2); }, "[concat] expected an axis in [-2, 2), got 2");
   EXPECT_EQ(error_of([&] { concat(Tensors{}, 0); }), "[concat] expected at least one tensor, got none");
 }
@@ -114,8 +135,10 @@ TEST_F(ArrayOpsTest, SplitGivesPiecesOfGivenSizesOrEqualParts) {
   EXPECT_EQ(split(x, {4}, 1).size(), 1u);
   EXPECT_EQ(split(x, 4, 1).size(), 4u);
   EXPECT_EQ(split(placeholder(f32, {kAny, 2}), 2, 0)[1].shape(), Shape({kAny, 2}));
-  expect_error([&] { split(x, {1, 2}, 1, "s"); }, "[Split 's'] expected sizes that add up to 4 along axis 1 of [2, 4], got 3");
-  expect_error([&] { split(x, 3, 1); }, "expected a dimension that divides into 3 equal parts, got 4 along axis 1 of [2, 4]");
+  expect_error([&] { split(x, {1, 2}, 1, "s"); },
+               "[Split 's'] expected sizes that add up to 4 along axis 1 of [2, 4], got 3");
+  expect_error([&] { split(x, 3, 1); },
+               "expected a dimension that divides into 3 equal parts, got 4 along axis 1 of [2, 4]");
   expect_error([&] { split(x, 0, 1); }, "[split] expected one part or more, got 0");
 }
 
@@ -125,10 +148,14 @@ TEST_F(ArrayOpsTest, SliceCutsABox) {
   EXPECT_EQ(floats(slice(x, {2, 1}, {kAny, kAny})), (std::vector<float>{9, 10, 11}));
   EXPECT_EQ(slice(x, {3, 0}, {kAny, 0}).shape(), Shape({0, 0}));
   EXPECT_EQ(slice(any, {1, 0}, {kAny, 2}).shape(), Shape({kAny, 2}));
-  expect_error([&] { slice(x, {1, 3}, {1, 2}, "s"); }, "[Slice 's'] expected a box inside [3, 4], got [1, 2] from 3 on along axis 1");
-  expect_error([&] { slice(x, {4, 0}, {kAny, 1}); }, "expected a box inside [3, 4], got size -1 from 4 on along axis 0");
-  expect_error([&] { slice(x, {0}, {1}); }, "expected a begin and a size for each of the 2 dimensions of [3, 4], got 1 and 1");
-  const std::string text = error_of([&] { run(slice(any, {2, 0}, {2, 4}), {{any, counting({3, 4})}}); });  // found when fed
+  expect_error([&] { slice(x, {1, 3}, {1, 2}, "s"); },
+               "[Slice 's'] expected a box inside [3, 4], got [1, 2] from 3 on along axis 1");
+  expect_error([&] { slice(x, {4, 0}, {kAny, 1}); },
+               "expected a box inside [3, 4], got size -1 from 4 on along axis 0");
+  expect_error([&] { slice(x, {0}, {1}); },
+               "expected a begin and a size for each of the 2 dimensions of [3, 4], got 1 and 1");
+  const std::string text =
+      error_of([&] { run(slice(any, {2, 0}, {2, 4}), {{any, counting({3, 4})}}); });  // found when fed
   EXPECT_NE(text.find("expected a box inside [3, 4], got [2, 4] from 2 on along axis 0"), std::string::npos) << text;
 }
 

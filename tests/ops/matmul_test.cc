@@ -11,9 +11,12 @@ using X = const Tensors&;
 const bool rows[] = {
     gradient_row("MatMul", {"MatMul"}, [](X x) { return matmul(x[0], x[1]); },
                  {{{2, 3}, {3, 4}}, {{1, 1}, {1, 1}}, {{0, 3}, {3, 4}}, {{2, 0}, {0, 4}}, {{2, 3}, {3, 0}}}),
-    gradient_row("MatMulTransposeA", {"MatMul"}, [](X x) { return matmul(x[0], x[1], {.transpose_a = true}); }, {{{3, 2}, {3, 4}}, {{0, 2}, {0, 4}}}),
-    gradient_row("MatMulTransposeB", {"MatMul"}, [](X x) { return matmul(x[0], x[1], {.transpose_b = true}); }, {{{2, 3}, {4, 3}}, {{2, 3}, {0, 3}}}),
-    gradient_row("MatMulTransposeBoth", {"MatMul"}, [](X x) { return matmul(x[0], x[1], {.transpose_a = true, .transpose_b = true}); },
+    gradient_row("MatMulTransposeA", {"MatMul"}, [](X x) { return matmul(x[0], x[1], {.transpose_a = true}); },
+                 {{{3, 2}, {3, 4}}, {{0, 2}, {0, 4}}}),
+    gradient_row("MatMulTransposeB", {"MatMul"}, [](X x) { return matmul(x[0], x[1], {.transpose_b = true}); },
+                 {{{2, 3}, {4, 3}}, {{2, 3}, {0, 3}}}),
+    gradient_row("MatMulTransposeBoth", {"MatMul"},
+                 [](X x) { return matmul(x[0], x[1], {.transpose_a = true, .transpose_b = true}); },
                  {{{3, 2}, {4, 3}}, {{3, 0}, {4, 3}}}),
 };
 
@@ -33,7 +36,8 @@ TEST_F(MatMulTest, AgreesWithThreeLoopsAcrossTileBorders) {
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
           double sum = 0;
-          for (std::int64_t p = 0; p < k; ++p) sum += a.item(ta ? p * m + i : i * k + p) * b.item(tb ? j * k + p : p * n + j);
+          for (std::int64_t p = 0; p < k; ++p)
+            sum += a.item(ta ? p * m + i : i * k + p) * b.item(tb ? j * k + p : p * n + j);
           ASSERT_EQ(y.item(i * n + j), sum) << "transpose " << ta << tb << " at " << i << ", " << j;
         }
     }
@@ -52,12 +56,16 @@ TEST_F(MatMulTest, UnknownDimensionsPassThrough) {
 TEST_F(MatMulTest, MistakesNameTheShapesAndTheRemedy) {
   const Tensor a = placeholder(f32, {kAny, 3}, "a"), image = placeholder(f32, {kAny, 4, 4, 1}, "image");
   std::string text = error_of([&] { matmul(a, placeholder(f32, {4, 2}, "b"), "product"); });
-  EXPECT_NE(text.find("[MatMul 'product'] expected inner dimensions that agree, got 3 of [?, 3] and 4 of [4, 2]"), std::string::npos) << text;
+  EXPECT_NE(text.find("[MatMul 'product'] expected inner dimensions that agree, got 3 of [?, 3] and 4 of [4, 2]"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("(made at matmul_test.cc:"), std::string::npos) << text;
   text = error_of([&] { matmul(a, placeholder(f32, {4, 2}), {.transpose_b = true}); });
   EXPECT_NE(text.find("got 3 of [?, 3] and 2 of [4, 2] transposed"), std::string::npos) << text;
   text = error_of([&] { matmul(image, a); });
-  EXPECT_NE(text.find("expected two matrices, got [?, 4, 4, 1] and [?, 3]. Use reshape() or batch_flatten()"), std::string::npos) << text;
+  EXPECT_NE(text.find("expected two matrices, got [?, 4, 4, 1] and [?, 3]. Use reshape() or batch_flatten()"),
+            std::string::npos)
+      << text;
   text = error_of([&] { matmul(a, placeholder(f64, {3, 2})); });
   EXPECT_NE(text.find("expected matrices of one float type, got f32 and f64. Use cast()"), std::string::npos) << text;
 }

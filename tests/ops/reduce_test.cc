@@ -16,18 +16,26 @@ using Reduce = Tensor (*)(const Operand&, const ReduceOptions&, std::string_view
 bool rows_for(const char* name, const char* op, Reduce reduce) {
   const std::string base = name;
   const std::vector<std::string> ops{op, "ExpandDims"};
-  gradient_row((base + "OverAll").c_str(), {op}, [reduce](X x) { return reduce(square(x[0]), {}, ""); }, {{{2, 3}}, {{}}, {{3}}});
-  gradient_row((base + "OverTheFirst").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {0}}, ""); }, {{{2, 3}}, {{2, 0}}, {{3, 2, 2}}});
-  gradient_row((base + "OverTheLast").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {-1}}, ""); }, {{{2, 3}}, {{0, 3}}, {{2, 2, 3}}});
-  return gradient_row((base + "OverTwoKept").c_str(), {op}, [reduce](X x) { return reduce(square(x[0]), {.axes = {2, 0}, .keep_dims = true}, ""); },
+  gradient_row((base + "OverAll").c_str(), {op}, [reduce](X x) { return reduce(square(x[0]), {}, ""); },
+               {{{2, 3}}, {{}}, {{3}}});
+  gradient_row((base + "OverTheFirst").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {0}}, ""); },
+               {{{2, 3}}, {{2, 0}}, {{3, 2, 2}}});
+  gradient_row((base + "OverTheLast").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {-1}}, ""); },
+               {{{2, 3}}, {{0, 3}}, {{2, 2, 3}}});
+  return gradient_row((base + "OverTwoKept").c_str(), {op},
+                      [reduce](X x) { return reduce(square(x[0]), {.axes = {2, 0}, .keep_dims = true}, ""); },
                       {{{2, 3, 2}}, {{2, 2, 2, 2}}, {{2, 0, 1}}});
 }
 
 const bool rows[] = {
-    rows_for("ReduceSum", "ReduceSum", reduce_sum),    rows_for("ReduceMean", "ReduceMean", reduce_mean), rows_for("ReduceMax", "ReduceMax", reduce_max),
-    rows_for("ReduceMin", "ReduceMin", reduce_min),    rows_for("ReduceProd", "ReduceProd", reduce_prod),
+    rows_for("ReduceSum", "ReduceSum", reduce_sum),
+    rows_for("ReduceMean", "ReduceMean", reduce_mean),
+    rows_for("ReduceMax", "ReduceMax", reduce_max),
+    rows_for("ReduceMin", "ReduceMin", reduce_min),
+    rows_for("ReduceProd", "ReduceProd", reduce_prod),
     gradient_row("ReduceSumOfNothing", {"ReduceSum"}, [](X x) { return reduce_sum(x[0], {.axes = {0}}); }, {{{0, 3}}}),
-    gradient_row("ReduceProdOfNothing", {"ReduceProd"}, [](X x) { return reduce_prod(x[0], {.axes = {0}}); }, {{{0, 3}}}),
+    gradient_row("ReduceProdOfNothing", {"ReduceProd"}, [](X x) { return reduce_prod(x[0], {.axes = {0}}); },
+                 {{{0, 3}}}),
 };
 
 class ReduceTest : public OpTest {};
@@ -112,7 +120,8 @@ TEST_F(ReduceTest, TiesShareTheGradientOfAMaximum) {
 
 TEST_F(ReduceTest, TheGradientOfAProductKnowsZeros) {
   const Tensor x = input(Array::of<float>({3, 3}, {2, 3, 4, 2, 0, 4, 0, 3, 0}));
-  EXPECT_EQ(floats(gradients({reduce_prod(x, {.axes = {1}})}, {x})[0]), (std::vector<float>{12, 8, 6, 0, 8, 0, 0, 0, 0}));
+  EXPECT_EQ(floats(gradients({reduce_prod(x, {.axes = {1}})}, {x})[0]),
+            (std::vector<float>{12, 8, 6, 0, 8, 0, 0, 0, 0}));
   // The second derivatives of 2 * 0 * 4 and of 0 * 3 * 0: products of the remaining factors.
   const auto second = [&](std::int64_t row, std::int64_t column) {
     Array pick = Array::zeros(f32, {3, 3});
@@ -130,11 +139,16 @@ TEST_F(ReduceTest, TheGradientOfAProductKnowsZeros) {
 TEST_F(ReduceTest, MistakesNameTheAxisAndTheLine) {
   const Tensor x = placeholder(f32, {kAny, 3}, "x");
   std::string text = error_of([&] { reduce_sum(x, {.axes = {2}}); });
-  EXPECT_NE(text.find("[reduce_sum] expected an axis in [-2, 2), got 2. Input: 'x' f32 [?, 3] (made at reduce_test.cc:"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("[reduce_sum] expected an axis in [-2, 2), got 2. Input: 'x' f32 [?, 3] (made at reduce_test.cc:"),
+      std::string::npos)
+      << text;
   text = error_of([&] { reduce_max(x, {.axes = {1, -1}}); });
   EXPECT_NE(text.find("[reduce_max] expected every axis once, got axis 1 twice"), std::string::npos) << text;
   text = error_of([&] { reduce_sum(constant(true), "count"); });
-  EXPECT_NE(text.find("[ReduceSum 'count'] expected elements of f32, f64, i32 or i64, got bool. Use cast()"), std::string::npos) << text;
+  EXPECT_NE(text.find("[ReduceSum 'count'] expected elements of f32, f64, i32 or i64, got bool. Use cast()"),
+            std::string::npos)
+      << text;
   text = error_of([&] { reduce_mean(constant(1)); });
   EXPECT_NE(text.find("expected elements of f32 or f64, got i32. Use cast()"), std::string::npos) << text;
 }
