@@ -28,7 +28,8 @@ Tensor transpose(const Operand& x, const Ints& permutation = {}, std::string_vie
 // One after the other along an axis; the other dimensions agree.
 Tensor concat(const std::vector<Operand>& tensors, int axis, std::string_view name = "");
 template <std::same_as<Tensor> T>  // a template, so that braces mean operands
-Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "", const Location& where = Location::current()) {
+Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "",
+              const Location& where = Location::current()) {
   std::vector<Operand> operands;
   for (const Tensor& t : tensors) operands.emplace_back(t, where);
   return concat(operands, axis, name);
