@@ -19,7 +19,7 @@ enum class Order {
 };
 
 struct Parameter {
-  std::string name;
+  std::string name{};
   Order order = Order::vector;
   double bound = 0;     // 0: constant
   double constant = 0;
@@ -27,15 +27,15 @@ struct Parameter {
 };
 
 struct Suite {
-  std::string name;
+  std::string name{};
   int steps = 0, warmup = 0;  // of one repeat
   int items = 0;              // a step
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
-  std::vector<Tensor> inputs;
-  Tensor loss;
-  Operation train;
-  std::vector<Parameter> parameters;          // numbered in this order
-  std::vector<std::vector<Array>> batches;    // step k uses batch k mod size
+  std::vector<Tensor> inputs{};
+  Tensor loss{};
+  Operation train{};
+  std::vector<Parameter> parameters{};        // numbered in this order
+  std::vector<std::vector<Array>> batches{};  // step k uses batch k mod size
 };
 
 std::vector<std::string> suite_names();
