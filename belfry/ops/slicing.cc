@@ -247,9 +247,9 @@ Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_
   return add_tensor(slice_def, {x}, {.name = name, .attributes = {{"begin", begin}, {"size", size}}});
 }
 
-Tensor pad(const Operand& x, const std::vector<Padding>& paddings, double value, std::string_view name) {
+Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value, std::string_view name) {
   Ints before, after;
-  for (const Padding& p : paddings) {
+  for (const PadAmount& p : paddings) {
     before.push_back(p.before);
     after.push_back(p.after);
   }
