@@ -3,7 +3,8 @@
 
 namespace belfry {
 
-// MaxPool(x) -> y and MaxPoolGrad(x, y, dy) become MaxPoolIndexed -> (y, index) and MaxPoolIndexedGrad(index, dy).
+// MaxPool(x) -> y and MaxPoolGrad(x, y, dy) become MaxPoolIndexed -> (y, index) and MaxPoolIndexedGrad(index,
+// dy, y), which follows y's layout.
 bool fuse_max_pool_index(Ir& ir, NodeId id) {
   if (ir.node(id).op != "MaxPool" || ir.info(ir.node(id).inputs[0]).dtype != DType::f32 || ir.info(ir.node(id).outputs[0]).elements() == 0) return false;
   const Ints& window = ir.node(id).attributes.get<Ints>("window");
@@ -14,13 +15,14 @@ bool fuse_max_pool_index(Ir& ir, NodeId id) {
     if (ir.node(reader).op != "MaxPoolGrad" || ir.node(reader).inputs[0] != x || ir.node(reader).inputs[1] != y) continue;
     if (index == kNone) {
       index = static_cast<ValueId>(ir.values.size());
-      ir.values.push_back({.info = {.dtype = DType::u8, .shape = ir.info(y).shape}, .producer = id, .output = 1});
+      ir.values.push_back({.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 1});  // sized with the layout
       ir.node(id).op = "MaxPoolIndexed";
       ir.node(id).outputs.push_back(index);
     }
     IrNode& grad = ir.node(reader);
     grad.op = "MaxPoolIndexedGrad";
-    grad.inputs = {index, grad.inputs[2]};
+    grad.inputs = {index, grad.inputs[2], y};
+    grad.attributes.set("relu", false);
   }
   return index != kNone;
 }
@@ -35,7 +37,7 @@ bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
   const NodeId pool = ir.value(ir.node(grad).inputs[0]).producer;
   if (ir.node(pool).inputs[0] != r || !unordered(ir, grad)) return false;
   const ValueId result = ir.node(id).outputs[0];
-  ir.node(grad).inputs.push_back(ir.node(pool).outputs[0]);
+  ir.node(grad).attributes.set("relu", true);
   ir.node(grad).outputs[0] = result;
   ir.value(result).producer = grad;
   ir.node(grad).rank = id;

@@ -35,6 +35,9 @@ dnnl_memory_desc_t descriptor_of(const Shape& shape, DType dtype, const Layout& 
 dnnl_memory_desc_t permuted(const dnnl_memory_desc_t& descriptor, const std::vector<int>& order);
 // Bytes the buffer takes, padding included. Plain tensors of every dtype; blocked ones are f32.
 std::size_t physical_bytes(const Shape& shape, DType dtype, const Layout& layout);
+// Batch, channels in groups of `block`, the other axes in logical order, then the channels of a group. Block 1: batch,
+// channels, the others.
+Layout channel_blocked(const Shape& shape, int channel_axis, int block);
 // Whether the layout has padding elements (which are always zero).
 bool has_padding(const Layout& layout);
 

@@ -1,0 +1,14 @@
+// For kernels that work on any layout with a channel axis: which one to use, and its view. Internal to engine.
+#pragma once
+
+#include "belfry/engine/cpu/kernels/activation_view.h"
+#include "belfry/engine/kernel.h"
+
+namespace belfry {
+
+// The tensor's own layout if it can be seen as channels, else plain.
+Layout channel_layout(const TensorInfo& info, int channel_axis);
+// The view of a tensor whose layout came from channel_layout().
+ActivationView activation_view(const TensorInfo& info, int channel_axis);
+
+}  // namespace belfry

@@ -1,0 +1,136 @@
+// Random numbers: element i takes word i % 4 of Philox block (i / 4, step), or the pair of words it belongs to.
+#include "belfry/base/random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernel_dispatch.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::int64_t kGrain = 4096;  // blocks of four a thread takes at least
+
+struct Draws {
+  PhiloxKey key;
+  std::uint64_t step;
+
+  PhiloxBlock block(std::int64_t index) const {
+    const auto i = static_cast<std::uint64_t>(index);
+    return philox({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), static_cast<std::uint32_t>(step),
+                   static_cast<std::uint32_t>(step >> 32)},
+                  key);
+  }
+};
+
+Draws draws(const Step& step, std::uint64_t op_seed) {
+  const std::uint64_t seed = mix_seed(step.seed, op_seed);
+  return {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}, step.number};
+}
+
+// Calls body(block index, first element, number of elements up to 4).
+template <class Body>
+void for_each_block(std::int64_t elements, Body body) {
+  parallel_for((elements + 3) / 4, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      body(i, i * 4, static_cast<int>(std::min<std::int64_t>(elements - i * 4, 4)));
+  });
+}
+
+// 24 bits: exact in both types, so that f32 never rounds up to 1.
+double unit(std::uint32_t word) { return static_cast<double>(word >> 8) * 0x1p-24; }
+
+// Box and Muller's transform of the pair of words that lane (0 to 3) belongs to.
+double normal(const PhiloxBlock& words, int lane) {
+  const auto first = static_cast<std::size_t>(lane & 2);
+  const double radius =
+      std::sqrt(-2.0 * std::log((static_cast<double>(words[first]) + 1.0) * 0x1p-32));  // of a number in (0, 1]
+  const double angle = 2.0 * std::numbers::pi * static_cast<double>(words[first + 1]) * 0x1p-32;
+  return radius * ((lane & 1) == 0 ? std::cos(angle) : std::sin(angle));
+}
+
+// Attempt k looks at the same place of a stream with another key.
+double truncated(const Step& step, std::uint64_t seed, std::int64_t block, int lane) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    const double value = normal(draws(step, attempt == 0 ? seed : mix_seed(seed, attempt)).block(block), lane);
+    if (std::abs(value) <= 2.0) return value;
+  }
+}
+
+template <class T>
+void uniform(const Draws& from, std::int64_t elements, T low, T high, T* y) {
+  const T last = std::max(low, std::nextafter(high, low));  // the sum may round up to `high`, which is excluded
+  for_each_block(elements, [&](std::int64_t block, std::int64_t at, int count) {
+    const PhiloxBlock words = from.block(block);
+    for (int i = 0; i < count; ++i)
+      y[at + i] = std::min(low + static_cast<T>(unit(words[static_cast<std::size_t>(i)])) * (high - low), last);
+  });
+}
+
+template <class T>
+void dropout(const Draws& from, std::int64_t elements, double rate, const T* x, T* y) {
+  const T scale = static_cast<T>(1.0 / (1.0 - rate));
+  const auto limit = static_cast<std::uint64_t>(std::llround(rate * 0x1p32));  // words below it drop their element
+  for_each_block(elements, [&](std::int64_t block, std::int64_t at, int count) {
+    const PhiloxBlock words = from.block(block);
+    for (int i = 0; i < count; ++i) y[at + i] = words[static_cast<std::size_t>(i)] < limit ? T(0) : x[at + i] * scale;
+  });
+}
+
+std::uint64_t seed_attribute(const KernelContext& c) {
+  return static_cast<std::uint64_t>(c.attributes->integer("seed"));
+}
+
+struct Normal {
+  double mean, stddev;
+};
+Normal normal_attributes(const KernelContext& c) {
+  return {c.attributes->get<double>("mean"), c.attributes->get<double>("stddev")};
+}
+
+const KernelRegistration uniform_kernel = define_kernel("RandomUniform").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    const T low = static_cast<T>(c.attributes->get<double>("low")),
+            high = static_cast<T>(c.attributes->get<double>("high"));
+    return simple_kernel(
+        [n = c.output().elements(), seed = seed_attribute(c), low, high](const Buffers& b, const Step& step) {
+          uniform(draws(step, seed), n, low, high, b.out<T>());
+        });
+  });
+});
+
+const KernelRegistration normal_kernel = define_kernel("RandomNormal").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([n = c.output().elements(), seed = seed_attribute(c), p = normal_attributes(c)](
+                             const Buffers& b, const Step& step) {
+      for_each_block(n, [p, from = draws(step, seed), y = b.out<T>()](std::int64_t block, std::int64_t at, int count) {
+        const PhiloxBlock words = from.block(block);
+        for (int i = 0; i < count; ++i) y[at + i] = static_cast<T>(p.mean + p.stddev * normal(words, i));
+      });
+    });
+  });
+});
+
+const KernelRegistration truncated_normal_kernel = define_kernel("TruncatedNormal").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([n = c.output().elements(), seed = seed_attribute(c), p = normal_attributes(c)](
+                             const Buffers& b, const Step& step) {
+      for_each_block(n, [&, y = b.out<T>()](std::int64_t block, std::int64_t at, int count) {
+        for (int i = 0; i < count; ++i) y[at + i] = static_cast<T>(p.mean + p.stddev * truncated(step, seed, block, i));
+      });
+    });
+  });
+});
+
+const KernelRegistration dropout_kernel = define_kernel("Dropout").in_place(0).make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel(
+        [n = c.output().elements(), seed = seed_attribute(c), rate = c.attributes->get<double>("rate")](
+            const Buffers& b, const Step& step) { dropout(draws(step, seed), n, rate, b.in<T>(0), b.out<T>()); });
+  });
+});
+
+}  // namespace
+}  // namespace belfry

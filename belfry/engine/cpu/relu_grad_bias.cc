@@ -1,0 +1,27 @@
+// da = ReluGrad(dy, y) and the bias gradient sum(da) in one pass: what the fuse pass makes of the two.
+#include "belfry/engine/cpu/channel_layout.h"
+#include "belfry/engine/cpu/kernels/bias_gradient.h"
+
+namespace belfry {
+namespace {
+
+int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
+
+const KernelRegistration kernel = define_kernel("FusedReluGradBias")
+                                      .layout_rule([](const KernelContext& c) {
+                                        const Layout layout = channel_layout(c.input(1), axis_of(c));
+                                        return LayoutChoice{{layout, layout}, {layout, Layout()}};
+                                      })
+                                      .in_place(0)
+                                      .make([](const KernelContext& c) {
+                                        const ActivationView view = activation_view(c.input(1), axis_of(c));
+                                        return simple_kernel(
+                                            [view](const Buffers& b, const Step&) {
+                                              relu_backward_bias({.view = view, .dy = b.in<float>(0), .y = b.in<float>(1), .dx = b.out<float>(0),
+                                                                  .dbias = b.out<float>(1), .scratch = b.scratch});
+                                            },
+                                            bias_gradient_scratch_bytes(view, c.threads));
+                                      });
+
+}  // namespace
+}  // namespace belfry

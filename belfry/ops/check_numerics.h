@@ -1,0 +1,14 @@
+// A guard in the graph against values that are not numbers.
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+// Gives x; a run in which it holds NaN or infinity ends with a NumericError that says `message`, the op, the source
+// line, the first such element and its value.
+Tensor check_numerics(const Operand& x, std::string_view message, std::string_view name = "");
+
+}  // namespace belfry
