@@ -58,7 +58,8 @@ Checkpoint load_checkpoint(const std::string& path) {
   std::optional<CheckpointState> state = checkpoint_state_in(stored.metadata, file);
   BELFRY_CHECK_AS(FileError, state.has_value(),
                   "{}: expected a checkpoint, got a safetensors file without its state. Is it an exported model? "
-                  "read_safetensors() and SaverRestore read it.", where_of(file));
+                  "read_safetensors() and SaverRestore read it.",
+                  where_of(file));
   return {.tensors = std::move(stored.tensors), .state = *std::move(state)};
 }
 

@@ -37,7 +37,7 @@ std::string path_in(const std::string& directory, std::string_view name) {
 }
 
 bool file_exists(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   return ::stat(path.c_str(), &facts) == 0;
 }
 

@@ -34,8 +34,8 @@ std::string made_directory(const std::string& wanted) {
 }
 
 void check_name(std::string_view what, const std::string& name) {
-  const bool is_plain = !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
-                        name.find('\0') == std::string::npos;
+  const bool is_plain =
+      !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
   BELFRY_CHECK_AS(FileError, is_plain,
                   "[Saver] expected {} that is a plain file name, got '{}'. Directories go into .directory.", what,
                   name);
@@ -90,8 +90,10 @@ bool remove_checkpoint(const std::string& stem) {
   for (const std::string_view extension : {kState, kTensors}) {
     const std::string path = stem + std::string(extension);
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) continue;
-    log_warning(fmt::format("[Saver] expected to remove the old checkpoint '{}', got: {}. It is tried again with the "
-                            "next save.", path, std::generic_category().message(errno)));
+    log_warning(
+        fmt::format("[Saver] expected to remove the old checkpoint '{}', got: {}. It is tried again with the "
+                    "next save.",
+                    path, std::generic_category().message(errno)));
     return false;
   }
   return true;
@@ -111,14 +113,14 @@ CheckpointWriter::CheckpointWriter(SaverOptions options) : options_(std::move(op
       for (const std::string& name : *names)
         BELFRY_CHECK_AS(FileError, is_checkpoint_name(name, options_.prefix),
                         "[Saver] expected checkpoints called '{}-<step>' in the index '{}', got '{}' of another saver. "
-                        "Give each saver of a directory its own .index.", options_.prefix, path, name);
+                        "Give each saver of a directory its own .index.",
+                        options_.prefix, path, name);
     kept_ = std::move(index->kept);
     removing_ = std::move(index->removing);
   }
   // Those that somebody removed by hand must not count as kept.
-  std::erase_if(kept_, [&](const std::string& name) {
-    return !file_exists(checkpoint_file(path_in(options_.directory, name)));
-  });
+  std::erase_if(
+      kept_, [&](const std::string& name) { return !file_exists(checkpoint_file(path_in(options_.directory, name))); });
   remove_temporaries_of_the_dead(options_);
 }
 

@@ -30,7 +30,8 @@ void export_model(Session& session, const std::string& path) {
   const bool is_npz = path.ends_with(".npz");
   BELFRY_CHECK_AS(FileError, is_npz || path.ends_with(".safetensors"),
                   "[export_model] expected a path that ends in .npz or .safetensors, got '{}'. The ending decides the "
-                  "format.", path);
+                  "format.",
+                  path);
   const std::map<std::string, Array> model = model_of(session, "export_model");
   if (is_npz) {
     write_npz(path, model);

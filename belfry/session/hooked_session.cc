@@ -53,8 +53,10 @@ class MergedRun {
       const auto at = std::ranges::find(feeds_, feed.first, &Feeds::value_type::first);
       if (at != feeds_.end()) {
         const std::string& other = feeders_[static_cast<std::size_t>(at - feeds_.begin())];
-        fail("[HookedSession] expected each tensor to be fed once in a run, got {} from {} and from {}. Feed it in one "
-             "of the two.", feed.first ? fmt::format("'{}'", feed.first.name()) : "an empty handle", other, party);
+        fail(
+            "[HookedSession] expected each tensor to be fed once in a run, got {} from {} and from {}. Feed it in one "
+            "of the two.",
+            feed.first ? fmt::format("'{}'", feed.first.name()) : "an empty handle", other, party);
       }
       feeds_.push_back(feed);
       feeders_.push_back(party);
@@ -128,7 +130,8 @@ std::vector<Array> values_at(const Places& places, const std::vector<Array>& val
 
 std::string SessionHook::name() const {
   const char* mangled = typeid(*this).name();
-  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
+                                                     std::free);
   return plain != nullptr ? plain.get() : mangled;
 }
 

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,11 @@ class HookedSession {
   // A tensor that two parties feed is an error that names both. One thread at a time.
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {});
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {});
+  // For braces: run({a}) and run({}) are lists.
+  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {},
+                         const RunOptions& options = {}) {
+    return run(std::vector<Fetch>(fetches), feeds, options);
+  }
 
   Session& session() { return session_; }
 

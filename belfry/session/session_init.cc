@@ -121,7 +121,8 @@ InitPlan SessionInit::prepare(Session& session) const {
   const std::string problems = problems_of(plan);
   BELFRY_CHECK(problems.empty(),
                "[{}] expected values that fit the graph's variables, got:{}\nNothing was changed. Build the graph that "
-               "the values come from, or leave variables out with .ignore.", name_, problems);
+               "the values come from, or leave variables out with .ignore.",
+               name_, problems);
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "belfry/ops/basic.h"
+#include "belfry/ops/random.h"
 #include "tests/session/session_testing.h"
 #include "tests/support/files.h"
 
