@@ -94,11 +94,11 @@ std::size_t physical_bytes(const Shape& shape, DType dtype, const Layout& layout
 
 Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
   // In the order batch, channel, others the tags are oneDNN's own; then the axes get their names back.
-  constexpr dnnl_format_tag_t kPlain[] = {dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde};
-  constexpr dnnl_format_tag_t kEight[] = {dnnl_aB8b, dnnl_aBc8b, dnnl_aBcd8b, dnnl_aBcde8b};
-  constexpr dnnl_format_tag_t kSixteen[] = {dnnl_aB16b, dnnl_aBc16b, dnnl_aBcd16b, dnnl_aBcde16b};
+  constexpr dnnl_format_tag_t kPlain[] = {dnnl_abc, dnnl_abcd, dnnl_abcde};
+  constexpr dnnl_format_tag_t kEight[] = {dnnl_aBc8b, dnnl_aBcd8b, dnnl_aBcde8b};
+  constexpr dnnl_format_tag_t kSixteen[] = {dnnl_aBc16b, dnnl_aBcd16b, dnnl_aBcde16b};
   const int rank = shape.rank();
-  BELFRY_BUG_IF(rank < 2 || rank > 5 || (block != 1 && block != 8 && block != 16), "no blocked layout for {} by {}", to_string(shape), block);
+  BELFRY_BUG_IF(rank < 3 || rank > 5 || (block != 1 && block != 8 && block != 16), "no blocked layout for {} by {}", to_string(shape), block);
   std::vector<int> back(static_cast<std::size_t>(rank));  // where each logical axis is in the order above
   dnnl_dims_t dims{};
   int next = 2;
@@ -107,7 +107,7 @@ Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
     back[static_cast<std::size_t>(axis)] = at;
     dims[at] = shape[axis];
   }
-  const dnnl_format_tag_t tag = (block == 1 ? kPlain : block == 8 ? kEight : kSixteen)[rank - 2];
+  const dnnl_format_tag_t tag = (block == 1 ? kPlain : block == 8 ? kEight : kSixteen)[rank - 3];
   dnnl_memory_desc_t out;
   dnnl_check(dnnl_memory_desc_init_by_tag(&out, rank, dims, dnnl_f32, tag), "blocked descriptor");
   return Layout::of(permuted(out, back));
