@@ -9,8 +9,8 @@
 namespace belfry {
 namespace {
 
-// A quoted string of DOT: quotes and backslashes escaped, line breaks as its own escape, other control characters and
-// bytes that are no UTF-8 replaced (Graphviz refuses them).
+// A quoted string of DOT: quotes, backslashes and HTML's entities escaped, line breaks as its own escape, other control
+// characters and bytes that are no UTF-8 replaced (Graphviz refuses them).
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {
@@ -24,6 +24,7 @@ std::string quoted(std::string_view text) {
       continue;
     }
     if (c == '\n') out += "\\n";
+    else if (c == '&') out += "&amp;";
     else if (c == '"' || c == '\\') out += {'\\', text[i]};
     else out += text.substr(i, length);
     i += length;
