@@ -39,7 +39,7 @@ void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
       const std::int64_t begin = Profiler::now();
       instruction.kernel->run(step);
       const IrNode& node = ir_.node(instruction.node);
-      profiler->record(node.origin->name, node.op, device, begin, Profiler::now());
+      profiler->record({node.origin->name, node.op, device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
     }
     if (instruction.signals) events_[static_cast<std::size_t>(index)].store(runs_, std::memory_order_release);
   }

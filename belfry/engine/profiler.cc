@@ -13,9 +13,14 @@ std::int64_t Profiler::now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void Profiler::record(const std::string& name, const std::string& op, int device, std::int64_t begin, std::int64_t end) {
+void Profiler::record(Event event) {
   const std::lock_guard lock(mutex_);
-  events_.push_back({name, op, device, begin, end});
+  events_.push_back(std::move(event));
+}
+
+void Profiler::clear() {
+  const std::lock_guard lock(mutex_);
+  events_.clear();
 }
 
 void Profiler::write(const std::string& path) const {
@@ -29,14 +34,18 @@ void Profiler::write(const std::string& path) const {
   write_file_atomically(path, nlohmann::json{{"traceEvents", std::move(trace)}}.dump());
 }
 
-std::vector<std::pair<std::string, std::int64_t>> Profiler::totals() const {
-  std::map<std::string, std::int64_t> sums;
+std::vector<Profiler::Total> Profiler::totals() const {
+  std::map<std::string, Total> sums;
   {
     const std::lock_guard lock(mutex_);
-    for (const Event& e : events_) sums[e.op] += e.end - e.begin;
+    for (const Event& e : events_) {
+      Total& t = sums[e.op];
+      t = {e.op, t.nanoseconds + e.end - e.begin, e.onednn};
+    }
   }
-  std::vector<std::pair<std::string, std::int64_t>> out(sums.begin(), sums.end());
-  std::ranges::stable_sort(out, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<Total> out;
+  for (auto& [op, total] : sums) out.push_back(total);
+  std::ranges::stable_sort(out, [](const Total& a, const Total& b) { return a.nanoseconds > b.nanoseconds; });
   return out;
 }
 

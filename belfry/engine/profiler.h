@@ -11,17 +11,24 @@ namespace belfry {
 class Profiler {
  public:
   static std::int64_t now();  // nanoseconds
-  void record(const std::string& name, const std::string& op, int device, std::int64_t begin, std::int64_t end);
-  void write(const std::string& path) const;
-  // Total nanoseconds by op since the start, largest first.
-  std::vector<std::pair<std::string, std::int64_t>> totals() const;
-
- private:
   struct Event {
     std::string name, op;
-    int device;
-    std::int64_t begin, end;
+    int device = 0;
+    bool onednn = false;
+    std::int64_t begin = 0, end = 0;
   };
+  struct Total {
+    std::string op;
+    std::int64_t nanoseconds = 0;
+    bool onednn = false;
+  };
+
+  void record(Event event);
+  void write(const std::string& path) const;
+  std::vector<Total> totals() const;  // by op, largest first
+  void clear();
+
+ private:
   mutable std::mutex mutex_;
   std::vector<Event> events_;  // guarded by mutex_
 };

@@ -28,7 +28,8 @@ Tensor transpose(const Operand& x, const Ints& permutation = {}, std::string_vie
 // One after the other along an axis; the other dimensions agree.
 Tensor concat(const std::vector<Operand>& tensors, int axis, std::string_view name = "");
 template <std::same_as<Tensor> T>  // a template, so that braces mean operands
-Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "", const Location& where = Location::current()) {
+Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "",
+              const Location& where = Location::current()) {
   std::vector<Operand> operands;
   for (const Tensor& t : tensors) operands.emplace_back(t, where);
   return concat(operands, axis, name);
@@ -44,10 +45,10 @@ Tensors split(const Operand& x, Parts parts, int axis, std::string_view name = "
 // The box that begins at `begin`, of this size; kAny: to the end.
 Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_view name = "");
 
-struct Padding {
+struct PadAmount {
   std::int64_t before = 0, after = 0;
 };
-// Surrounded by `value`; one Padding an axis.
-Tensor pad(const Operand& x, const std::vector<Padding>& paddings, double value = 0, std::string_view name = "");
+// Surrounded by `value`; one PadAmount an axis.
+Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value = 0, std::string_view name = "");
 
 }  // namespace belfry

@@ -10,40 +10,43 @@ namespace {
 
 Shapes same_shape(const ShapeContext& c) { return c.input(0); }
 
-const OpRegistration placeholder_def = define_op("Placeholder")
-    .output("value")
-    .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
-    .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
-    .not_differentiable()
-    .stateful()
-    .doc("A value that every run has to feed.");
+const OpRegistration placeholder_def =
+    define_op("Placeholder")
+        .output("value")
+        .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
+        .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .not_differentiable()
+        .stateful()
+        .doc("A value that every run has to feed.");
 
 const OpRegistration identity_def = define_op("Identity")
-    .input("x").output("y")
-    .shape(same_shape)
-    .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
-    .doc("The same value under another name.");
+                                        .input("x")
+                                        .output("y")
+                                        .shape(same_shape)
+                                        .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+                                        .doc("The same value under another name.");
 
 const OpRegistration stop_gradient_def = define_op("StopGradient")
-    .input("x").output("y")
-    .shape(same_shape)
-    .not_differentiable()
-    .doc("The same value, through which no gradient flows.");
+                                             .input("x")
+                                             .output("y")
+                                             .shape(same_shape)
+                                             .not_differentiable()
+                                             .doc("The same value, through which no gradient flows.");
 
-const OpRegistration no_op_def = define_op("NoOp")
-    .not_differentiable()
-    .side_effect()
-    .doc("Does nothing; done when its control inputs are.");
+const OpRegistration no_op_def =
+    define_op("NoOp").not_differentiable().side_effect().doc("Does nothing; done when its control inputs are.");
 
-const OpRegistration cast_def = define_op("Cast")
-    .input("x").output("y")
-    .shape(same_shape)
-    .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
-    .gradient([](const GradientContext& c) {
-      const DType from = c.input(0).dtype();
-      return Tensors{is_float(from) && is_float(c.output().dtype()) ? cast(c.grad(), from) : Tensor()};
-    })
-    .doc("The elements in another type, converted as C++ converts numbers.");
+const OpRegistration cast_def =
+    define_op("Cast")
+        .input("x")
+        .output("y")
+        .shape(same_shape)
+        .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .gradient([](const GradientContext& c) {
+          const DType from = c.input(0).dtype();
+          return Tensors{is_float(from) && is_float(c.output().dtype()) ? cast(c.grad(), from) : Tensor()};
+        })
+        .doc("The elements in another type, converted as C++ converts numbers.");
 
 }  // namespace
 
@@ -56,10 +59,14 @@ Tensor placeholder(DType dtype, const Shape& shape, std::string_view name, const
   const LocationScope location(where);
   return add_tensor(placeholder_def, {}, {.name = name, .attributes = {{"dtype", dtype}, {"shape", shape}}});
 }
-Tensor placeholder(const TensorSpec& spec, const Location& where) { return placeholder(spec.dtype, spec.shape, spec.name, where); }
+Tensor placeholder(const TensorSpec& spec, const Location& where) {
+  return placeholder(spec.dtype, spec.shape, spec.name, where);
+}
 
 Tensor identity(const Operand& x, std::string_view name) { return add_tensor(identity_def, {x}, {.name = name}); }
-Tensor stop_gradient(const Operand& x, std::string_view name) { return add_tensor(stop_gradient_def, {x}, {.name = name}); }
+Tensor stop_gradient(const Operand& x, std::string_view name) {
+  return add_tensor(stop_gradient_def, {x}, {.name = name});
+}
 
 Operation group(const std::vector<Operation>& operations, std::string_view name, const Location& where) {
   const LocationScope location(where);

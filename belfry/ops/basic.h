@@ -13,7 +13,8 @@ namespace belfry {
 Tensor constant(const Array& value, std::string_view name = "", const Location& where = Location::current());
 
 // A value that every run has to feed; dimensions that may differ from run to run are kAny.
-Tensor placeholder(DType dtype, const Shape& shape, std::string_view name = "", const Location& where = Location::current());
+Tensor placeholder(DType dtype, const Shape& shape, std::string_view name = "",
+                   const Location& where = Location::current());
 Tensor placeholder(const TensorSpec& spec, const Location& where = Location::current());
 
 Tensor identity(const Operand& x, std::string_view name = "");
@@ -21,7 +22,8 @@ Tensor identity(const Operand& x, std::string_view name = "");
 Tensor stop_gradient(const Operand& x, std::string_view name = "");
 
 // An operation that is done when all of these are. Give tensors or operations.
-Operation group(const std::vector<Operation>& operations, std::string_view name = "", const Location& where = Location::current());
+Operation group(const std::vector<Operation>& operations, std::string_view name = "",
+                const Location& where = Location::current());
 
 // x in another type, converted as C++ converts numbers (towards zero; anything but 0 is true); x itself if it has that
 // type and no name is asked for.

@@ -25,10 +25,11 @@ struct AdamUpdate {
 };
 
 // w -= lr g
-Tensor apply_sgd(const Variable& variable, const Operand& learning_rate, const Operand& gradient, const SgdUpdate& rule = {}, std::string_view name = "");
+Tensor apply_sgd(const Variable& variable, const Operand& learning_rate, const Operand& gradient,
+                 const SgdUpdate& rule = {}, std::string_view name = "");
 // accumulator = momentum accumulator + g;  w -= lr accumulator  (nesterov: w -= lr (g + momentum accumulator))
-Tensor apply_momentum(const Variable& variable, const Variable& accumulator, const Operand& learning_rate, const Operand& gradient,
-                      const MomentumUpdate& rule = {}, std::string_view name = "");
+Tensor apply_momentum(const Variable& variable, const Variable& accumulator, const Operand& learning_rate,
+                      const Operand& gradient, const MomentumUpdate& rule = {}, std::string_view name = "");
 
 struct AdamSlots {
   Variable m, v;  // running means of the gradient and of its square, of the variable's shape and type, 0 at first
@@ -36,7 +37,7 @@ struct AdamSlots {
 // `step` is the number of this update, 1 for the first.
 // m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2
 // w -= lr / (1 - beta1^step) m / (sqrt(v) / sqrt(1 - beta2^step) + epsilon)
-Tensor apply_adam(const Variable& variable, const AdamSlots& slots, const Operand& step, const Operand& learning_rate, const Operand& gradient,
-                  const AdamUpdate& rule = {}, std::string_view name = "");
+Tensor apply_adam(const Variable& variable, const AdamSlots& slots, const Operand& step, const Operand& learning_rate,
+                  const Operand& gradient, const AdamUpdate& rule = {}, std::string_view name = "");
 
 }  // namespace belfry

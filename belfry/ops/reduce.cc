@@ -28,34 +28,41 @@ Tensor sum_kept(const Tensor& x, const Reduced& r) { return r.axes.empty() ? x :
 Shapes reduce_rule(const ShapeContext& c, bool floats_only) {
   const Ints& axes = c.attributes().get<Ints>("axes");
   const DType dtype = c.dtype(0);
-  BELFRY_CHECK(is_float(dtype) || (!floats_only && (dtype == i32 || dtype == i64)), "expected elements of {}, got {}. Use cast()",
-               floats_only ? "f32 or f64" : "f32, f64, i32 or i64", name_of(dtype));
+  BELFRY_CHECK(is_float(dtype) || (!floats_only && (dtype == i32 || dtype == i64)),
+               "expected elements of {}, got {}. Use cast()", floats_only ? "f32 or f64" : "f32, f64, i32 or i64",
+               name_of(dtype));
   Shape out;
   for (int i = 0; i < c.input(0).rank(); ++i) {
-    if (!std::ranges::binary_search(axes, i)) out.push_back(c.input(0)[i]);
-    else if (c.attributes().flag("keep_dims")) out.push_back(1);
+    if (!std::ranges::binary_search(axes, i))
+      out.push_back(c.input(0)[i]);
+    else if (c.attributes().flag("keep_dims"))
+      out.push_back(1);
   }
   return out;
 }
 
 OpRegistration define_reduction(const char* name, const char* doc, ReduceGradient gradient, bool floats_only = false) {
   return define_op(name)
-      .input("x").output("y")
+      .input("x")
+      .output("y")
       .shape([floats_only](const ShapeContext& c) { return reduce_rule(c, floats_only); })
       .gradient([gradient](const GradientContext& c) {
         const Ints& axes = c.attributes().get<Ints>("axes");
         const bool kept = c.attributes().flag("keep_dims") || axes.empty();
-        const Tensor y = kept ? c.output() : expand_dims(c.output(), axes), dy = kept ? c.grad() : expand_dims(c.grad(), axes);
+        const Tensor y = kept ? c.output() : expand_dims(c.output(), axes),
+                     dy = kept ? c.grad() : expand_dims(c.grad(), axes);
         return Tensors{gradient({c.input(0), y, dy, axes})};
       })
       .doc(doc);
 }
 
 const OpRegistration count_def = define_op("ReducedCount")
-    .input("x").output("count").shape_only(0)
-    .shape([](const ShapeContext&) { return Shape{}; })
-    .not_differentiable()
-    .doc("How many elements of x a reduction over some axes makes into one.");
+                                     .input("x")
+                                     .output("count")
+                                     .shape_only(0)
+                                     .shape([](const ShapeContext&) { return Shape{}; })
+                                     .not_differentiable()
+                                     .doc("How many elements of x a reduction over some axes makes into one.");
 
 // As a number if the shape is known, else found when a step is fed.
 Operand count_of(const Tensor& x, const Ints& axes) {
@@ -69,10 +76,12 @@ Operand count_of(const Tensor& x, const Ints& axes) {
 }
 
 // dx = dy
-const OpRegistration sum_def = define_reduction("ReduceSum", "The sum over some axes.", [](const Reduced& r) { return broadcast_like(r.dy, r.x); });
+const OpRegistration sum_def = define_reduction("ReduceSum", "The sum over some axes.",
+                                                [](const Reduced& r) { return broadcast_like(r.dy, r.x); });
 // dx = dy / n
 const OpRegistration mean_def = define_reduction(
-    "ReduceMean", "The mean over some axes.", [](const Reduced& r) { return broadcast_like(r.dy / count_of(r.x, r.axes), r.x); }, true);
+    "ReduceMean", "The mean over some axes.",
+    [](const Reduced& r) { return broadcast_like(r.dy / count_of(r.x, r.axes), r.x); }, true);
 
 // All elements that have the extreme value share its gradient equally.
 Tensor share_among_ties(const Reduced& r) {
@@ -99,7 +108,8 @@ Tensor product_of_others(const Reduced& r) {
 }
 const OpRegistration prod_def = define_reduction("ReduceProd", "The product over some axes.", product_of_others);
 
-Tensor reduce(OpRegistration def, const char* op, const Operand& x, const ReduceOptions& options, std::string_view name) {
+Tensor reduce(OpRegistration def, const char* op, const Operand& x, const ReduceOptions& options,
+              std::string_view name) {
   Ints axes = normalize_axes(x, options.axes, x.tensor().rank(), op);
   if (axes.empty()) {
     axes.resize(static_cast<std::size_t>(x.tensor().rank()));
@@ -110,11 +120,21 @@ Tensor reduce(OpRegistration def, const char* op, const Operand& x, const Reduce
 
 }  // namespace
 
-Tensor reduce_sum(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(sum_def, "reduce_sum", x, options, name); }
-Tensor reduce_mean(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(mean_def, "reduce_mean", x, options, name); }
-Tensor reduce_max(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(max_def, "reduce_max", x, options, name); }
-Tensor reduce_min(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(min_def, "reduce_min", x, options, name); }
-Tensor reduce_prod(const Operand& x, const ReduceOptions& options, std::string_view name) { return reduce(prod_def, "reduce_prod", x, options, name); }
+Tensor reduce_sum(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(sum_def, "reduce_sum", x, options, name);
+}
+Tensor reduce_mean(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(mean_def, "reduce_mean", x, options, name);
+}
+Tensor reduce_max(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(max_def, "reduce_max", x, options, name);
+}
+Tensor reduce_min(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(min_def, "reduce_min", x, options, name);
+}
+Tensor reduce_prod(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(prod_def, "reduce_prod", x, options, name);
+}
 
 Tensor reduce_sum(const Operand& x, std::string_view name) { return reduce_sum(x, {}, name); }
 Tensor reduce_mean(const Operand& x, std::string_view name) { return reduce_mean(x, {}, name); }

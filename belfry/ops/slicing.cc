@@ -16,7 +16,8 @@ int axis_of(const Attributes& attributes) { return static_cast<int>(attributes.i
 // The gradients of an op's outputs, zeros where none arrived.
 Tensors all_grads(const GradientContext& c) {
   Tensors out;
-  for (int i = 0; i < static_cast<int>(c.node()->outputs.size()); ++i) out.push_back(c.has_grad(i) ? c.grad(i) : zeros_like(c.output(i)));
+  for (int i = 0; i < static_cast<int>(c.node()->outputs.size()); ++i)
+    out.push_back(c.has_grad(i) ? c.grad(i) : zeros_like(c.output(i)));
   return out;
 }
 
@@ -28,12 +29,15 @@ Shape concat_rule(const ShapeContext& c, int first) {
   std::int64_t total = 0;
   for (int i = first; i < c.inputs(); ++i) {
     Shape same = c.input(i);
-    BELFRY_CHECK(c.dtype(i) == c.dtype(first), "expected tensors of one type, got {} and {}. Use cast()", name_of(c.dtype(first)), name_of(c.dtype(i)));
-    BELFRY_CHECK(same.rank() == out.rank(), "expected tensors of one rank, got {} and {}", to_string(c.input(first)), to_string(same));
+    BELFRY_CHECK(c.dtype(i) == c.dtype(first), "expected tensors of one type, got {} and {}. Use cast()",
+                 name_of(c.dtype(first)), name_of(c.dtype(i)));
+    BELFRY_CHECK(same.rank() == out.rank(), "expected tensors of one rank, got {} and {}", to_string(c.input(first)),
+                 to_string(same));
     const std::int64_t size = same[axis];
     total = total == kAny || size == kAny ? kAny : total + size;
     same.set(axis, out[axis]);
-    BELFRY_CHECK(compatible(out, same), "expected dimensions that agree except along axis {}, got {} and {}", axis, to_string(c.input(first)), to_string(c.input(i)));
+    BELFRY_CHECK(compatible(out, same), "expected dimensions that agree except along axis {}, got {} and {}", axis,
+                 to_string(c.input(first)), to_string(c.input(i)));
     out = merge(out, same);
   }
   out.set(axis, total);
@@ -43,26 +47,33 @@ Shape concat_rule(const ShapeContext& c, int first) {
 Tensors concat_grad(const Tensor& dy, const Tensors& inputs, std::int64_t axis);
 
 const OpRegistration concat_def = define_op("Concat")
-    .inputs("tensors").output("y")
-    .shape([](const ShapeContext& c) { return concat_rule(c, 0); })
-    .gradient([](const GradientContext& c) { return concat_grad(c.grad(), c.node()->inputs, c.attributes().integer("axis")); })
-    .doc("Tensors one after the other along an axis.");
+                                      .inputs("tensors")
+                                      .output("y")
+                                      .shape([](const ShapeContext& c) { return concat_rule(c, 0); })
+                                      .gradient([](const GradientContext& c) {
+                                        return concat_grad(c.grad(), c.node()->inputs, c.attributes().integer("axis"));
+                                      })
+                                      .doc("Tensors one after the other along an axis.");
 
-const OpRegistration concat_grad_def = define_op("ConcatGrad")
-    .input("dy").inputs("tensors").output("dx")
-    .shape([](const ShapeContext& c) {
-      const Shape whole = concat_rule(c, 1);
-      BELFRY_CHECK(compatible(whole, c.input(0)), "expected a gradient of shape {}, got {}", to_string(whole), to_string(c.input(0)));
-      Shapes out;
-      for (int i = 1; i < c.inputs(); ++i) out.push_back(c.input(i));
-      return out;
-    })
-    .gradient([](const GradientContext& c) {
-      Tensors out(static_cast<std::size_t>(c.inputs()));
-      out[0] = concat(all_grads(c), axis_of(c.attributes()));
-      return out;
-    })
-    .doc("The gradient of Concat: dy taken apart by the tensors' shapes.");
+const OpRegistration concat_grad_def =
+    define_op("ConcatGrad")
+        .input("dy")
+        .inputs("tensors")
+        .output("dx")
+        .shape([](const ShapeContext& c) {
+          const Shape whole = concat_rule(c, 1);
+          BELFRY_CHECK(compatible(whole, c.input(0)), "expected a gradient of shape {}, got {}", to_string(whole),
+                       to_string(c.input(0)));
+          Shapes out;
+          for (int i = 1; i < c.inputs(); ++i) out.push_back(c.input(i));
+          return out;
+        })
+        .gradient([](const GradientContext& c) {
+          Tensors out(static_cast<std::size_t>(c.inputs()));
+          out[0] = concat(all_grads(c), axis_of(c.attributes()));
+          return out;
+        })
+        .doc("The gradient of Concat: dy taken apart by the tensors' shapes.");
 
 // Sizes that are known make it a Split, which does not need the inputs.
 Tensors concat_grad(const Tensor& dy, const Tensors& inputs, std::int64_t axis) {
@@ -77,29 +88,34 @@ Tensors concat_grad(const Tensor& dy, const Tensors& inputs, std::int64_t axis) 
   return out;
 }
 
-const OpRegistration split_def = define_op("Split")
-    .input("x").output("pieces")
-    .shape([](const ShapeContext& c) {
-      const int axis = axis_of(c.attributes());
-      const std::int64_t whole = c.input(0)[axis], parts = c.attributes().get_or<std::int64_t>("parts", 0);
-      Ints sizes = c.attributes().get<Ints>("sizes");
-      if (parts > 0) {
-        BELFRY_CHECK(whole == kAny || whole % parts == 0, "expected a dimension that divides into {} equal parts, got {} along axis {} of {}", parts, whole, axis,
-                     to_string(c.input(0)));
-        sizes.assign(static_cast<std::size_t>(parts), whole == kAny ? kAny : whole / parts);
-      } else {
-        const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-        BELFRY_CHECK(whole == kAny || total == whole, "expected sizes that add up to {} along axis {} of {}, got {}", whole, axis, to_string(c.input(0)), total);
-      }
-      Shapes out;
-      for (std::int64_t size : sizes) {
-        out.push_back(c.input(0));
-        out.back().set(axis, size);
-      }
-      return out;
-    })
-    .gradient([](const GradientContext& c) { return Tensors{concat(all_grads(c), axis_of(c.attributes()))}; })
-    .doc("A tensor cut into pieces along an axis.");
+const OpRegistration split_def =
+    define_op("Split")
+        .input("x")
+        .output("pieces")
+        .shape([](const ShapeContext& c) {
+          const int axis = axis_of(c.attributes());
+          const std::int64_t whole = c.input(0)[axis], parts = c.attributes().get_or<std::int64_t>("parts", 0);
+          Ints sizes = c.attributes().get<Ints>("sizes");
+          if (parts > 0) {
+            BELFRY_CHECK(whole == kAny || whole % parts == 0,
+                         "expected a dimension that divides into {} equal parts, got {} along axis {} of {}", parts,
+                         whole, axis, to_string(c.input(0)));
+            sizes.assign(static_cast<std::size_t>(parts), whole == kAny ? kAny : whole / parts);
+          } else {
+            const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+            BELFRY_CHECK(whole == kAny || total == whole,
+                         "expected sizes that add up to {} along axis {} of {}, got {}", whole, axis,
+                         to_string(c.input(0)), total);
+          }
+          Shapes out;
+          for (std::int64_t size : sizes) {
+            out.push_back(c.input(0));
+            out.back().set(axis, size);
+          }
+          return out;
+        })
+        .gradient([](const GradientContext& c) { return Tensors{concat(all_grads(c), axis_of(c.attributes()))}; })
+        .doc("A tensor cut into pieces along an axis.");
 
 Tensors split_outputs(const Operand& x, Attributes attributes, std::string_view name) {
   Node* node = add_op(split_def, {x}, {.name = name, .attributes = std::move(attributes)});
@@ -110,75 +126,103 @@ Tensors split_outputs(const Operand& x, Attributes attributes, std::string_view 
 
 // Whether a box of shape `part`, moved by `begin`, lies inside `whole`.
 void check_inside(const Shape& part, const Ints& begin, const Shape& whole) {
-  BELFRY_CHECK(part.rank() == whole.rank() && begin.size() == whole.dims().size(), "expected {} dimensions, got a box of {} at {} offsets", whole.rank(),
-               part.rank(), begin.size());
+  BELFRY_CHECK(part.rank() == whole.rank() && begin.size() == whole.dims().size(),
+               "expected {} dimensions, got a box of {} at {} offsets", whole.rank(), part.rank(), begin.size());
   for (int i = 0; i < whole.rank(); ++i) {
     const std::int64_t offset = begin[static_cast<std::size_t>(i)];
     BELFRY_CHECK(offset >= 0 && (whole[i] == kAny || offset + std::max<std::int64_t>(part[i], 0) <= whole[i]),
-                 "expected a box inside {}, got {} from {} on along axis {}", to_string(whole), to_string(part), offset, i);
+                 "expected a box inside {}, got {} from {} on along axis {}", to_string(whole), to_string(part), offset,
+                 i);
   }
 }
 
 Tensor slice_grad(const Tensor& x, const Tensor& dy, const Ints& begin);
 Tensor slice_like(const Tensor& x, const Tensor& like, const Ints& begin);
 
-const OpRegistration slice_def = define_op("Slice")
-    .input("x").output("y")
-    .shape([](const ShapeContext& c) {
-      const Ints &begin = c.attributes().get<Ints>("begin"), &size = c.attributes().get<Ints>("size");
-      const Shape& x = c.input(0);
-      BELFRY_CHECK(begin.size() == x.dims().size() && size.size() == begin.size(), "expected a begin and a size for each of the {} dimensions of {}, got {} and {}",
-                   x.rank(), to_string(x), begin.size(), size.size());
-      Shape out;
-      for (int i = 0; i < x.rank(); ++i) {
-        const auto axis = static_cast<std::size_t>(i);
-        BELFRY_CHECK(begin[axis] >= 0 && size[axis] >= kAny && (x[i] == kAny || begin[axis] <= x[i]), "expected a box inside {}, got size {} from {} on along axis {}",
-                     to_string(x), size[axis], begin[axis], i);
-        out.push_back(size[axis] != kAny ? size[axis] : x[i] == kAny ? kAny : x[i] - begin[axis]);
-      }
-      check_inside(out, begin, x);
-      return out;
-    })
-    .gradient([](const GradientContext& c) { return Tensors{slice_grad(c.input(0), c.grad(), c.attributes().get<Ints>("begin"))}; })
-    .doc("A box cut out of a tensor.");
+const OpRegistration slice_def =
+    define_op("Slice")
+        .input("x")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          const Ints &begin = c.attributes().get<Ints>("begin"), &size = c.attributes().get<Ints>("size");
+          const Shape& x = c.input(0);
+          BELFRY_CHECK(begin.size() == x.dims().size() && size.size() == begin.size(),
+                       "expected a begin and a size for each of the {} dimensions of {}, got {} and {}", x.rank(),
+                       to_string(x), begin.size(), size.size());
+          Shape out;
+          for (int i = 0; i < x.rank(); ++i) {
+            const auto axis = static_cast<std::size_t>(i);
+            BELFRY_CHECK(begin[axis] >= 0 && size[axis] >= kAny && (x[i] == kAny || begin[axis] <= x[i]),
+                         "expected a box inside {}, got size {} from {} on along axis {}", to_string(x), size[axis],
+                         begin[axis], i);
+            out.push_back(size[axis] != kAny ? size[axis] : x[i] == kAny ? kAny : x[i] - begin[axis]);
+          }
+          check_inside(out, begin, x);
+          return out;
+        })
+        .gradient([](const GradientContext& c) {
+          return Tensors{slice_grad(c.input(0), c.grad(), c.attributes().get<Ints>("begin"))};
+        })
+        .doc("A box cut out of a tensor.");
 
-const OpRegistration slice_grad_def = define_op("SliceGrad")
-    .input("x").input("dy").output("dx").shape_only(0)
-    .shape([](const ShapeContext& c) {
-      check_inside(c.input(1), c.attributes().get<Ints>("begin"), c.input(0));
-      return c.input(0);
-    })
-    .gradient([](const GradientContext& c) { return Tensors{Tensor(), slice_like(c.grad(), c.input(1), c.attributes().get<Ints>("begin"))}; })
-    .doc("The gradient of Slice: zeros in the shape of x with dy in its place.");
+const OpRegistration slice_grad_def =
+    define_op("SliceGrad")
+        .input("x")
+        .input("dy")
+        .output("dx")
+        .shape_only(0)
+        .shape([](const ShapeContext& c) {
+          check_inside(c.input(1), c.attributes().get<Ints>("begin"), c.input(0));
+          return c.input(0);
+        })
+        .gradient([](const GradientContext& c) {
+          return Tensors{Tensor(), slice_like(c.grad(), c.input(1), c.attributes().get<Ints>("begin"))};
+        })
+        .doc("The gradient of Slice: zeros in the shape of x with dy in its place.");
 
-const OpRegistration slice_like_def = define_op("SliceLike")
-    .input("x").input("like").output("y").shape_only(1)
-    .shape([](const ShapeContext& c) {
-      check_inside(c.input(1), c.attributes().get<Ints>("begin"), c.input(0));
-      return c.input(1);
-    })
-    .gradient([](const GradientContext& c) { return Tensors{slice_grad(c.input(0), c.grad(), c.attributes().get<Ints>("begin")), Tensor()}; })
-    .doc("A box of like's shape cut out of a tensor.");
+const OpRegistration slice_like_def =
+    define_op("SliceLike")
+        .input("x")
+        .input("like")
+        .output("y")
+        .shape_only(1)
+        .shape([](const ShapeContext& c) {
+          check_inside(c.input(1), c.attributes().get<Ints>("begin"), c.input(0));
+          return c.input(1);
+        })
+        .gradient([](const GradientContext& c) {
+          return Tensors{slice_grad(c.input(0), c.grad(), c.attributes().get<Ints>("begin")), Tensor()};
+        })
+        .doc("A box of like's shape cut out of a tensor.");
 
-Tensor slice_grad(const Tensor& x, const Tensor& dy, const Ints& begin) { return add_tensor(slice_grad_def, {x, dy}, {.attributes = {{"begin", begin}}}); }
-Tensor slice_like(const Tensor& x, const Tensor& like, const Ints& begin) { return add_tensor(slice_like_def, {x, like}, {.attributes = {{"begin", begin}}}); }
+Tensor slice_grad(const Tensor& x, const Tensor& dy, const Ints& begin) {
+  return add_tensor(slice_grad_def, {x, dy}, {.attributes = {{"begin", begin}}});
+}
+Tensor slice_like(const Tensor& x, const Tensor& like, const Ints& begin) {
+  return add_tensor(slice_like_def, {x, like}, {.attributes = {{"begin", begin}}});
+}
 
-const OpRegistration pad_def = define_op("Pad")
-    .input("x").output("y")
-    .shape([](const ShapeContext& c) {
-      const Ints &before = c.attributes().get<Ints>("before"), &after = c.attributes().get<Ints>("after");
-      BELFRY_CHECK(before.size() == c.input(0).dims().size(), "expected a padding for each of the {} dimensions of {}, got {}", c.input(0).rank(),
-                   to_string(c.input(0)), before.size());
-      Shape out = c.input(0);
-      for (int i = 0; i < out.rank(); ++i) {
-        const std::int64_t b = before[static_cast<std::size_t>(i)], a = after[static_cast<std::size_t>(i)];
-        BELFRY_CHECK(b >= 0 && a >= 0, "expected paddings of 0 or more, got {} and {} for axis {}", b, a, i);
-        if (out[i] != kAny) out.set(i, out[i] + b + a);
-      }
-      return out;
-    })
-    .gradient([](const GradientContext& c) { return Tensors{slice_like(c.grad(), c.input(0), c.attributes().get<Ints>("before"))}; })
-    .doc("A tensor surrounded by a constant.");
+const OpRegistration pad_def =
+    define_op("Pad")
+        .input("x")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          const Ints &before = c.attributes().get<Ints>("before"), &after = c.attributes().get<Ints>("after");
+          BELFRY_CHECK(before.size() == c.input(0).dims().size(),
+                       "expected a padding for each of the {} dimensions of {}, got {}", c.input(0).rank(),
+                       to_string(c.input(0)), before.size());
+          Shape out = c.input(0);
+          for (int i = 0; i < out.rank(); ++i) {
+            const std::int64_t b = before[static_cast<std::size_t>(i)], a = after[static_cast<std::size_t>(i)];
+            BELFRY_CHECK(b >= 0 && a >= 0, "expected paddings of 0 or more, got {} and {} for axis {}", b, a, i);
+            if (out[i] != kAny) out.set(i, out[i] + b + a);
+          }
+          return out;
+        })
+        .gradient([](const GradientContext& c) {
+          return Tensors{slice_like(c.grad(), c.input(0), c.attributes().get<Ints>("before"))};
+        })
+        .doc("A tensor surrounded by a constant.");
 
 }  // namespace
 
@@ -193,7 +237,8 @@ Tensors split(const Operand& x, const Ints& sizes, int axis, std::string_view na
   return split_outputs(x, {{"axis", positive}, {"sizes", sizes}}, name);
 }
 Tensors split_evenly(const Operand& x, std::int64_t parts, int axis, std::string_view name) {
-  BELFRY_CHECK(parts > 0, "[split] expected one part or more, got {} (made at {})", parts, to_string(current_location(x.where())));
+  BELFRY_CHECK(parts > 0, "[split] expected one part or more, got {} (made at {})", parts,
+               to_string(current_location(x.where())));
   const std::int64_t positive = normalize_axis(x, axis, x.tensor().rank(), "split");
   return split_outputs(x, {{"axis", positive}, {"sizes", Ints{}}, {"parts", parts}}, name);
 }
@@ -202,13 +247,14 @@ Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_
   return add_tensor(slice_def, {x}, {.name = name, .attributes = {{"begin", begin}, {"size", size}}});
 }
 
-Tensor pad(const Operand& x, const std::vector<Padding>& paddings, double value, std::string_view name) {
+Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value, std::string_view name) {
   Ints before, after;
-  for (const Padding& p : paddings) {
+  for (const PadAmount& p : paddings) {
     before.push_back(p.before);
     after.push_back(p.after);
   }
-  return add_tensor(pad_def, {x}, {.name = name, .attributes = {{"before", before}, {"after", after}, {"value", value}}});
+  return add_tensor(pad_def, {x},
+                    {.name = name, .attributes = {{"before", before}, {"after", after}, {"value", value}}});
 }
 
 }  // namespace belfry

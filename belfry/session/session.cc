@@ -227,11 +227,15 @@ std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& fee
   return impl_->plan_for(signature)->explain();
 }
 
-std::vector<std::pair<std::string, double>> Session::profile_totals() const {
-  std::vector<std::pair<std::string, double>> out;
+std::vector<ProfileTotal> Session::profile_totals() const {
+  std::vector<ProfileTotal> out;
   if (impl_->profiler)
-    for (const auto& [op, nanoseconds] : impl_->profiler->totals()) out.emplace_back(op, static_cast<double>(nanoseconds) * 1e-9);
+    for (const Profiler::Total& t : impl_->profiler->totals()) out.push_back({t.op, static_cast<double>(t.nanoseconds) * 1e-9, t.onednn});
   return out;
+}
+
+void Session::clear_profile() {
+  if (impl_->profiler) impl_->profiler->clear();
 }
 
 void Session::write_trace(const std::string& path) const {

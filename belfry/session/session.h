@@ -51,6 +51,12 @@ class Fetch {
 
 using Feeds = std::vector<std::pair<Tensor, Array>>;
 
+struct ProfileTotal {
+  std::string op;
+  double seconds = 0;
+  bool onednn = false;  // the time is one oneDNN primitive's
+};
+
 struct RunOptions {
   // The step that random ops draw by (hooked runs pass global_step). Without it, the session's own counter, which is
   // a separate sequence, so that inference does not shift training's masks.
@@ -87,8 +93,9 @@ class Session {
 
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
-  // Seconds by op since the start, largest first (needs SessionConfig::profile).
-  std::vector<std::pair<std::string, double>> profile_totals() const;
+  // Time by op since the start or the last clear_profile(), largest first (needs SessionConfig::profile).
+  std::vector<ProfileTotal> profile_totals() const;
+  void clear_profile();
   // What the profiler recorded, as Chrome-trace JSON (needs SessionConfig::profile).
   void write_trace(const std::string& path) const;
 

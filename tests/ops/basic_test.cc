@@ -12,7 +12,8 @@ using X = const Tensors&;
 const bool rows[] = {
     gradient_row("Identity", {"Identity"}, [](X x) { return square(identity(x[0])); }, {{{2, 3}}, {{}}, {{0}}}),
     // To f32 and back the difference quotient would be all rounding, so this one stays in f64.
-    gradient_row("Cast", {"Cast"}, [](X x) { return cast(square(cast(x[0], f64, "there")), x[0].dtype(), "back"); }, {{{2, 3}}, {{}}, {{0, 2}}}),
+    gradient_row("Cast", {"Cast"}, [](X x) { return cast(square(cast(x[0], f64, "there")), x[0].dtype(), "back"); },
+                 {{{2, 3}}, {{}}, {{0, 2}}}),
 };
 
 class BasicTest : public OpTest {};

@@ -30,16 +30,17 @@ using Maker = std::function<Tensor(const Tensors& inputs)>;
 using ShapeList = std::vector<Shape>;
 
 struct CheckOptions {
-  double low = -1, high = 1;      // inputs are uniform in [low, high)
-  double tolerance = 1e-6;        // of f64, relative to max(1, |value|)
-  double tolerance_f32 = 1e-4;    // of f32 against f64, likewise
-  bool unknown_dimensions = true; // also with every dimension unknown
+  double low = -1, high = 1;       // inputs are uniform in [low, high)
+  double tolerance = 1e-6;         // of f64, relative to max(1, |value|)
+  double tolerance_f32 = 1e-4;     // of f32 against f64, likewise
+  bool unknown_dimensions = true;  // also with every dimension unknown
   bool second_order = true;
 };
 
 class GradientCheck {
  public:
-  GradientCheck(Maker maker, ShapeList shapes, CheckOptions options) : maker_(std::move(maker)), shapes_(std::move(shapes)), options_(options) {
+  GradientCheck(Maker maker, ShapeList shapes, CheckOptions options)
+      : maker_(std::move(maker)), shapes_(std::move(shapes)), options_(options) {
     RandomStream random(mix_seed(17, shapes_.size()));
     for (const Shape& shape : shapes_) inputs_.push_back(draw(shape, random));
     build(f64, false);
@@ -134,7 +135,9 @@ class GradientCheck {
   void check_differences(const std::vector<Array>& exact) {
     constexpr double kStep = 1e-5;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      if (dx_[k]) { ASSERT_EQ(exact[k + 1].shape(), shapes_[k]) << "gradient of input " << k; }
+      if (dx_[k]) {
+        ASSERT_EQ(exact[k + 1].shape(), shapes_[k]) << "gradient of input " << k;
+      }
       for (std::int64_t i = 0; i < inputs_[k].elements(); ++i) {
         const double x = inputs_[k].item(i);
         inputs_[k].set_item(i, x + kStep);
@@ -143,7 +146,8 @@ class GradientCheck {
         const double below = objective();
         inputs_[k].set_item(i, x);
         const double numeric = (above - below) / (2 * kStep), analytic = dx_[k] ? exact[k + 1].item(i) : 0;
-        ASSERT_NEAR(analytic, numeric, options_.tolerance * std::max(1.0, std::abs(numeric))) << "gradient of input " << k << ", element " << i;
+        ASSERT_NEAR(analytic, numeric, options_.tolerance * std::max(1.0, std::abs(numeric)))
+            << "gradient of input " << k << ", element " << i;
       }
     }
   }
@@ -171,7 +175,9 @@ class GradientCheck {
   std::set<std::string> ops_;
 };
 
-inline void check_gradient(const Maker& maker, const ShapeList& shapes, const CheckOptions& options = {}) { GradientCheck(maker, shapes, options).run(); }
+inline void check_gradient(const Maker& maker, const ShapeList& shapes, const CheckOptions& options = {}) {
+  GradientCheck(maker, shapes, options).run();
+}
 inline void check_second_order(const Maker& maker, const ShapeList& shapes, const CheckOptions& options = {}) {
   GradientCheck(maker, shapes, options).run_second_order();
 }
@@ -203,14 +209,16 @@ class GradientRowTest : public testing::Test {
       if (row_.options.second_order) check.run_second_order();
       made.insert(check.ops().begin(), check.ops().end());
     }
-    for (const std::string& op : row_.ops) EXPECT_TRUE(made.contains(op)) << "the row claims to cover " << op << ", which it never makes";
+    for (const std::string& op : row_.ops)
+      EXPECT_TRUE(made.contains(op)) << "the row claims to cover " << op << ", which it never makes";
   }
 
  private:
   GradientRow row_;
 };
 
-inline bool gradient_row(const char* name, std::vector<std::string> ops, Maker maker, std::vector<ShapeList> shapes, const CheckOptions& options = {}) {
+inline bool gradient_row(const char* name, std::vector<std::string> ops, Maker maker, std::vector<ShapeList> shapes,
+                         const CheckOptions& options = {}) {
   covered_ops().insert(ops.begin(), ops.end());
   const GradientRow row{std::move(ops), std::move(maker), std::move(shapes), options};
   testing::RegisterTest("GradientCheck", name, nullptr, nullptr, __FILE__, __LINE__,

@@ -9,12 +9,17 @@ namespace belfry {
 namespace {
 
 Tensor square_with_gradient(const Tensor& x, Tensor (*gradient)(const Tensor& x, const Tensor& dy)) {
-  return custom_gradient({x}, [](const Tensors& in) { return Tensors{square(in[0])}; },
-                         [gradient](const Tensors& in, const Tensors&, const Tensors& dy) { return Tensors{gradient(in[0], dy[0])}; })[0];
+  return custom_gradient(
+      {x}, [](const Tensors& in) { return Tensors{square(in[0])}; },
+      [gradient](const Tensors& in, const Tensors&, const Tensors& dy) { return Tensors{gradient(in[0], dy[0])}; })[0];
 }
 
 void check_wrong_gradient() {
-  check_gradient([](const Tensors& x) { return square_with_gradient(x[0], [](const Tensor& in, const Tensor& dy) { return dy * in * 2.001f; }); }, {{2}});
+  check_gradient(
+      [](const Tensors& x) {
+        return square_with_gradient(x[0], [](const Tensor& in, const Tensor& dy) { return dy * in * 2.001f; });
+      },
+      {{2}});
 }
 void check_wrong_second_order() {
   const Maker maker = [](const Tensors& x) {
@@ -28,11 +33,21 @@ void check_missing_gradient() {
 }
 
 TEST(GradientCheckItself, AcceptsACorrectGradient) {
-  check_second_order([](const Tensors& x) { return square_with_gradient(x[0], [](const Tensor& in, const Tensor& dy) { return dy * in * 2.f; }); }, {{2}});
+  check_second_order(
+      [](const Tensors& x) {
+        return square_with_gradient(x[0], [](const Tensor& in, const Tensor& dy) { return dy * in * 2.f; });
+      },
+      {{2}});
 }
-TEST(GradientCheckItself, FindsAWrongFactor) { EXPECT_FATAL_FAILURE(check_wrong_gradient(), "gradient of input 0, element 0"); }
-TEST(GradientCheckItself, FindsASecondDerivativeThatIsCutOff) { EXPECT_FATAL_FAILURE(check_wrong_second_order(), "second order, through the gradient of input 0"); }
-TEST(GradientCheckItself, FindsAGradientThatIsMissing) { EXPECT_FATAL_FAILURE(check_missing_gradient(), "gradient of input 0, element 0"); }
+TEST(GradientCheckItself, FindsAWrongFactor) {
+  EXPECT_FATAL_FAILURE(check_wrong_gradient(), "gradient of input 0, element 0");
+}
+TEST(GradientCheckItself, FindsASecondDerivativeThatIsCutOff) {
+  EXPECT_FATAL_FAILURE(check_wrong_second_order(), "second order, through the gradient of input 0");
+}
+TEST(GradientCheckItself, FindsAGradientThatIsMissing) {
+  EXPECT_FATAL_FAILURE(check_missing_gradient(), "gradient of input 0, element 0");
+}
 
 }  // namespace
 }  // namespace belfry

@@ -16,7 +16,17 @@ namespace belfry {
 
 class OpTest : public testing::Test {
  protected:
-  Array run(const Tensor& t, const Feeds& feeds = {}) { return Session(graph).run(t, feeds); }
+  // A tensor that every run below is fed: the engine cannot fold it away as it does constants.
+  Tensor input(const Array& value) {
+    feeds_.emplace_back(placeholder(value.dtype(), value.shape()), value);
+    return feeds_.back().first;
+  }
+
+  Array run(const Tensor& t, const Feeds& feeds = {}) {
+    Feeds all = feeds_;
+    all.insert(all.end(), feeds.begin(), feeds.end());
+    return Session(graph).run(t, all);
+  }
 
   template <class T>
   std::vector<T> values(const Tensor& t, const Feeds& feeds = {}) {
@@ -30,6 +40,9 @@ class OpTest : public testing::Test {
 
   Graph graph;
   GraphScope scope{graph};
+
+ private:
+  Feeds feeds_;
 };
 
 // The text of the error that f throws.

@@ -15,49 +15,75 @@ using X = const Tensors&;
 constexpr CheckOptions kPositive{.low = 0.5, .high = 2};
 
 const std::vector<ShapeList> kUnary{{{2, 3}}, {{}}, {{0, 3}}, {{2, 1, 3, 2}}};
-const std::vector<ShapeList> kBinary{{{2, 3}, {2, 3}}, {{2, 3}, {3}}, {{}, {3}}, {{2, 1, 2}, {3, 1}}, {{0, 3}, {3}}, {{1}, {0}}};
+const std::vector<ShapeList> kBinary{{{2, 3}, {2, 3}},    {{2, 3}, {3}}, {{}, {3}},
+                                     {{2, 1, 2}, {3, 1}}, {{0, 3}, {3}}, {{1}, {0}}};
 
 const bool rows[] = {
-    gradient_row("Neg", {"Neg"}, [](X x) { return -x[0]; }, kUnary),
-    gradient_row("Abs", {"Abs"}, [](X x) { return abs(x[0]); }, kUnary),
-    gradient_row("Square", {"Square"}, [](X x) { return square(x[0]); }, kUnary),
-    gradient_row("Sqrt", {"Sqrt"}, [](X x) { return sqrt(x[0]); }, kUnary, kPositive),
-    gradient_row("Rsqrt", {"Rsqrt"}, [](X x) { return rsqrt(x[0]); }, kUnary, kPositive),
-    gradient_row("Reciprocal", {"Reciprocal"}, [](X x) { return reciprocal(x[0]); }, kUnary, kPositive),
-    gradient_row("Exp", {"Exp"}, [](X x) { return exp(x[0]); }, kUnary),
-    gradient_row("Log", {"Log"}, [](X x) { return log(x[0]); }, kUnary, kPositive),
-    gradient_row("Log1p", {"Log1p"}, [](X x) { return log1p(x[0]); }, kUnary, kPositive),
-    gradient_row("Tanh", {"Tanh"}, [](X x) { return tanh(x[0]); }, kUnary),
-    gradient_row("Sigmoid", {"Sigmoid"}, [](X x) { return sigmoid(x[0]); }, kUnary),
-    gradient_row("Sin", {"Sin"}, [](X x) { return sin(x[0]); }, kUnary),
-    gradient_row("Cos", {"Cos"}, [](X x) { return cos(x[0]); }, kUnary),
-    gradient_row("Relu", {"Relu", "ReluGrad"}, [](X x) { return relu(x[0]); }, kUnary),
-    gradient_row("Add", {"Add"}, [](X x) { return x[0] + x[1]; }, kBinary),
-    gradient_row("Sub", {"Sub"}, [](X x) { return x[0] - x[1]; }, kBinary),
-    gradient_row("Mul", {"Mul", "SumToLike"}, [](X x) { return x[0] * x[1]; }, kBinary),
-    gradient_row("Div", {"Div"}, [](X x) { return x[0] / x[1]; }, kBinary, kPositive),
-    gradient_row("Maximum", {"Maximum"}, [](X x) { return maximum(x[0], x[1]); }, kBinary),
-    gradient_row("Minimum", {"Minimum"}, [](X x) { return minimum(x[0], x[1]); }, kBinary),
-    gradient_row("Pow", {"Pow"}, [](X x) { return pow(x[0], x[1]); }, kBinary, kPositive),
-    gradient_row("SquaredDifference", {"SquaredDifference"}, [](X x) { return squared_difference(x[0], x[1]); }, kBinary),
+    gradient_row(
+        "Neg", {"Neg"}, [](X x) { return -x[0]; }, kUnary),
+    gradient_row(
+        "Abs", {"Abs"}, [](X x) { return abs(x[0]); }, kUnary),
+    gradient_row(
+        "Square", {"Square"}, [](X x) { return square(x[0]); }, kUnary),
+    gradient_row(
+        "Sqrt", {"Sqrt"}, [](X x) { return sqrt(x[0]); }, kUnary, kPositive),
+    gradient_row(
+        "Rsqrt", {"Rsqrt"}, [](X x) { return rsqrt(x[0]); }, kUnary, kPositive),
+    gradient_row(
+        "Reciprocal", {"Reciprocal"}, [](X x) { return reciprocal(x[0]); }, kUnary, kPositive),
+    gradient_row(
+        "Exp", {"Exp"}, [](X x) { return exp(x[0]); }, kUnary),
+    gradient_row(
+        "Log", {"Log"}, [](X x) { return log(x[0]); }, kUnary, kPositive),
+    gradient_row(
+        "Log1p", {"Log1p"}, [](X x) { return log1p(x[0]); }, kUnary, kPositive),
+    gradient_row(
+        "Tanh", {"Tanh"}, [](X x) { return tanh(x[0]); }, kUnary),
+    gradient_row(
+        "Sigmoid", {"Sigmoid"}, [](X x) { return sigmoid(x[0]); }, kUnary),
+    gradient_row(
+        "Sin", {"Sin"}, [](X x) { return sin(x[0]); }, kUnary),
+    gradient_row(
+        "Cos", {"Cos"}, [](X x) { return cos(x[0]); }, kUnary),
+    gradient_row(
+        "Relu", {"Relu", "ReluGrad"}, [](X x) { return relu(x[0]); }, kUnary),
+    gradient_row(
+        "Add", {"Add"}, [](X x) { return x[0] + x[1]; }, kBinary),
+    gradient_row(
+        "Sub", {"Sub"}, [](X x) { return x[0] - x[1]; }, kBinary),
+    gradient_row(
+        "Mul", {"Mul", "SumToLike"}, [](X x) { return x[0] * x[1]; }, kBinary),
+    gradient_row(
+        "Div", {"Div"}, [](X x) { return x[0] / x[1]; }, kBinary, kPositive),
+    gradient_row(
+        "Maximum", {"Maximum"}, [](X x) { return maximum(x[0], x[1]); }, kBinary),
+    gradient_row(
+        "Minimum", {"Minimum"}, [](X x) { return minimum(x[0], x[1]); }, kBinary),
+    gradient_row(
+        "Pow", {"Pow"}, [](X x) { return pow(x[0], x[1]); }, kBinary, kPositive),
+    gradient_row(
+        "SquaredDifference", {"SquaredDifference"}, [](X x) { return squared_difference(x[0], x[1]); }, kBinary),
     gradient_row("Select", {"Select"}, [](X x) { return select(greater(x[0], 0.f), x[1], x[2]); },
                  {{{2, 3}, {2, 3}, {2, 3}}, {{2, 1}, {3}, {}}, {{0}, {1}, {0}}}),
     gradient_row("SumToLike", {"SumToLike", "BroadcastLike"}, [](X x) { return sum_to_like(square(x[0]), x[1]); },
                  {{{2, 3}, {3}}, {{2, 3}, {2, 1}}, {{2, 3}, {}}, {{4, 2, 3}, {2, 1}}, {{0, 3}, {3}}, {{0, 3}, {1, 1}}}),
     gradient_row("BroadcastLike", {"BroadcastLike"}, [](X x) { return broadcast_like(square(x[0]), x[1]); },
                  {{{3}, {2, 3}}, {{2, 1}, {2, 3}}, {{}, {2, 3}}, {{2, 1}, {4, 2, 3}}, {{1}, {0}}}),
-    gradient_row("ReshapeLike", {"ReshapeLike"}, [](X x) { return reshape_like(square(x[0]), x[1]); }, {{{2, 3}, {3, 1, 2}}, {{}, {1}}, {{0, 3}, {2, 0}}}),
+    gradient_row("ReshapeLike", {"ReshapeLike"}, [](X x) { return reshape_like(square(x[0]), x[1]); },
+                 {{{2, 3}, {3, 1, 2}}, {{}, {1}}, {{0, 3}, {2, 0}}}),
 };
 
 class PointwiseTest : public OpTest {};
 
 TEST_F(PointwiseTest, BroadcastsAsNumPyDoesUpToRankEight) {
-  const Tensor a = constant(Array::of<float>({2, 1}, {1, 2})), b = constant(Array::of<float>({3}, {10, 20, 30}));
+  const Tensor a = input(Array::of<float>({2, 1}, {1, 2})), b = input(Array::of<float>({3}, {10, 20, 30}));
   EXPECT_EQ(floats(a + b), (std::vector<float>{11, 21, 31, 12, 22, 32}));
-  const Tensor wide = constant(Array::of<float>({1, 2, 1, 1, 1, 2, 1, 1}, {1, 2, 3, 4})), tall = constant(Array::of<float>({2, 1, 1, 2, 1, 1, 1, 1}, {10, 20, 30, 40}));
+  const Tensor wide = input(Array::of<float>({1, 2, 1, 1, 1, 2, 1, 1}, {1, 2, 3, 4})),
+               tall = input(Array::of<float>({2, 1, 1, 2, 1, 1, 1, 1}, {10, 20, 30, 40}));
   const Array y = run(wide + tall);
   EXPECT_EQ(y.shape(), Shape({2, 2, 1, 2, 1, 2, 1, 1}));
-  for (int i = 0; i < 16; ++i) EXPECT_EQ(y.item(i), 1 + (i >> 2 & 1) * 2 + (i & 1) + 10 * (1 + (i >> 3) * 2 + (i >> 1 & 1))) << i;
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(y.item(i), 1 + (i >> 2 & 1) * 2 + (i & 1) + 10 * (1 + (i >> 3) * 2 + (i >> 1 & 1))) << i;
 }
 
 TEST_F(PointwiseTest, LargeTensorsGiveTheSameForEveryElementWhateverTheTeam) {
@@ -65,12 +91,14 @@ TEST_F(PointwiseTest, LargeTensorsGiveTheSameForEveryElementWhateverTheTeam) {
   Array a(f32, {rows, columns}), b(f32, {rows, 1});
   for (std::int64_t i = 0; i < rows * columns; ++i) a.set_item(i, static_cast<double>(i % 1000));
   for (std::int64_t i = 0; i < rows; ++i) b.set_item(i, static_cast<double>(i));
-  const Array y = run(constant(a) - constant(b));
-  for (std::int64_t i = 0; i < rows * columns; ++i) ASSERT_EQ(y.item(i), static_cast<double>(i % 1000 - i / columns)) << i;
+  const Array y = run(input(a) - input(b));
+  for (std::int64_t i = 0; i < rows * columns; ++i)
+    ASSERT_EQ(y.item(i), static_cast<double>(i % 1000 - i / columns)) << i;
 }
 
 TEST_F(PointwiseTest, IntegersWrapAndDivideTowardsZero) {
-  const Tensor a = constant(Array::of<std::int32_t>({4}, {7, -7, 2147483647, 5})), b = constant(Array::of<std::int32_t>({4}, {2, 2, 1, 0}));
+  const Tensor a = input(Array::of<std::int32_t>({4}, {7, -7, 2147483647, 5})),
+               b = input(Array::of<std::int32_t>({4}, {2, 2, 1, 0}));
   EXPECT_EQ(ints(a / b), (std::vector<std::int32_t>{3, -3, 2147483647, 0}));
   EXPECT_EQ(ints(a + b), (std::vector<std::int32_t>{9, -5, -2147483647 - 1, 5}));
   EXPECT_EQ(ints(pow(a, b)), (std::vector<std::int32_t>{49, 49, 2147483647, 1}));
@@ -78,37 +106,39 @@ TEST_F(PointwiseTest, IntegersWrapAndDivideTowardsZero) {
 }
 
 TEST_F(PointwiseTest, ComparisonsGiveBooleansForEveryType) {
-  const Tensor a = constant(Array::of<std::uint8_t>({3}, {1, 200, 3})), b = constant(Array::of<std::uint8_t>({3}, {1, 3, 200}));
+  const Tensor a = input(Array::of<std::uint8_t>({3}, {1, 200, 3})),
+               b = input(Array::of<std::uint8_t>({3}, {1, 3, 200}));
   EXPECT_EQ(bools(equal(a, b)), (std::vector<bool>{true, false, false}));
   EXPECT_EQ(bools(not_equal(a, b)), (std::vector<bool>{false, true, true}));
   EXPECT_EQ(bools(less(a, b)), (std::vector<bool>{false, false, true}));
   EXPECT_EQ(bools(less_equal(a, b)), (std::vector<bool>{true, false, true}));
   EXPECT_EQ(bools(greater(a, b)), (std::vector<bool>{false, true, false}));
   EXPECT_EQ(bools(greater_equal(a, b)), (std::vector<bool>{true, true, false}));
-  EXPECT_EQ(ints(select(less(a, b), 1, constant(Array::of<std::int32_t>({3}, {7, 8, 9})))), (std::vector<std::int32_t>{7, 8, 1}));
+  EXPECT_EQ(ints(select(less(a, b), 1, input(Array::of<std::int32_t>({3}, {7, 8, 9})))),
+            (std::vector<std::int32_t>{7, 8, 1}));
 }
 
 TEST_F(PointwiseTest, NotANumberIsNeverSwallowed) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Tensor a = constant(Array::of<float>({2}, {nan, 1})), b = constant(Array::of<float>({2}, {1, nan}));
+  const Tensor a = input(Array::of<float>({2}, {nan, 1})), b = input(Array::of<float>({2}, {1, nan}));
   for (const Tensor& y : {maximum(a, b), minimum(a, b), a + b})
     for (float v : floats(y)) EXPECT_TRUE(std::isnan(v)) << Operation(y).type();
   for (const Tensor& y : {relu(a), sign(a), abs(a)}) EXPECT_TRUE(std::isnan(floats(y)[0])) << Operation(y).type();
 }
 
 TEST_F(PointwiseTest, FunctionsHaveTheirValues) {
-  const Tensor x = constant(Array::of<float>({4}, {-1.5f, 0.f, 0.25f, 100.f}));
+  const Tensor x = input(Array::of<float>({4}, {-1.5f, 0.f, 0.25f, 100.f}));
   EXPECT_EQ(floats(floor(x)), (std::vector<float>{-2, 0, 0, 100}));
   EXPECT_EQ(floats(ceil(x)), (std::vector<float>{-1, 0, 1, 100}));
   EXPECT_EQ(floats(sign(x)), (std::vector<float>{-1, 0, 1, 1}));
   EXPECT_EQ(floats(relu(x)), (std::vector<float>{0, 0, 0.25f, 100}));
   EXPECT_EQ(floats(ones_like(x)), (std::vector<float>{1, 1, 1, 1}));
   EXPECT_EQ(floats(zeros_like(x)), (std::vector<float>{0, 0, 0, 0}));
-  EXPECT_EQ(floats(sigmoid(constant(Array::of<float>({3}, {-200, 0, 200})))), (std::vector<float>{0, 0.5f, 1}));
+  EXPECT_EQ(floats(sigmoid(input(Array::of<float>({3}, {-200, 0, 200})))), (std::vector<float>{0, 0.5f, 1}));
 }
 
 TEST_F(PointwiseTest, ATieOfMaximumSendsItsGradientToTheFirst) {
-  const Tensor a = constant(2.f), b = constant(2.f);
+  const Tensor a = input(2.f), b = input(2.f);
   const Tensors g = gradients({maximum(a, b)}, {a, b});
   EXPECT_EQ(floats(g[0])[0], 1.f);
   EXPECT_EQ(floats(g[1])[0], 0.f);

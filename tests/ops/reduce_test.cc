@@ -16,24 +16,32 @@ using Reduce = Tensor (*)(const Operand&, const ReduceOptions&, std::string_view
 bool rows_for(const char* name, const char* op, Reduce reduce) {
   const std::string base = name;
   const std::vector<std::string> ops{op, "ExpandDims"};
-  gradient_row((base + "OverAll").c_str(), {op}, [reduce](X x) { return reduce(square(x[0]), {}, ""); }, {{{2, 3}}, {{}}, {{3}}});
-  gradient_row((base + "OverTheFirst").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {0}}, ""); }, {{{2, 3}}, {{2, 0}}, {{3, 2, 2}}});
-  gradient_row((base + "OverTheLast").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {-1}}, ""); }, {{{2, 3}}, {{0, 3}}, {{2, 2, 3}}});
-  return gradient_row((base + "OverTwoKept").c_str(), {op}, [reduce](X x) { return reduce(square(x[0]), {.axes = {2, 0}, .keep_dims = true}, ""); },
+  gradient_row((base + "OverAll").c_str(), {op}, [reduce](X x) { return reduce(square(x[0]), {}, ""); },
+               {{{2, 3}}, {{}}, {{3}}});
+  gradient_row((base + "OverTheFirst").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {0}}, ""); },
+               {{{2, 3}}, {{2, 0}}, {{3, 2, 2}}});
+  gradient_row((base + "OverTheLast").c_str(), ops, [reduce](X x) { return reduce(square(x[0]), {.axes = {-1}}, ""); },
+               {{{2, 3}}, {{0, 3}}, {{2, 2, 3}}});
+  return gradient_row((base + "OverTwoKept").c_str(), {op},
+                      [reduce](X x) { return reduce(square(x[0]), {.axes = {2, 0}, .keep_dims = true}, ""); },
                       {{{2, 3, 2}}, {{2, 2, 2, 2}}, {{2, 0, 1}}});
 }
 
 const bool rows[] = {
-    rows_for("ReduceSum", "ReduceSum", reduce_sum),    rows_for("ReduceMean", "ReduceMean", reduce_mean), rows_for("ReduceMax", "ReduceMax", reduce_max),
-    rows_for("ReduceMin", "ReduceMin", reduce_min),    rows_for("ReduceProd", "ReduceProd", reduce_prod),
+    rows_for("ReduceSum", "ReduceSum", reduce_sum),
+    rows_for("ReduceMean", "ReduceMean", reduce_mean),
+    rows_for("ReduceMax", "ReduceMax", reduce_max),
+    rows_for("ReduceMin", "ReduceMin", reduce_min),
+    rows_for("ReduceProd", "ReduceProd", reduce_prod),
     gradient_row("ReduceSumOfNothing", {"ReduceSum"}, [](X x) { return reduce_sum(x[0], {.axes = {0}}); }, {{{0, 3}}}),
-    gradient_row("ReduceProdOfNothing", {"ReduceProd"}, [](X x) { return reduce_prod(x[0], {.axes = {0}}); }, {{{0, 3}}}),
+    gradient_row("ReduceProdOfNothing", {"ReduceProd"}, [](X x) { return reduce_prod(x[0], {.axes = {0}}); },
+                 {{{0, 3}}}),
 };
 
 class ReduceTest : public OpTest {};
 
 TEST_F(ReduceTest, AnyAxesKeptOrNot) {
-  const Tensor x = constant(counting({2, 3, 2}));
+  const Tensor x = input(counting({2, 3, 2}));
   EXPECT_EQ(floats(reduce_sum(x)), (std::vector<float>{66}));
   EXPECT_EQ(floats(reduce_sum(x, {.axes = {0}})), (std::vector<float>{6, 8, 10, 12, 14, 16}));
   EXPECT_EQ(floats(reduce_sum(x, {.axes = {1}})), (std::vector<float>{6, 9, 24, 27}));
@@ -43,8 +51,8 @@ TEST_F(ReduceTest, AnyAxesKeptOrNot) {
   EXPECT_EQ(floats(reduce_min(x, {.axes = {2}})), (std::vector<float>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(reduce_sum(x, {.axes = {0, 2}, .keep_dims = true}).shape(), Shape({1, 3, 1}));
   EXPECT_EQ(reduce_mean(x, "mean").name(), "mean");
-  EXPECT_EQ(ints(reduce_prod(constant(Array::of<std::int32_t>({3}, {2, -3, 4})))), (std::vector<std::int32_t>{-24}));
-  EXPECT_EQ(ints(reduce_sum(constant(Array::of<std::int32_t>({2}, {-5, 3})))), (std::vector<std::int32_t>{-2}));
+  EXPECT_EQ(ints(reduce_prod(input(Array::of<std::int32_t>({3}, {2, -3, 4})))), (std::vector<std::int32_t>{-24}));
+  EXPECT_EQ(ints(reduce_sum(input(Array::of<std::int32_t>({2}, {-5, 3})))), (std::vector<std::int32_t>{-2}));
 }
 
 TEST_F(ReduceTest, UnknownDimensionsAreReducedOrKept) {
@@ -58,7 +66,7 @@ TEST_F(ReduceTest, UnknownDimensionsAreReducedOrKept) {
 TEST_F(ReduceTest, ASumOfManyIsAccurateInEveryDirection) {
   // 0.1 in f32 is 0.100000001490116; two million of them added one by one in f32 would be off by percents.
   constexpr std::int64_t n = 1 << 11;
-  const Tensor x = constant(Array::full(f32, {n, 2, n / 2}, 0.1));
+  const Tensor x = input(Array::full(f32, {n, 2, n / 2}, 0.1));
   const double exact = static_cast<double>(0.1f);
   EXPECT_FLOAT_EQ(floats(reduce_sum(x))[0], static_cast<float>(exact * n * n));
   EXPECT_FLOAT_EQ(floats(reduce_mean(x))[0], 0.1f);
@@ -73,7 +81,7 @@ TEST_F(ReduceTest, ReductionsOfLargeTensorsAgreeWithPlainLoops) {
   constexpr std::int64_t a = 37, b = 41, c = 300;
   Array x(f64, {a, b, c});
   for (std::int64_t i = 0; i < x.elements(); ++i) x.set_item(i, static_cast<double>(i * 7919 % 1009) - 500);
-  const Array middle = run(reduce_max(constant(x), {.axes = {1}})), outer = run(reduce_sum(constant(x), {.axes = {0, 2}}));
+  const Array middle = run(reduce_max(input(x), {.axes = {1}})), outer = run(reduce_sum(input(x), {.axes = {0, 2}}));
   for (std::int64_t i = 0; i < a; ++i)
     for (std::int64_t k = 0; k < c; ++k) {
       double most = -1e9;
@@ -89,30 +97,31 @@ TEST_F(ReduceTest, ReductionsOfLargeTensorsAgreeWithPlainLoops) {
 }
 
 TEST_F(ReduceTest, ReductionsOfNothingHaveTheirNeutralValue) {
-  const Tensor none = constant(Array(f32, {0, 2}));
+  const Tensor none = input(Array(f32, {0, 2}));
   EXPECT_EQ(floats(reduce_sum(none, {.axes = {0}})), (std::vector<float>{0, 0}));
   EXPECT_EQ(floats(reduce_prod(none)), (std::vector<float>{1}));
   EXPECT_TRUE(std::isnan(floats(reduce_mean(none))[0]));
   EXPECT_EQ(floats(reduce_max(none))[0], -std::numeric_limits<float>::infinity());
-  EXPECT_EQ(ints(reduce_min(constant(Array(i32, {0}))))[0], std::numeric_limits<std::int32_t>::max());
+  EXPECT_EQ(ints(reduce_min(input(Array(i32, {0}))))[0], std::numeric_limits<std::int32_t>::max());
   EXPECT_TRUE(floats(reduce_sum(none, {.axes = {1}})).empty());
 }
 
 TEST_F(ReduceTest, NotANumberIsNeverSwallowed) {
-  const Tensor x = constant(Array::of<float>({3}, {1, std::numeric_limits<float>::quiet_NaN(), 2}));
+  const Tensor x = input(Array::of<float>({3}, {1, std::numeric_limits<float>::quiet_NaN(), 2}));
   EXPECT_TRUE(std::isnan(floats(reduce_max(x))[0]));
   EXPECT_TRUE(std::isnan(floats(reduce_min(x))[0]));
 }
 
 TEST_F(ReduceTest, TiesShareTheGradientOfAMaximum) {
-  const Tensor x = constant(Array::of<float>({2, 3}, {1, 4, 4, 7, 2, 1}));
+  const Tensor x = input(Array::of<float>({2, 3}, {1, 4, 4, 7, 2, 1}));
   EXPECT_EQ(floats(gradients({reduce_max(x, {.axes = {1}})}, {x})[0]), (std::vector<float>{0, 0.5f, 0.5f, 1, 0, 0}));
   EXPECT_EQ(floats(gradients({reduce_min(x)}, {x})[0]), (std::vector<float>{0.5f, 0, 0, 0, 0, 0.5f}));
 }
 
 TEST_F(ReduceTest, TheGradientOfAProductKnowsZeros) {
-  const Tensor x = constant(Array::of<float>({3, 3}, {2, 3, 4, 2, 0, 4, 0, 3, 0}));
-  EXPECT_EQ(floats(gradients({reduce_prod(x, {.axes = {1}})}, {x})[0]), (std::vector<float>{12, 8, 6, 0, 8, 0, 0, 0, 0}));
+  const Tensor x = input(Array::of<float>({3, 3}, {2, 3, 4, 2, 0, 4, 0, 3, 0}));
+  EXPECT_EQ(floats(gradients({reduce_prod(x, {.axes = {1}})}, {x})[0]),
+            (std::vector<float>{12, 8, 6, 0, 8, 0, 0, 0, 0}));
   // The second derivatives of 2 * 0 * 4 and of 0 * 3 * 0: products of the remaining factors.
   const auto second = [&](std::int64_t row, std::int64_t column) {
     Array pick = Array::zeros(f32, {3, 3});
@@ -130,11 +139,16 @@ TEST_F(ReduceTest, TheGradientOfAProductKnowsZeros) {
 TEST_F(ReduceTest, MistakesNameTheAxisAndTheLine) {
   const Tensor x = placeholder(f32, {kAny, 3}, "x");
   std::string text = error_of([&] { reduce_sum(x, {.axes = {2}}); });
-  EXPECT_NE(text.find("[reduce_sum] expected an axis in [-2, 2), got 2. Input: 'x' f32 [?, 3] (made at reduce_test.cc:"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("[reduce_sum] expected an axis in [-2, 2), got 2. Input: 'x' f32 [?, 3] (made at reduce_test.cc:"),
+      std::string::npos)
+      << text;
   text = error_of([&] { reduce_max(x, {.axes = {1, -1}}); });
   EXPECT_NE(text.find("[reduce_max] expected every axis once, got axis 1 twice"), std::string::npos) << text;
   text = error_of([&] { reduce_sum(constant(true), "count"); });
-  EXPECT_NE(text.find("[ReduceSum 'count'] expected elements of f32, f64, i32 or i64, got bool. Use cast()"), std::string::npos) << text;
+  EXPECT_NE(text.find("[ReduceSum 'count'] expected elements of f32, f64, i32 or i64, got bool. Use cast()"),
+            std::string::npos)
+      << text;
   text = error_of([&] { reduce_mean(constant(1)); });
   EXPECT_NE(text.find("expected elements of f32 or f64, got i32. Use cast()"), std::string::npos) << text;
 }

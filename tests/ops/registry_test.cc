@@ -22,22 +22,29 @@ TEST(Registry, EveryOpSaysWhatItIsInOneLine) {
 
 TEST(Registry, EveryOpWithOutputsHasAShapeRule) {
   for (const OpDef* op : registered_ops())
-    if (!op->outputs.empty()) { EXPECT_TRUE(static_cast<bool>(op->shape)) << op->name << " has no .shape(...)"; }
+    if (!op->outputs.empty()) {
+      EXPECT_TRUE(static_cast<bool>(op->shape)) << op->name << " has no .shape(...)";
+    }
 }
 
 TEST(Registry, EveryOpHasAGradientOrSaysThatItHasNone) {
   for (const OpDef* op : registered_ops())
-    EXPECT_NE(static_cast<bool>(op->gradient), !op->differentiable) << op->name << " needs either .gradient(...) or .not_differentiable()";
+    EXPECT_NE(static_cast<bool>(op->gradient), !op->differentiable)
+        << op->name << " needs either .gradient(...) or .not_differentiable()";
 }
 
 TEST(Registry, EveryOpHasAKernel) {
   for (const OpDef* op : registered_ops())
-    EXPECT_TRUE(find_kernel(op->name) != nullptr || op->host_kernel || kNoKernel.contains(op->name)) << op->name << " has no kernel";
+    EXPECT_TRUE(find_kernel(op->name) != nullptr || op->host_kernel || kNoKernel.contains(op->name))
+        << op->name << " has no kernel";
 }
 
 TEST(Registry, EveryDifferentiableOpHasARowInTheGradientCheck) {
   for (const OpDef* op : registered_ops())
-    if (op->gradient) { EXPECT_TRUE(covered_ops().contains(op->name) || kNoRow.contains(op->name)) << op->name << " is covered by no gradient_row(...)"; }
+    if (op->gradient) {
+      EXPECT_TRUE(covered_ops().contains(op->name) || kNoRow.contains(op->name))
+          << op->name << " is covered by no gradient_row(...)";
+    }
 }
 
 TEST(Registry, EveryCoveredOpExists) {

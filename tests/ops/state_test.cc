@@ -8,7 +8,10 @@ namespace {
 class StateTest : public OpTest {
  protected:
   Variable integers(const char* name) {
-    return get_variable(name, {.shape = {3}, .dtype = i64, .initializer = [](const Shape& s, DType d) { return constant(counting(s, d)); }, .trainable = false});
+    return get_variable(name, {.shape = {3},
+                               .dtype = i64,
+                               .initializer = [](const Shape& s, DType d) { return constant(counting(s, d)); },
+                               .trainable = false});
   }
 };
 

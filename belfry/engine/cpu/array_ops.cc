@@ -12,7 +12,7 @@ const KernelRegistration squeeze_kernel = define_view_kernel("Squeeze");
 
 const KernelRegistration transpose_kernel = define_kernel("Transpose").make([](const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
-    const Ints& permutation = c.attributes->get<Ints>("permutation");
+    const Ints& permutation = c.attributes->get<Ints>("perm");
     const Strides dense = dense_strides(c.input(0).shape);
     Strides strides{};
     for (std::size_t i = 0; i < permutation.size(); ++i) strides[i] = dense[static_cast<std::size_t>(permutation[i])];

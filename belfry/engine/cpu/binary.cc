@@ -47,9 +47,13 @@ enum class AtZero { stays, changes };
 
 template <class Types, class F>
 KernelRegistration define_binary_kernel(const char* op, AtZero zero, F f) {
-  return define_kernel(op).layout_blind(zero == AtZero::stays).in_place(0).in_place(1).make([f](const KernelContext& c) {
-    return make_for<Types>(c, c.output().dtype, [&]<class T>() { return make_binary<T, T>(c, f); });
-  });
+  return define_kernel(op)
+      .layout_blind(zero == AtZero::stays)
+      .in_place(0)
+      .in_place(1)
+      .make([f](const KernelContext& c) {
+        return make_for<Types>(c, c.output().dtype, [&]<class T>() { return make_binary<T, T>(c, f); });
+      });
 }
 
 // The result is of another type, so neither memory nor a blocked layout can be shared with the operands.
@@ -98,41 +102,55 @@ T power(T a, T b) {
 
 using enum AtZero;
 
-const KernelRegistration add_kernel = define_binary_kernel<Numbers>("Add", stays, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
-const KernelRegistration sub_kernel = define_binary_kernel<Numbers>("Sub", stays, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x - y; }); });
-const KernelRegistration mul_kernel = define_binary_kernel<Numbers>("Mul", stays, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
-const KernelRegistration div_kernel = define_binary_kernel<Numbers>("Div", changes, [](auto a, auto b) { return quotient(a, b); });
+const KernelRegistration add_kernel = define_binary_kernel<Numbers>(
+    "Add", stays, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
+const KernelRegistration sub_kernel = define_binary_kernel<Numbers>(
+    "Sub", stays, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x - y; }); });
+const KernelRegistration mul_kernel = define_binary_kernel<Numbers>(
+    "Mul", stays, [](auto a, auto b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
+const KernelRegistration div_kernel =
+    define_binary_kernel<Numbers>("Div", changes, [](auto a, auto b) { return quotient(a, b); });
 // NaN in either operand is kept.
-const KernelRegistration maximum_kernel = define_binary_kernel<Numbers>("Maximum", stays, [](auto a, auto b) { return a > b || a != a ? a : b; });
-const KernelRegistration minimum_kernel = define_binary_kernel<Numbers>("Minimum", stays, [](auto a, auto b) { return a < b || a != a ? a : b; });
-const KernelRegistration pow_kernel = define_binary_kernel<Numbers>("Pow", changes, [](auto a, auto b) { return power(a, b); });
-const KernelRegistration squared_difference_kernel = define_binary_kernel<Numbers>("SquaredDifference", stays, [](auto a, auto b) {
-  const auto d = wrapping(a, b, [](auto x, auto y) { return x - y; });
-  return wrapping(d, d, [](auto x, auto y) { return x * y; });
-});
+const KernelRegistration maximum_kernel =
+    define_binary_kernel<Numbers>("Maximum", stays, [](auto a, auto b) { return a > b || a != a ? a : b; });
+const KernelRegistration minimum_kernel =
+    define_binary_kernel<Numbers>("Minimum", stays, [](auto a, auto b) { return a < b || a != a ? a : b; });
+const KernelRegistration pow_kernel =
+    define_binary_kernel<Numbers>("Pow", changes, [](auto a, auto b) { return power(a, b); });
+const KernelRegistration squared_difference_kernel =
+    define_binary_kernel<Numbers>("SquaredDifference", stays, [](auto a, auto b) {
+      const auto d = wrapping(a, b, [](auto x, auto y) { return x - y; });
+      return wrapping(d, d, [](auto x, auto y) { return x * y; });
+    });
 
 const KernelRegistration equal_kernel = define_comparison_kernel("Equal", [](auto a, auto b) { return a == b; });
 const KernelRegistration not_equal_kernel = define_comparison_kernel("NotEqual", [](auto a, auto b) { return a != b; });
 const KernelRegistration less_kernel = define_comparison_kernel("Less", [](auto a, auto b) { return a < b; });
-const KernelRegistration less_equal_kernel = define_comparison_kernel("LessEqual", [](auto a, auto b) { return a <= b; });
+const KernelRegistration less_equal_kernel =
+    define_comparison_kernel("LessEqual", [](auto a, auto b) { return a <= b; });
 const KernelRegistration greater_kernel = define_comparison_kernel("Greater", [](auto a, auto b) { return a > b; });
-const KernelRegistration greater_equal_kernel = define_comparison_kernel("GreaterEqual", [](auto a, auto b) { return a >= b; });
+const KernelRegistration greater_equal_kernel =
+    define_comparison_kernel("GreaterEqual", [](auto a, auto b) { return a >= b; });
 
-const KernelRegistration select_kernel = define_kernel("Select").in_place(1).in_place(2).make([](const KernelContext& c) {
-  return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
-    const Shape& out = c.output().shape;
-    const StridedLoop<3> loop(out, {broadcast_strides(c.input(0).shape, out), broadcast_strides(c.input(1).shape, out), broadcast_strides(c.input(2).shape, out)});
-    return simple_kernel([loop](const Buffers& b, const Step&) {
-      const bool* condition = b.in<bool>(0);
-      const T *x = b.in<T>(1), *z = b.in<T>(2);
-      T* y = b.out<T>();
-      loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-        for (std::int64_t i = 0; i < count; ++i)
-          y[at + i] = condition[offsets[0] + i * loop.step(0)] ? x[offsets[1] + i * loop.step(1)] : z[offsets[2] + i * loop.step(2)];
+const KernelRegistration select_kernel =
+    define_kernel("Select").in_place(1).in_place(2).make([](const KernelContext& c) {
+      return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
+        const Shape& out = c.output().shape;
+        const StridedLoop<3> loop(out,
+                                  {broadcast_strides(c.input(0).shape, out), broadcast_strides(c.input(1).shape, out),
+                                   broadcast_strides(c.input(2).shape, out)});
+        return simple_kernel([loop](const Buffers& b, const Step&) {
+          const bool* condition = b.in<bool>(0);
+          const T *x = b.in<T>(1), *z = b.in<T>(2);
+          T* y = b.out<T>();
+          loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
+            for (std::int64_t i = 0; i < count; ++i)
+              y[at + i] = condition[offsets[0] + i * loop.step(0)] ? x[offsets[1] + i * loop.step(1)]
+                                                                   : z[offsets[2] + i * loop.step(2)];
+          });
+        });
       });
     });
-  });
-});
 
 }  // namespace
 }  // namespace belfry

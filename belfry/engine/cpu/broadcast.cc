@@ -14,8 +14,10 @@ const KernelRegistration broadcast_like_kernel = define_kernel("BroadcastLike").
       const T* x = b.in<T>(0);
       T* y = b.out<T>();
       loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-        if (loop.step(0) == 0) std::fill_n(y + at, count, x[offsets[0]]);
-        else std::copy_n(x + offsets[0], count, y + at);
+        if (loop.step(0) == 0)
+          std::fill_n(y + at, count, x[offsets[0]]);
+        else
+          std::copy_n(x + offsets[0], count, y + at);
       });
     });
   });
@@ -32,8 +34,9 @@ AxisSet repeated_axes(const Shape& from, const Shape& to) {
 const KernelRegistration sum_to_like_kernel = define_kernel("SumToLike").make([](const KernelContext& c) {
   return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
     const Reduction reduction(c.input(0).shape, repeated_axes(c.input(0).shape, c.output().shape));
-    return simple_kernel([reduction](const Buffers& b, const Step&) { reduction.run(b.in<T>(0), b.out<T>(), b.scratch, SumFold<T>{}); },
-                         reduction.scratch_bytes<SumFold<T>>());
+    return simple_kernel(
+        [reduction](const Buffers& b, const Step&) { reduction.run(b.in<T>(0), b.out<T>(), b.scratch, SumFold<T>{}); },
+        reduction.scratch_bytes<SumFold<T>>());
   });
 });
 

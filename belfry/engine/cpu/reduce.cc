@@ -25,7 +25,9 @@ struct ProdFold : SumFold<T> {
 template <class T>
 struct MaxFold {
   using Accumulator = T;
-  T start() const { return std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity(); }
+  T start() const {
+    return std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
+  }
   T take(T a, T x) const { return x > a || x != x ? x : a; }
   T join(T a, T b) const { return take(a, b); }
   T finish(T a) const { return a; }
@@ -47,14 +49,17 @@ AxisSet axes_of(const KernelContext& c) {
 
 template <class T, class Fold>
 KernelPtr make_reduce(const Reduction& reduction, Fold fold) {
-  return simple_kernel([reduction, fold](const Buffers& b, const Step&) { reduction.run(b.in<T>(0), b.out<T>(), b.scratch, fold); },
-                       reduction.scratch_bytes<Fold>());
+  return simple_kernel(
+      [reduction, fold](const Buffers& b, const Step&) { reduction.run(b.in<T>(0), b.out<T>(), b.scratch, fold); },
+      reduction.scratch_bytes<Fold>());
 }
 
 template <template <class> class Fold>
 KernelRegistration define_reduce_kernel(const char* op) {
   return define_kernel(op).make([](const KernelContext& c) {
-    return make_for<Numbers>(c, c.output().dtype, [&]<class T>() { return make_reduce<T>(Reduction(c.input(0).shape, axes_of(c)), Fold<T>{}); });
+    return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
+      return make_reduce<T>(Reduction(c.input(0).shape, axes_of(c)), Fold<T>{});
+    });
   });
 }
 

@@ -20,12 +20,14 @@ class Reduction {
   Reduction(const Shape& shape, const AxisSet& reduced) {
     const Strides dense = dense_strides(shape);
     int last = shape.rank();  // axes from here on are kept: rows of columns_ elements that lie side by side
-    while (last > 0 && (!reduced[static_cast<std::size_t>(last - 1)] || shape[last - 1] == 1)) columns_ *= shape[--last];
+    while (last > 0 && (!reduced[static_cast<std::size_t>(last - 1)] || shape[last - 1] == 1))
+      columns_ *= shape[--last];
     Shape kept_shape, folded_shape;
     std::array<Strides, 1> kept_strides{}, folded_strides{};
     for (int i = 0; i < last; ++i) {
       const bool folds = reduced[static_cast<std::size_t>(i)];
-      (folds ? folded_strides : kept_strides)[0][static_cast<std::size_t>((folds ? folded_shape : kept_shape).rank())] = dense[static_cast<std::size_t>(i)];
+      (folds ? folded_strides : kept_strides)[0][static_cast<std::size_t>((folds ? folded_shape : kept_shape).rank())] =
+          dense[static_cast<std::size_t>(i)];
       (folds ? folded_shape : kept_shape).push_back(shape[i]);
     }
     kept_ = StridedLoop<1>(kept_shape, kept_strides);
@@ -61,8 +63,10 @@ class Reduction {
         std::fill_n(sums, width, fold.start());
         fold_block(x + kept_.offsets(row)[0] + column, block, width, sums, fold);
         for (std::int64_t i = 0; i < width; ++i) {
-          if (blocks_ == 1) y[first + i] = fold.finish(sums[i]);
-          else partial[(first + i) * blocks_ + block] = sums[i];
+          if (blocks_ == 1)
+            y[first + i] = fold.finish(sums[i]);
+          else
+            partial[(first + i) * blocks_ + block] = sums[i];
         }
       }
     });
@@ -80,21 +84,23 @@ class Reduction {
   static constexpr std::int64_t kColumns = 256;         // accumulators held at once
   static constexpr std::int64_t kBlockElements = 8192;  // at least this many make a block
   static constexpr std::int64_t kMostItems = 64;
-  static constexpr std::int64_t kLanes = 8;             // independent sums, so that a run of elements vectorises
+  static constexpr std::int64_t kLanes = 8;  // independent sums, so that a run of elements vectorises
 
   template <class T, class Fold>
-  void fold_block(const T* x, std::int64_t block, std::int64_t width, typename Fold::Accumulator* sums, const Fold& fold) const {
+  void fold_block(const T* x, std::int64_t block, std::int64_t width, typename Fold::Accumulator* sums,
+                  const Fold& fold) const {
     const std::int64_t n = folded_.elements();
-    folded_.run(n * block / blocks_, n * (block + 1) / blocks_, [&](std::int64_t, const auto& offsets, std::int64_t count) {
-      const T* from = x + offsets[0];
-      const std::int64_t step = folded_.step(0);
-      if (columns_ == 1 && step == 1) {
-        sums[0] = fold.join(sums[0], fold_run(from, count, fold));
-        return;
-      }
-      for (std::int64_t i = 0; i < count; ++i)
-        for (std::int64_t k = 0; k < width; ++k) sums[k] = fold.take(sums[k], from[i * step + k]);
-    });
+    folded_.run(n * block / blocks_, n * (block + 1) / blocks_,
+                [&](std::int64_t, const auto& offsets, std::int64_t count) {
+                  const T* from = x + offsets[0];
+                  const std::int64_t step = folded_.step(0);
+                  if (columns_ == 1 && step == 1) {
+                    sums[0] = fold.join(sums[0], fold_run(from, count, fold));
+                    return;
+                  }
+                  for (std::int64_t i = 0; i < count; ++i)
+                    for (std::int64_t k = 0; k < width; ++k) sums[k] = fold.take(sums[k], from[i * step + k]);
+                });
   }
 
   template <class T, class Fold>

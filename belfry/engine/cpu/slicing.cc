@@ -20,14 +20,16 @@ struct Box {
 // Copies a box of `shape` elements. Rows lie side by side in both tensors.
 class BoxCopy {
  public:
-  BoxCopy(const Shape& shape, const Box& from, const Box& to) : loop_(shape, {from.strides, to.strides}), from_(from.offset), to_(to.offset) {}
+  BoxCopy(const Shape& shape, const Box& from, const Box& to)
+      : loop_(shape, {from.strides, to.strides}), from_(from.offset), to_(to.offset) {}
 
   template <class T>
   void run(const T* from, T* to) const {
     loop_.run([&](std::int64_t, const auto& offsets, std::int64_t count) {
       const T* x = from + from_ + offsets[0];
       T* y = to + to_ + offsets[1];
-      if (loop_.step(0) == 1 && loop_.step(1) == 1) std::copy_n(x, count, y);
+      if (loop_.step(0) == 1 && loop_.step(1) == 1)
+        std::copy_n(x, count, y);
       else
         for (std::int64_t i = 0; i < count; ++i) y[i * loop_.step(1)] = x[i * loop_.step(0)];
     });
@@ -56,11 +58,13 @@ KernelPtr make_surrounded(const KernelContext& c, int index, const Ints& begin, 
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const Shape& part = c.input(index).shape;
     const BoxCopy copy(part, Box(part, zeros(part)), Box(c.output().shape, begin));
-    return simple_kernel([copy, index, n = c.output().elements(), fill = static_cast<T>(value)](const Buffers& b, const Step&) {
-      T* y = b.out<T>();
-      parallel_for(n, kPointwiseGrain, [&](std::int64_t first, std::int64_t last) { std::fill(y + first, y + last, fill); });
-      copy.run(b.in<T>(index), y);
-    });
+    return simple_kernel(
+        [copy, index, n = c.output().elements(), fill = static_cast<T>(value)](const Buffers& b, const Step&) {
+          T* y = b.out<T>();
+          parallel_for(n, kPointwiseGrain,
+                       [&](std::int64_t first, std::int64_t last) { std::fill(y + first, y + last, fill); });
+          copy.run(b.in<T>(index), y);
+        });
   });
 }
 const KernelRegistration pad_kernel = define_kernel("Pad").make([](const KernelContext& c) {
@@ -86,7 +90,8 @@ const KernelRegistration concat_kernel = define_kernel("Concat").make([](const K
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const std::vector<Box> boxes = boxes_along(c, c.output().shape, c.inputs);
     std::vector<BoxCopy> copies;
-    for (std::size_t i = 0; i < boxes.size(); ++i) copies.emplace_back(c.inputs[i].shape, Box(c.inputs[i].shape, zeros(c.inputs[i].shape)), boxes[i]);
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      copies.emplace_back(c.inputs[i].shape, Box(c.inputs[i].shape, zeros(c.inputs[i].shape)), boxes[i]);
     return simple_kernel([copies = std::move(copies)](const Buffers& b, const Step&) {
       for (std::size_t i = 0; i < copies.size(); ++i) copies[i].run(b.in<T>(static_cast<int>(i)), b.out<T>());
     });
@@ -98,7 +103,8 @@ KernelPtr make_split(const KernelContext& c) {
   return make_for<AllTypes>(c, c.input(0).dtype, [&]<class T>() {
     const std::vector<Box> boxes = boxes_along(c, c.input(0).shape, c.outputs);
     std::vector<BoxCopy> copies;
-    for (std::size_t i = 0; i < boxes.size(); ++i) copies.emplace_back(c.outputs[i].shape, boxes[i], Box(c.outputs[i].shape, zeros(c.outputs[i].shape)));
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      copies.emplace_back(c.outputs[i].shape, boxes[i], Box(c.outputs[i].shape, zeros(c.outputs[i].shape)));
     return simple_kernel([copies = std::move(copies)](const Buffers& b, const Step&) {
       for (std::size_t i = 0; i < copies.size(); ++i) copies[i].run(b.in<T>(0), b.out<T>(static_cast<int>(i)));
     });

@@ -30,8 +30,10 @@ KernelRegistration define_assignment_kernel(const char* op, F f) {
 }
 
 const KernelRegistration assign_kernel = define_kernel("Assign").layout_blind(true).make(make_copy);
-const KernelRegistration assign_add_kernel = define_assignment_kernel("AssignAdd", [](auto a, auto b) { return a + b; });
-const KernelRegistration assign_sub_kernel = define_assignment_kernel("AssignSub", [](auto a, auto b) { return a - b; });
+const KernelRegistration assign_add_kernel =
+    define_assignment_kernel("AssignAdd", [](auto a, auto b) { return a + b; });
+const KernelRegistration assign_sub_kernel =
+    define_assignment_kernel("AssignSub", [](auto a, auto b) { return a - b; });
 
 }  // namespace
 }  // namespace belfry

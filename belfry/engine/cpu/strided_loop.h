@@ -63,7 +63,7 @@ class StridedLoop {
   }
 
   std::int64_t elements() const { return elements_; }
-  std::int64_t row() const { return axes_[last()].size; }                           // length of the innermost loop
+  std::int64_t row() const { return axes_[last()].size; }  // length of the innermost loop
   std::int64_t step(std::size_t operand) const { return axes_[last()].strides[operand]; }  // its stride
 
   // Where each operand is at one index.

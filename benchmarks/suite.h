@@ -1,0 +1,57 @@
+// One network of the suite, ready to train: its graph, its data, and how its parameters are numbered and filled.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/belfry.h"
+
+namespace belfry::bench {
+
+// How a variable of ours lies in the suite's (PyTorch's) order of elements.
+enum class Order {
+  vector,      // as it is
+  linear,      // ours [in, out], theirs [out, in]
+  conv,        // ours [kh, kw, in, out], theirs [out, in, kh, kw]
+  after_image  // a linear layer after flattening: our inputs are in the order h, w, c, theirs c, h, w
+};
+
+struct Parameter {
+  std::string name{};
+  Order order = Order::vector;
+  double bound = 0;     // 0: constant
+  double constant = 0;
+  Shape image{};        // after_image: [h, w, c]
+};
+
+struct Suite {
+  std::string name{};
+  int steps = 0, warmup = 0;  // of one repeat
+  int items = 0;              // a step
+  std::unique_ptr<Graph> graph = std::make_unique<Graph>();
+  std::vector<Tensor> inputs{};
+  Tensor loss{};
+  Operation train{};
+  std::vector<Parameter> parameters{};        // numbered in this order
+  std::vector<std::vector<Array>> batches{};  // step k uses batch k mod size
+};
+
+std::vector<std::string> suite_names();
+// `dropout` is off when numbers are compared.
+Suite make_suite(const std::string& name, bool dropout);
+// Fills the variables by the hash.
+void fill_parameters(const Suite& suite, Session& session);
+
+Suite make_mlp();
+Suite make_mnist_cnn(bool dropout);
+Suite make_cifar_resnet20();
+
+// The bound of a layer with this many inputs to a unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
+double he_bound(std::int64_t fan_in);
+double head_bound(std::int64_t fan_in);
+// Mean cross-entropy of logits.
+Tensor mean_cross_entropy(const Tensor& logits, const Tensor& labels);
+
+}  // namespace belfry::bench
