@@ -237,7 +237,7 @@ TEST_F(ExportTest, JsonAttributesKeepTheirTypesAndLargeArraysAreSummarised) {
   EXPECT_EQ(summary["min"], -6);
   EXPECT_EQ(summary["max"], 2);
   EXPECT_NEAR(summary["mean"].get<double>(), 1.6, 1e-12);
-  EXPECT_EQ(node("turned")["attributes"]["permutation"], nlohmann::json({1, 0}));
+  EXPECT_EQ(node("turned")["attributes"]["perm"], nlohmann::json({1, 0}));
   EXPECT_EQ(node("x")["attributes"]["shape"], nlohmann::json({2, nullptr}));
   EXPECT_EQ(node("x")["attributes"]["dtype"], "f64");
 }
