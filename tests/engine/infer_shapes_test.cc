@@ -17,7 +17,6 @@ TEST_F(InferShapesTest, EveryShapeIsConcreteOnceTheFeedsAre) {
   const Tensor g = gradients({y}, {x})[0];
   const Ir ir = shaped({.fetches = {y, g}, .feeds = {{x, {4, 3}}}});
   for (const IrValue& value : ir.values) EXPECT_TRUE(value.info.shape.is_concrete());
-  EXPECT_EQ(ir.info(ir.node(the(ir, "MatMul")).outputs[0]).shape.rank(), 2);
   for (const NodeId root : ir.roots) {
     const Shape wanted = ir.node(root).attributes.integer("index") == 0 ? Shape{5} : Shape{4, 3};
     EXPECT_EQ(ir.info(ir.node(root).inputs[0]).shape, wanted);

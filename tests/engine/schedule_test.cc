@@ -38,7 +38,8 @@ TEST_F(ScheduleTest, UpdatesRunAsSoonAsTheirGradientsAreThere) {
   for (const char* name : {"w0", "w1", "w2", "w3"}) y = tanh(matmul(y, weights.emplace_back(var(name, {3, 3}))));
   const Tensors g = gradients(y, weights);
   std::vector<Operation> updates;
-  for (std::size_t i = 0; i < weights.size(); ++i) updates.emplace_back(apply_sgd(weights[i], 0.1f, g[i]));
+  const Tensor rate = exp(var("log_rate", {})) * 0.1f;  // made after the gradients
+  for (std::size_t i = 0; i < weights.size(); ++i) updates.emplace_back(apply_sgd(weights[i], rate, g[i]));
   const Ir ir = ordered({.targets = updates});
   const std::vector<NodeId> order = schedule(ir);
   expect_topological(ir, order);
