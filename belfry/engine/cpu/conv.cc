@@ -10,6 +10,12 @@
 namespace belfry {
 namespace {
 
+// Images a thread takes, at least: as many as make this many multiplications.
+constexpr std::int64_t kWork = 1 << 14;
+std::int64_t image_grain(const ConvGeometry& g) {
+  return kWork / std::max<std::int64_t>(g.oh * g.ow * g.kh * g.kw * g.o * (g.c / g.groups), 1) + 1;
+}
+
 // A filter's element, the output it adds to and the pixel that it meets there.
 struct Tap {
   std::int64_t ky, kx, oy, ox, y, x;
@@ -35,7 +41,7 @@ template <class T>
 void forward(const ConvGeometry& g, const T* x, const T* filter, T* y) {
   const ImageStrides xs = input_strides(g), ys = output_strides(g);
   const std::int64_t per_in = g.c / g.groups, per_out = g.o / g.groups;
-  parallel_for(g.n, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(g.n, image_grain(g), [&](std::int64_t begin, std::int64_t end) {
     std::fill(y + begin * ys.n, y + end * ys.n, T(0));
     for (std::int64_t n = begin; n < end; ++n)
       for_each_tap(g, [&](const Tap& tap) {
@@ -55,7 +61,7 @@ template <class T>
 void backward_input(const ConvGeometry& g, const T* filter, const T* dy, T* dx) {
   const ImageStrides xs = input_strides(g), ys = output_strides(g);
   const std::int64_t per_in = g.c / g.groups, per_out = g.o / g.groups;
-  parallel_for(g.n, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(g.n, image_grain(g), [&](std::int64_t begin, std::int64_t end) {
     std::fill(dx + begin * xs.n, dx + end * xs.n, T(0));
     for (std::int64_t n = begin; n < end; ++n)
       for_each_tap(g, [&](const Tap& tap) {
@@ -78,7 +84,8 @@ void backward_filter(const ConvGeometry& g, const T* x, const T* dy, T* dfilter)
   const ImageStrides xs = input_strides(g), ys = output_strides(g);
   const std::int64_t per_in = g.c / g.groups, per_out = g.o / g.groups;
   std::fill(dfilter, dfilter + g.kh * g.kw * per_in * g.o, T(0));
-  parallel_for(per_in, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t channel = std::max<std::int64_t>(g.n * g.oh * g.ow * g.kh * g.kw * g.o, 1);
+  parallel_for(per_in, kWork / channel + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = 0; n < g.n; ++n)
       for_each_tap(g, [&](const Tap& tap) {
         const T* from = dy + ys.at(n, 0, tap.oy, tap.ox);

@@ -22,12 +22,15 @@ Window window_at(const ConvGeometry& g, std::int64_t oy, std::int64_t ox) {
   return {std::max<std::int64_t>(y, 0), std::min(y + g.kh, g.h), std::max<std::int64_t>(x, 0), std::min(x + g.kw, g.w)};
 }
 
+constexpr std::int64_t kGrain = 1 << 14;  // pixels a thread looks at, at least
+
 // Calls visit(image, channel, output's place, window) for all outputs, images in parallel: windows may overlap, so an
 // image belongs to one thread.
 template <class Visit>
 void for_each_window(const ConvGeometry& g, Visit visit) {
   const ImageStrides ys = output_strides(g);
-  parallel_for(g.n, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t image = std::max<std::int64_t>(g.c * g.oh * g.ow * g.kh * g.kw, 1);
+  parallel_for(g.n, kGrain / image + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n)
       for (std::int64_t oy = 0; oy < g.oh; ++oy)
         for (std::int64_t ox = 0; ox < g.ow; ++ox)

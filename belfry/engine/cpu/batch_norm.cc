@@ -1,0 +1,118 @@
+// Batch normalisation of plain tensors, both floating types. Sums are made in double, a channel by one thread.
+#include <algorithm>
+#include <cmath>
+
+#include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernel_dispatch.h"
+
+namespace belfry {
+namespace {
+
+// x as [outer, channels, inner]
+struct Geometry {
+  std::int64_t outer = 0, channels = 0, inner = 0;
+  double epsilon = 0;
+  std::int64_t count() const { return outer * inner; }
+};
+
+Geometry geometry(const KernelContext& c, int at) {
+  const Shape& x = c.input(at).shape;
+  const auto axis = static_cast<int>(c.attributes->integer("axis"));
+  return {x.slice(0, axis).elements(), x[axis], x.slice(axis + 1, x.rank()).elements(),
+          c.attributes->get<double>("epsilon")};
+}
+
+// Calls body(offset) for every element of a channel.
+template <class Body>
+void for_each_element(const Geometry& g, std::int64_t channel, Body body) {
+  for (std::int64_t o = 0; o < g.outer; ++o) {
+    const std::int64_t at = (o * g.channels + channel) * g.inner;
+    for (std::int64_t i = 0; i < g.inner; ++i) body(at + i);
+  }
+}
+
+constexpr std::int64_t kGrain = 1 << 14;  // elements a thread takes, at least
+
+template <class Body>
+void for_each_channel(const Geometry& g, Body body) {
+  parallel_for(g.channels, kGrain / std::max<std::int64_t>(g.count(), 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) body(c);
+  });
+}
+
+template <class T>
+void statistics(const Geometry& g, const T* x, T* mean, T* variance) {
+  for_each_channel(g, [&](std::int64_t c) {
+    double sum = 0, squares = 0;
+    for_each_element(g, c, [&](std::int64_t i) { sum += static_cast<double>(x[i]); });
+    const double centre = g.count() == 0 ? 0 : sum / static_cast<double>(g.count());
+    for_each_element(g, c, [&](std::int64_t i) {
+      squares += (static_cast<double>(x[i]) - centre) * (static_cast<double>(x[i]) - centre);
+    });
+    mean[c] = static_cast<T>(centre);
+    variance[c] = static_cast<T>(g.count() == 0 ? 0 : squares / static_cast<double>(g.count()));
+  });
+}
+
+template <class T>
+struct Parameters {
+  const T *gamma, *beta, *mean, *variance;
+};
+
+template <class T>
+void normalise(const Geometry& g, const T* x, const Parameters<T>& p, T* y) {
+  for_each_channel(g, [&](std::int64_t c) {
+    const T scale = p.gamma[c] / std::sqrt(p.variance[c] + static_cast<T>(g.epsilon));
+    for_each_element(g, c, [&](std::int64_t i) { y[i] = (x[i] - p.mean[c]) * scale + p.beta[c]; });
+  });
+}
+
+// dx = gamma r (dy - E[dy] - xhat E[dy xhat]),  dgamma = sum(dy xhat),  dbeta = sum(dy)
+template <class T>
+void backward(const Geometry& g, const T* dy, const T* x, const Parameters<T>& p, T* dx, T* dgamma, T* dbeta) {
+  for_each_channel(g, [&](std::int64_t c) {
+    const T r = 1 / std::sqrt(p.variance[c] + static_cast<T>(g.epsilon)), mean = p.mean[c];
+    double sum = 0, product = 0;
+    for_each_element(g, c, [&](std::int64_t i) {
+      sum += static_cast<double>(dy[i]);
+      product += static_cast<double>(dy[i]) * static_cast<double>((x[i] - mean) * r);
+    });
+    dgamma[c] = static_cast<T>(product);
+    dbeta[c] = static_cast<T>(sum);
+    if (g.count() == 0) return;
+    const T a = static_cast<T>(sum / static_cast<double>(g.count())),
+            b = static_cast<T>(product / static_cast<double>(g.count()));
+    const T scale = p.gamma[c] * r;
+    for_each_element(g, c, [&](std::int64_t i) { dx[i] = scale * (dy[i] - a - (x[i] - mean) * r * b); });
+  });
+}
+
+const KernelRegistration batch_norm_kernel = define_kernel("BatchNorm").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([g = geometry(c, 0)](const Buffers& b, const Step&) {
+      statistics(g, b.in<T>(0), b.out<T>(1), b.out<T>(2));
+      normalise<T>(g, b.in<T>(0), {b.in<T>(1), b.in<T>(2), b.out<T>(1), b.out<T>(2)}, b.out<T>());
+    });
+  });
+});
+
+const KernelRegistration batch_norm_grad_kernel = define_kernel("BatchNormGrad").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([g = geometry(c, 1)](const Buffers& b, const Step&) {
+      const Parameters<T> parameters{b.in<T>(2), nullptr, b.in<T>(3), b.in<T>(4)};
+      backward(g, b.in<T>(0), b.in<T>(1), parameters, b.out<T>(0), b.out<T>(1), b.out<T>(2));
+    });
+  });
+});
+
+const KernelRegistration batch_norm_inference_kernel =
+    define_kernel("BatchNormInference").make([](const KernelContext& c) {
+      return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+        return simple_kernel([g = geometry(c, 0)](const Buffers& b, const Step&) {
+          normalise<T>(g, b.in<T>(0), {b.in<T>(1), b.in<T>(2), b.in<T>(3), b.in<T>(4)}, b.out<T>());
+        });
+      });
+    });
+
+}  // namespace
+}  // namespace belfry
