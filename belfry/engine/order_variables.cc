@@ -134,6 +134,7 @@ class Orderer {
   void keep_results(const std::vector<NodeId>& assigns) {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
       const ValueId result = ir_.node(assigns[i]).outputs[0];
+      if (Uses(ir_).count(result) == 0) continue;
       const ValueId copy = copy_of(result, assigns[i]);
       for (NodeId reader = 0; reader < ir_.value(copy).producer; ++reader)
         replace_reads(reader, result, copy);
