@@ -26,8 +26,8 @@ void keep_trace(Collections& now, const Collections& before, const TowerTrace& t
     }
     const bool saved = name == collection::kGlobalVariables, exported = name == collection::kModelVariables;
     if (trace.local_variables && exported) continue;
-    add_new(now, trace.local_variables && saved ? collection::kLocalVariables : std::string_view(name), after.variables(name),
-            before.variables(name).size());
+    add_new(now, trace.local_variables && saved ? collection::kLocalVariables : std::string_view(name),
+            after.variables(name), before.variables(name).size());
   }
 }
 

@@ -24,19 +24,30 @@ std::vector<T> beyond(std::vector<T> items, std::size_t count) {
 
 void check_options(std::string_view name, bool is_training, const TowerOptions& o) {
   if (current != nullptr)
-    fail("[TowerContext '{}'] expected no tower to be open on this thread, got '{}'. Towers do not nest: leave that one first.", name, current->name());
+    fail(
+        "[TowerContext '{}'] expected no tower to be open on this thread, got '{}'. Towers do not nest: leave that one "
+        "first.",
+        name, current->name());
   BELFRY_CHECK(name.empty() || (name.front() != '/' && name.back() != '/'),
-               "[TowerContext '{}'] expected a name without '/' at its ends, got '{}'. Choose another name.", name, name);
-  BELFRY_CHECK(o.total >= 1 && o.index >= 0 && o.index < o.total,
-               "[TowerContext '{}'] expected an index from 0 to total - 1, got index {} of {}. Pass both .index and .total.", name, o.index, o.total);
+               "[TowerContext '{}'] expected a name without '/' at its ends, got '{}'. Choose another name.", name,
+               name);
+  BELFRY_CHECK(
+      o.total >= 1 && o.index >= 0 && o.index < o.total,
+      "[TowerContext '{}'] expected an index from 0 to total - 1, got index {} of {}. Pass both .index and .total.",
+      name, o.index, o.total);
   BELFRY_CHECK(!is_training || o.index == 0 || !name.empty(),
-               "[TowerContext] expected a name for training tower {}, got an empty one. Only the first may go without.", o.index);
-  BELFRY_CHECK(o.variable_scope.empty() || !name.empty(),
-               "[TowerContext] expected a name for the tower with variable scope '{}', got an empty one. Name the tower too.", o.variable_scope);
+               "[TowerContext] expected a name for training tower {}, got an empty one. Only the first may go without.",
+               o.index);
+  BELFRY_CHECK(
+      o.variable_scope.empty() || !name.empty(),
+      "[TowerContext] expected a name for the tower with variable scope '{}', got an empty one. Name the tower too.",
+      o.variable_scope);
   const std::string& outer = get_variable_scope().name();
   BELFRY_CHECK(!is_training || outer.empty(),
-               "[TowerContext '{}'] expected a training tower at the root variable scope, got '{}'. Leave that scope first, or pass "
-               ".variable_scope.", name, outer);
+               "[TowerContext '{}'] expected a training tower at the root variable scope, got '{}'. Leave that scope "
+               "first, or pass "
+               ".variable_scope.",
+               name, outer);
 }
 
 Reuse choose_reuse(bool is_training, const TowerOptions& o) {
@@ -73,13 +84,15 @@ TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions
   tower.before = graph.collections();
   tower.variables_before = graph.variables().size();
   VariableScopeOptions scope{.reuse = reuse};
-  scope.custom_getter = [&tower](const VariableGetter& next, const std::string& full_name, const VariableOptions& variable_options) {
+  scope.custom_getter = [&tower](const VariableGetter& next, const std::string& full_name,
+                                 const VariableOptions& variable_options) {
     const Variable variable = next(full_name, variable_options);
     add_once(tower.used, variable);
     return variable;
   };
-  tower.variables = tower.options.variable_scope.empty() ? VariableScope::reopen(std::move(scope))
-                                                         : std::make_unique<VariableScope>(tower.options.variable_scope, std::move(scope));
+  tower.variables = tower.options.variable_scope.empty()
+                        ? VariableScope::reopen(std::move(scope))
+                        : std::make_unique<VariableScope>(tower.options.variable_scope, std::move(scope));
   if (!tower.name.empty()) tower.names = NameScope::at(tower.name);
   tower.name_scope = current_name_scope();
   tower.replica = std::make_unique<ReplicaScope>(tower.options.index);
@@ -90,7 +103,9 @@ TowerContext::~TowerContext() {
   current = nullptr;
   const bool main = is_main_training_tower();
   keep_trace(impl_->graph.collections(), impl_->before,
-             {.training = impl_->is_training, .main = main, .local_variables = !main && (impl_->is_training || !impl_->own_variables)});
+             {.training = impl_->is_training,
+              .main = main,
+              .local_variables = !main && (impl_->is_training || !impl_->own_variables)});
 }
 
 const std::string& TowerContext::name() const { return impl_->name; }
@@ -125,9 +140,10 @@ std::vector<Operation> TowerContext::collected_operations(std::string_view colle
 TowerContext* current_tower_context_or_null() { return current; }
 
 TowerContext& get_current_tower_context() {
-  BELFRY_CHECK(current != nullptr,
-               "[get_current_tower_context] expected to be called while a tower is built, got no open tower on this thread. "
-               "Enter one first: TrainTowerContext tower(\"\");");
+  BELFRY_CHECK(
+      current != nullptr,
+      "[get_current_tower_context] expected to be called while a tower is built, got no open tower on this thread. "
+      "Enter one first: TrainTowerContext tower(\"\");");
   return *current;
 }
 

@@ -48,7 +48,7 @@ class TowerContext {
   int total() const;
   bool is_training() const;
   bool is_main_training_tower() const;
-  bool has_own_variables() const;            // makes variables instead of finding those of another tower
+  bool has_own_variables() const;             // makes variables instead of finding those of another tower
   const std::string& variable_scope() const;  // "" or the prefix of its own variables
   const std::string& name_scope() const;      // "" or "tower1"
 
@@ -66,12 +66,14 @@ class TowerContext {
 
 class TrainTowerContext : public TowerContext {
  public:
-  explicit TrainTowerContext(std::string_view name, TowerOptions options = {}) : TowerContext(name, true, std::move(options)) {}
+  explicit TrainTowerContext(std::string_view name, TowerOptions options = {})
+      : TowerContext(name, true, std::move(options)) {}
 };
 
 class PredictTowerContext : public TowerContext {
  public:
-  explicit PredictTowerContext(std::string_view name, TowerOptions options = {}) : TowerContext(name, false, std::move(options)) {}
+  explicit PredictTowerContext(std::string_view name, TowerOptions options = {})
+      : TowerContext(name, false, std::move(options)) {}
 };
 
 // The tower being built on this thread; throws if there is none.

@@ -40,7 +40,8 @@ class TowerContextTest : public testing::Test {
   // What a layer does, in short: a scope, a variable, an output, and one entry in each collection.
   Tensor build() {
     const VariableScope layer("layer");
-    const Variable w = get_variable("W", {.shape = {2}, .initializer = zero(), .regularizer = [](const Tensor& v) { return v * 2.f; }});
+    const Variable w = get_variable(
+        "W", {.shape = {2}, .initializer = zero(), .regularizer = [](const Tensor& v) { return v * 2.f; }});
     const Tensor y = add(w, 1.f, "output");
     Collections& c = graph.collections();
     c.add(collection::kSummaries, y);
@@ -58,10 +59,14 @@ class TowerContextTest : public testing::Test {
 
 TEST_F(TowerContextTest, OutsideOfATowerThereIsNoContextAndAskingSaysHowToEnterOne) {
   EXPECT_EQ(current_tower_context_or_null(), nullptr);
-  EXPECT_EQ(error_of([] { get_current_tower_context(); }),
-            "[get_current_tower_context] expected to be called while a tower is built, got no open tower on this thread. "
-            "Enter one first: TrainTowerContext tower(\"\");");
-  { const TrainTowerContext tower(""); EXPECT_EQ(&get_current_tower_context(), &tower); }
+  EXPECT_EQ(
+      error_of([] { get_current_tower_context(); }),
+      "[get_current_tower_context] expected to be called while a tower is built, got no open tower on this thread. "
+      "Enter one first: TrainTowerContext tower(\"\");");
+  {
+    const TrainTowerContext tower("");
+    EXPECT_EQ(&get_current_tower_context(), &tower);
+  }
   EXPECT_EQ(current_tower_context_or_null(), nullptr);
 }
 
@@ -76,7 +81,10 @@ TEST_F(TowerContextTest, TheMainTrainingTowerHasNoPrefix) {
 }
 
 TEST_F(TowerContextTest, ASecondTrainingTowerSharesVariablesAndHasANameScope) {
-  { const TrainTowerContext tower("", {.total = 2}); build(); }
+  {
+    const TrainTowerContext tower("", {.total = 2});
+    build();
+  }
   const TrainTowerContext tower("tower1", {.index = 1, .total = 2});
   EXPECT_FALSE(tower.is_main_training_tower());
   EXPECT_FALSE(tower.has_own_variables());
@@ -89,11 +97,15 @@ TEST_F(TowerContextTest, ASecondTrainingTowerSharesVariablesAndHasANameScope) {
 
 TEST_F(TowerContextTest, ASharingTowerThatAsksForAnotherVariableIsAnError) {
   const TrainTowerContext tower("tower1", {.index = 1, .total = 2});
-  EXPECT_NE(error_of([&] { build(); }).find("[get_variable 'layer/W'] expected a variable that exists"), std::string::npos);
+  EXPECT_NE(error_of([&] { build(); }).find("[get_variable 'layer/W'] expected a variable that exists"),
+            std::string::npos);
 }
 
 TEST_F(TowerContextTest, AReplicatedTowersVariablesArePrefixedAndLocal) {
-  { const TrainTowerContext tower("tower0", {.total = 2}); build(); }
+  {
+    const TrainTowerContext tower("tower0", {.total = 2});
+    build();
+  }
   {
     const TrainTowerContext tower("tower1", {.index = 1, .total = 2, .variable_scope = "copy1"});
     EXPECT_TRUE(tower.has_own_variables());
@@ -108,7 +120,10 @@ TEST_F(TowerContextTest, AReplicatedTowersVariablesArePrefixedAndLocal) {
 }
 
 TEST_F(TowerContextTest, OnlyTheMainTrainingTowerLeavesSummariesAndUpdates) {
-  { const TrainTowerContext tower("", {.total = 2}); build(); }
+  {
+    const TrainTowerContext tower("", {.total = 2});
+    build();
+  }
   for (const std::string_view name : {collection::kSummaries, collection::kMovingSummaries, collection::kUpdateOps})
     EXPECT_EQ(size(name), 1u) << name;
   {
@@ -123,7 +138,10 @@ TEST_F(TowerContextTest, OnlyTheMainTrainingTowerLeavesSummariesAndUpdates) {
 }
 
 TEST_F(TowerContextTest, APredictionTowerFindsVariablesAndLeavesNoTrace) {
-  { const TrainTowerContext tower(""); build(); }
+  {
+    const TrainTowerContext tower("");
+    build();
+  }
   const auto before = graph.collections().names();
   {
     const PredictTowerContext tower("predict");
@@ -152,7 +170,10 @@ TEST_F(TowerContextTest, APredictionTowerAloneInItsGraphMakesTheVariables) {
 }
 
 TEST_F(TowerContextTest, APredictionTowerCanReadATowersOwnVariables) {
-  { const TrainTowerContext tower("tower1", {.index = 1, .total = 2, .variable_scope = "copy1"}); build(); }
+  {
+    const TrainTowerContext tower("tower1", {.index = 1, .total = 2, .variable_scope = "copy1"});
+    build();
+  }
   const PredictTowerContext tower("predict1", {.variable_scope = "copy1"});
   EXPECT_EQ(build().name(), "predict1/layer/output");
   EXPECT_EQ(names(tower.trainable_variables()), Names{"copy1/layer/W"});
@@ -173,17 +194,30 @@ TEST_F(TowerContextTest, AnExceptionInsideLeavesTheTowerAndItsScopes) {
 TEST_F(TowerContextTest, ContextsDoNotNest) {
   const TrainTowerContext tower("outer");
   EXPECT_EQ(error_of([] { PredictTowerContext inner("inner"); }),
-            "[TowerContext 'inner'] expected no tower to be open on this thread, got 'outer'. Towers do not nest: leave that one first.");
+            "[TowerContext 'inner'] expected no tower to be open on this thread, got 'outer'. Towers do not nest: "
+            "leave that one first.");
   EXPECT_EQ(&get_current_tower_context(), &tower);
 }
 
 TEST_F(TowerContextTest, BadOptionsAreNamed) {
-  EXPECT_NE(error_of([] { TrainTowerContext t("a", {.index = 2, .total = 2}); }).find("expected an index from 0 to total - 1, got index 2 of 2"), std::string::npos);
-  EXPECT_NE(error_of([] { TrainTowerContext t("", {.index = 1, .total = 2}); }).find("expected a name for training tower 1"), std::string::npos);
-  EXPECT_NE(error_of([] { TrainTowerContext t("", {.variable_scope = "copy1"}); }).find("expected a name for the tower with variable scope 'copy1'"), std::string::npos);
-  EXPECT_NE(error_of([] { TrainTowerContext t("a/"); }).find("expected a name without '/' at its ends, got 'a/'"), std::string::npos);
+  EXPECT_NE(error_of([] {
+              TrainTowerContext t("a", {.index = 2, .total = 2});
+            }).find("expected an index from 0 to total - 1, got index 2 of 2"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([] { TrainTowerContext t("", {.index = 1, .total = 2}); }).find("expected a name for training tower 1"),
+      std::string::npos);
+  EXPECT_NE(error_of([] {
+              TrainTowerContext t("", {.variable_scope = "copy1"});
+            }).find("expected a name for the tower with variable scope 'copy1'"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { TrainTowerContext t("a/"); }).find("expected a name without '/' at its ends, got 'a/'"),
+            std::string::npos);
   const VariableScope outer("outer");
-  EXPECT_NE(error_of([] { TrainTowerContext t("a"); }).find("expected a training tower at the root variable scope, got 'outer'"), std::string::npos);
+  EXPECT_NE(error_of([] {
+              TrainTowerContext t("a");
+            }).find("expected a training tower at the root variable scope, got 'outer'"),
+            std::string::npos);
 }
 
 TEST_F(TowerContextTest, WithoutAGraphTheErrorSaysToEnterOne) {
