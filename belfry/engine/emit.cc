@@ -97,7 +97,7 @@ class Emitter {
     if (const KernelDef* kernel = find_kernel(node.op); kernel != nullptr && kernel->view) return true;
     // Empty results need no work; what has an effect of its own still runs.
     const OpDef* def = node.def();
-    if (node.outputs.empty() || (def != nullptr && def->side_effect && !def->updates.empty() && ir().info(node.outputs[0]).elements() > 0)) return false;
+    if (node.outputs.empty() || (def != nullptr && def->side_effect && (def->updates.empty() || ir().info(node.outputs[0]).elements() > 0))) return false;
     return std::ranges::all_of(node.outputs, [&](ValueId v) { return ir().info(v).elements() == 0; });
   }
 

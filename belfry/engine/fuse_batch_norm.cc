@@ -35,6 +35,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   ir.values.push_back({.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 3});  // sized with the layout
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNorm";
+  node.attributes.set("relu", true);
   if (residual != kNone) node.inputs.push_back(residual);
   node.outputs[0] = result;
   node.outputs.push_back(mask);
@@ -59,6 +60,7 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   const bool shared = readers_of(ir, ds).size() > 1;
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNormGrad";
+  node.attributes.set("relu", true);
   node.inputs[0] = dr;
   node.inputs.push_back(ir.node(forward).outputs[3]);
   // Others that read ds must come after this node now; the schedule follows the data.
@@ -69,6 +71,29 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   }
   node.rank = relu_grad;
   absorb(ir, id, relu_grad);
+  return true;
+}
+
+bool fuse_batch_norm_alone(Ir& ir, NodeId id) {
+  IrNode& node = ir.node(id);
+  if ((node.op != "BatchNorm" && node.op != "BatchNormGrad") || !usable(ir, node)) return false;
+  node.op = "Fused" + node.op;
+  node.attributes.set("relu", false);
+  return true;
+}
+
+// dy = Add(a, b), read by nobody else, as where a residual branch meets the main one: summed on the way.
+bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "FusedBatchNormGrad" || ir.node(id).attributes.flag("sum")) return false;
+  const ValueId dy = ir.node(id).inputs[0];
+  if (!ir.is_op(dy, "Add") || only_reader(ir, dy) != id) return false;
+  const NodeId add = ir.value(dy).producer;
+  const std::vector<ValueId> terms = ir.node(add).inputs;
+  if (!unordered(ir, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape)) return false;
+  ir.node(id).attributes.set("sum", true);
+  ir.node(id).inputs[0] = terms[0];
+  ir.node(id).inputs.push_back(terms[1]);
+  absorb(ir, id, add);
   return true;
 }
 

@@ -12,31 +12,51 @@ NodeId relu_after(const Ir& ir, ValueId value) {
   return reader != kNone && ir.node(reader).op == "Relu" ? reader : kNone;
 }
 
-// y = Add(product, bias) [-> Relu] into the product itself. The node keeps its number; its output is the last one's.
-bool fuse_bias_relu(Ir& ir, NodeId id, const char* fused_op) {
+// The bias of an Add that may take the product in, or kNone.
+ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   const ValueId product = ir.node(id).outputs[0];
-  if (ir.info(product).dtype != DType::f32 || ir.info(product).elements() == 0 || !unordered(ir, id)) return false;
-  const NodeId add = only_reader(ir, product);
-  if (add == kNone || ir.node(add).op != "Add" || !unordered(ir, add)) return false;
-  const std::vector<ValueId> terms = ir.node(add).inputs;
+  if (ir.node(add).op != "Add" || !unordered(ir, add) || !(ir.info(ir.node(add).outputs[0]).shape == ir.info(product).shape)) return kNone;
+  const std::vector<ValueId>& terms = ir.node(add).inputs;
   const ValueId bias = terms[0] == product ? terms[1] : terms[0];
   // Made before the product, or from nothing: it cannot depend on the product.
   const bool independent = ir.is_op(bias, "Variable") || ir.is_op(bias, "Constant") || ir.value(bias).producer < id;
-  if (!independent || !is_bias(ir, bias, product) || !(ir.info(ir.node(add).outputs[0]).shape == ir.info(product).shape)) return false;
-  NodeId last = add;
-  const NodeId relu = relu_after(ir, ir.node(add).outputs[0]);
-  if (relu != kNone && unordered(ir, relu)) last = relu;
-  const ValueId result = ir.node(last).outputs[0];
-  IrNode& node = ir.node(id);
-  node.op = fused_op;
-  node.inputs.push_back(bias);
-  node.attributes.set("relu", last != add);
-  node.rank = last;  // the bias may have been made after the product
-  node.outputs[0] = result;
-  ir.value(result).producer = id;
-  absorb(ir, id, add);
-  if (last != add) absorb(ir, id, last);
-  return true;
+  return independent && is_bias(ir, bias, product) ? bias : kNone;
+}
+
+// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
+// else wants the product (a hook that fetches it), so for other readers the product is computed once more.
+NodeId own_product(Ir& ir, NodeId id) {
+  const ValueId product = ir.node(id).outputs[0];
+  if (Uses(ir).count(product) == 1) return id;
+  IrNode copy = ir.node(id);
+  return ir.add_node(std::move(copy), {ir.info(product)});
+}
+
+// y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.
+bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
+  const ValueId product = ir.node(product_id).outputs[0];
+  if (ir.info(product).dtype != DType::f32 || ir.info(product).elements() == 0 || !unordered(ir, product_id)) return false;
+  bool fused = false;
+  for (NodeId add : readers_of(ir, product)) {
+    const ValueId bias = bias_of(ir, add, product_id);
+    if (bias == kNone) continue;
+    NodeId last = add;
+    const NodeId relu = relu_after(ir, ir.node(add).outputs[0]);
+    if (relu != kNone && unordered(ir, relu)) last = relu;
+    const ValueId result = ir.node(last).outputs[0];
+    const NodeId id = own_product(ir, product_id);
+    IrNode& node = ir.node(id);
+    node.op = fused_op;
+    node.inputs.push_back(bias);
+    node.attributes.set("relu", last != add);
+    node.rank = last;  // the bias may have been made after the product
+    node.outputs[0] = result;
+    ir.value(result).producer = id;
+    absorb(ir, id, add);
+    if (last != add) absorb(ir, id, last);
+    fused = true;
+  }
+  return fused;
 }
 
 }  // namespace

@@ -34,19 +34,21 @@ void replace_uses(Ir& ir, ValueId from, ValueId to) {
     if (!node.dead) std::ranges::replace(node.inputs, from, to);
 }
 
-void bypass(Ir& ir, NodeId id, ValueId value) {
-  IrNode& gone = ir.node(id);
-  replace_uses(ir, gone.outputs[0], value);
+void bypass(Ir& ir, NodeId id, const std::vector<ValueId>& values) {
+  const IrNode gone = ir.node(id);
+  ir.node(id).dead = true;
   std::vector<NodeId> waits = gone.after;
   for (ValueId v : gone.inputs)
     if (ir.value(v).producer != kNone) waits.push_back(ir.value(v).producer);
   for (IrNode& node : ir.nodes) {
-    const auto at = std::ranges::find(node.after, id);
-    if (node.dead || at == node.after.end()) continue;
-    node.after.erase(at);
-    node.after.insert(node.after.end(), waits.begin(), waits.end());
+    if (node.dead) continue;
+    // A reader came after what the node waited for, and still does.
+    const bool reads = std::ranges::any_of(node.inputs, [&](ValueId v) { return std::ranges::find(gone.outputs, v) != gone.outputs.end(); });
+    if (std::erase(node.after, id) > 0) node.after.insert(node.after.end(), waits.begin(), waits.end());
+    else if (reads) node.after.insert(node.after.end(), gone.after.begin(), gone.after.end());
   }
-  gone.dead = true;
+  for (std::size_t i = 0; i < values.size(); ++i) replace_uses(ir, gone.outputs[i], values[i]);
+  if (std::erase(ir.roots, id) > 0) ir.roots.insert(ir.roots.end(), waits.begin(), waits.end());
 }
 
 std::vector<NodeId> topological(const Ir& ir) {
@@ -79,7 +81,29 @@ std::vector<NodeId> topological(const Ir& ir) {
   return order;
 }
 
+namespace {
+
+bool has_effect(const IrNode& node) {
+  const OpDef* def = node.def();
+  return node.op == "NoOp" || (def != nullptr && def->side_effect);
+}
+
+// By node: it has an effect of its own, or comes after one that has.
+std::vector<char> follows_effect(const Ir& ir) {
+  std::vector<char> out(ir.nodes.size(), 0);
+  const auto marked = [&](NodeId id) { return id != kNone && out[static_cast<std::size_t>(id)] != 0; };
+  for (NodeId id : topological(ir)) {
+    const IrNode& node = ir.node(id);
+    out[static_cast<std::size_t>(id)] = has_effect(node) || std::ranges::any_of(node.after, marked) ||
+                                        std::ranges::any_of(node.inputs, [&](ValueId v) { return marked(ir.value(v).producer); });
+  }
+  return out;
+}
+
+}  // namespace
+
 void remove_unneeded(Ir& ir) {
+  const std::vector<char> effects = follows_effect(ir);
   std::vector<char> needed(ir.nodes.size(), 0);
   std::vector<NodeId> open = ir.roots;
   while (!open.empty()) {
@@ -88,9 +112,9 @@ void remove_unneeded(Ir& ir) {
     if (id == kNone || needed[static_cast<std::size_t>(id)] || ir.node(id).dead) continue;
     needed[static_cast<std::size_t>(id)] = 1;
     for (ValueId v : ir.node(id).inputs) open.push_back(ir.value(v).producer);
-    // An ordering edge does not make pure work needed; an effect that something waits for stays.
+    // An ordering edge does not make pure work needed; effects that something waits for stay, with what leads to them.
     for (NodeId before : ir.node(id).after)
-      if (const OpDef* def = ir.node(before).def(); (def != nullptr && def->side_effect) || ir.node(before).op == "NoOp") open.push_back(before);
+      if (effects[static_cast<std::size_t>(before)]) open.push_back(before);
   }
   for (std::size_t i = 0; i < needed.size(); ++i)
     if (!needed[i]) ir.nodes[i].dead = true;

@@ -64,8 +64,9 @@ struct Uses {
 
 // Every reader of `from` reads `to` instead.
 void replace_uses(Ir& ir, ValueId from, ValueId to);
-// `node` goes away and its readers use `value` instead; what waited for it waits for what it waited for.
-void bypass(Ir& ir, NodeId node, ValueId value);
+// `node` goes away and the readers of its outputs use `values` instead, one an output; what waited for it waits for what
+// it waited for, and so do its readers.
+void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
 // Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
 std::vector<NodeId> topological(const Ir& ir);
 // Marks what no root needs as dead.

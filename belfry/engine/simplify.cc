@@ -73,24 +73,21 @@ class Simplifier {
     const std::string& op = node.op;
     const ValueId out = node.outputs[0];
     const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" || op == "Cast" || op == "Transpose";
-    const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("permutation"));
+    const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
     if (op == "Identity" || op == "StopGradient" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
-      bypass(ir_, id, node.inputs[0]);
+      bypass(ir_, id, {node.inputs[0]});
       return true;
     }
-    if (op == "CustomGradient") return pass_all(id, node);
+    if (op == "CustomGradient") {
+      bypass(ir_, id, {node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size())});
+      return true;
+    }
     if (op == "ReshapeLike") {  // an ordinary reshape, now that the shape is known
       ir_.node(id).op = "Reshape";
       ir_.node(id).inputs.resize(1);
       return true;
     }
     return neutral_operand(id, node);
-  }
-
-  bool pass_all(NodeId id, const IrNode& node) {
-    for (std::size_t i = 1; i < node.outputs.size(); ++i) replace_uses(ir_, node.outputs[i], node.inputs[i]);
-    bypass(ir_, id, node.inputs[0]);
-    return true;
   }
 
   // x + 0, x - 0, x * 1, x / 1
@@ -103,7 +100,7 @@ class Simplifier {
       if (side == 0 && !sum && !product) continue;
       const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
       if (uniform_value(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral && same_type_and_shape(other, node.outputs[0])) {
-        bypass(ir_, id, other);
+        bypass(ir_, id, {other});
         return true;
       }
     }
@@ -153,8 +150,7 @@ class Simplifier {
       if (same.dead || same.device != node.device || !equal(same.attributes, node.attributes) ||
           !same_type_and_shape(same.outputs[0], node.outputs[0]))
         continue;
-      for (std::size_t i = 1; i < node.outputs.size(); ++i) replace_uses(ir_, node.outputs[i], same.outputs[i]);
-      bypass(ir_, id, same.outputs[0]);
+      bypass(ir_, id, std::vector(same.outputs));
       return true;
     }
     candidates.push_back(id);

@@ -6,9 +6,9 @@
 namespace belfry {
 namespace {
 
-// Stateful, so that it is not folded: the error belongs to the run.
+// An effect: it is made where only a control edge asks for it, and it is not folded: the error belongs to the run.
 const OpRegistration check_numerics_def = define_op("CheckNumerics")
-    .input("x").output("y").stateful()
+    .input("x").output("y").side_effect()
     .shape([](const ShapeContext& c) {
       check_float(c, 0, "x");
       return c.input(0);
