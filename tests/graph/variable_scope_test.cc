@@ -11,7 +11,8 @@ namespace belfry {
 namespace {
 
 Variable w() {
-  return get_variable("W", {.shape = {2}, .initializer = [](const Shape& s, DType t) { return constant(Array::zeros(t, s)); }});
+  return get_variable(
+      "W", {.shape = {2}, .initializer = [](const Shape& s, DType t) { return constant(Array::zeros(t, s)); }});
 }
 
 TEST(VariableScope, ReopeningKeepsTheNamesAndChangesTheOptions) {
@@ -33,7 +34,10 @@ TEST(VariableScope, ReopeningKeepsTheNamesAndChangesTheOptions) {
 TEST(VariableScope, ReopeningTheRootLeavesTheRootItselfAsItWas) {
   Graph graph;
   const GraphScope scope(graph);
-  { const auto root = VariableScope::reopen({.reuse = Reuse::yes}); EXPECT_THROW(w(), Error); }
+  {
+    const auto root = VariableScope::reopen({.reuse = Reuse::yes});
+    EXPECT_THROW(w(), Error);
+  }
   EXPECT_EQ(get_variable_scope().reuse(), Reuse::no);
   EXPECT_EQ(w().name(), "W");
 }
