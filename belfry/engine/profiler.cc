@@ -31,7 +31,8 @@ void Profiler::write(const std::string& path) const {
       trace.push_back({{"name", e.op}, {"cat", "op"}, {"ph", "X"}, {"pid", 0}, {"tid", e.device}, {"args", {{"name", e.name}}},
                        {"ts", static_cast<double>(e.begin) * 1e-3}, {"dur", static_cast<double>(e.end - e.begin) * 1e-3}});
   }
-  write_file_atomically(path, nlohmann::json{{"traceEvents", std::move(trace)}}.dump());
+  // Names are bytes that a user chose: what is no UTF-8 is replaced rather than refused.
+  write_file_atomically(path, nlohmann::json{{"traceEvents", std::move(trace)}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::vector<Profiler::Total> Profiler::totals() const {

@@ -1,0 +1,179 @@
+#include "belfry/engine/plan.h"
+
+#include <atomic>
+#include <thread>
+
+#include "belfry/engine/device_team.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/matmul.h"
+#include "belfry/ops/optimizer.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/reduce.h"
+#include "tests/engine/ir_testing.h"
+
+namespace belfry {
+namespace {
+
+std::atomic<bool> should_fail = false;
+
+// Passes x on, or throws while should_fail is set.
+OpRegistration fragile() {
+  static const OpRegistration op = define_op("TestFragile")
+                                       .input("x").output("y")
+                                       .shape([](const ShapeContext& c) { return c.input(0); })
+                                       .not_differentiable()
+                                       .kernel([](std::span<const Array> in, std::span<Array> out) {
+                                         if (should_fail) throw Error("told to fail");
+                                         std::ranges::copy(in[0].values<float>(), out[0].values<float>().begin());
+                                       })
+                                       .doc("For tests of failures.");
+  return op;
+}
+
+class PlanTest : public IrTest {
+ protected:
+  explicit PlanTest(std::vector<DeviceInfo> devices = {{1}, {1}}) : team(std::move(devices)) {
+    for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
+  }
+  std::unique_ptr<Plan> compiled(const Request& request) { return compile(graph, signature_of(request), {.store = store, .arenas = arenas, .devices = team.devices()}); }
+
+  std::vector<Array> run(Plan& plan, const std::vector<Array>& feeds = {}) {
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    std::vector<Array> results;
+    for (const Array& a : feeds) in.push_back(a.raw());
+    for (const TensorInfo& info : plan.fetched()) out.push_back(results.emplace_back(info.dtype, info.shape).raw());
+    plan.run({}, in, out, team, nullptr);
+    return results;
+  }
+  Variable filled(const char* name, const Shape& shape, float value) {
+    const Variable v = var(name, shape);
+    store.set(v.node(), Array::full(f32, shape, value));
+    return v;
+  }
+  static std::string op(const Plan& plan, const Instruction& instruction) { return plan.ir().node(instruction.node).op; }
+
+  DeviceTeam team;
+  VariableStore store;
+  std::vector<std::unique_ptr<Arena>> arenas;
+};
+
+TEST_F(PlanTest, VariablesConstantsAndViewsRunNothing) {
+  const Variable v = filled("v", {2, 3}, 1);
+  const Tensor y = matmul(reshape(v, {3, 2}), constant(Array::full(f32, {2, 4}, 2)));
+  const auto plan = compiled({.fetches = {y}});
+  ASSERT_EQ(plan->instructions().size(), 2u);
+  EXPECT_EQ(op(*plan, plan->instructions()[0]), "MatMul");
+  EXPECT_EQ(op(*plan, plan->instructions()[1]), "Fetch");
+  EXPECT_EQ(run(*plan)[0].item(), 4);
+}
+
+TEST_F(PlanTest, InstructionsWaitOnlyAcrossDevices) {
+  const Variable v = filled("v", {4}, 0.5f);
+  const Tensor here = v.value() * 2.f;
+  Tensor there, more;
+  {
+    const DeviceScope device("cpu:1");
+    there = reduce_sum(here, {.keep_dims = true});
+    more = matmul(reshape(there, {1, 1}), reshape(there, {1, 1}));
+  }
+  const auto plan = compiled({.fetches = {more}});
+  int crossings = 0;
+  for (std::size_t i = 0; i < plan->instructions().size(); ++i) {
+    const Instruction& instruction = plan->instructions()[i];
+    for (int before : instruction.waits) {
+      ++crossings;
+      EXPECT_LT(before, static_cast<int>(i));
+      EXPECT_NE(plan->instructions()[static_cast<std::size_t>(before)].device, instruction.device);
+      EXPECT_TRUE(plan->instructions()[static_cast<std::size_t>(before)].signals);
+    }
+  }
+  EXPECT_EQ(crossings, 1);
+  EXPECT_EQ(std::ranges::count_if(plan->instructions(), &Instruction::signals), 1);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(run(*plan)[0].item(), 16);
+}
+
+TEST_F(PlanTest, AViewBetweenDevicesIsWaitedThrough) {
+  const Variable v = filled("v", {4}, 1);
+  const Tensor here = exp(v), view = reshape(here, {2, 2});
+  Tensor there;
+  {
+    const DeviceScope device("cpu:1");
+    there = matmul(view, view);
+  }
+  const auto plan = compiled({.fetches = {there}});
+  const auto product = std::ranges::find_if(plan->instructions(), [&](const Instruction& i) { return op(*plan, i) == "MatMul"; });
+  ASSERT_NE(product, plan->instructions().end());
+  ASSERT_EQ(product->waits.size(), 1u);
+  EXPECT_EQ(plan->instructions()[static_cast<std::size_t>(product->waits[0])].device, 0);
+}
+
+TEST_F(PlanTest, ReadAndWrittenVariablesAreListed) {
+  const Variable read = filled("read", {2}, 1), written = filled("written", {2}, 1), both = filled("both", {2}, 1);
+  filled("neither", {2}, 1);
+  const auto plan = compiled({.targets = {written.assign(exp(read)), both.assign_add(read.value())}});
+  const auto sorted = [](std::vector<const Node*> nodes) {
+    std::vector<std::string> names;
+    for (const Node* n : nodes) names.push_back(n->name);
+    std::ranges::sort(names);
+    return names;
+  };
+  EXPECT_EQ(sorted(plan->variables()), (std::vector<std::string>{"both", "read"}));
+  EXPECT_EQ(sorted(plan->assigned()), (std::vector<std::string>{"both", "written"}));
+}
+
+TEST_F(PlanTest, EmptyTensorsReachNoKernelAndEmptySumsAreZero) {
+  const Tensor x = placeholder({"x", f32, {kAny, 3}});
+  const Variable w = filled("w", {3, 2}, 1);
+  const Tensor y = relu(matmul(x, w)), sum = reduce_sum(y, {.axes = {0}});
+  const auto plan = compiled({.fetches = {y, sum}, .feeds = {{x, {0, 3}}}});
+  const std::vector<Array> out = run(*plan, {Array(f32, {0, 3})});
+  EXPECT_EQ(out[0].shape(), Shape({0, 2}));
+  EXPECT_EQ(out[1].item(0), 0);
+  EXPECT_EQ(out[1].item(1), 0);
+  for (const Instruction& i : plan->instructions()) EXPECT_NE(op(*plan, i), "MatMul");
+}
+
+TEST_F(PlanTest, AFailureOnAnyDeviceReachesTheCallerAndThePlanRunsAgain) {
+  for (int failing = 0; failing < 2; ++failing) {
+    const Variable v = filled(("v" + std::to_string(failing)).c_str(), {4}, 1);
+    Tensors ends;
+    for (int d = 0; d < 2; ++d) {
+      const DeviceScope device("cpu:" + std::to_string(d));
+      Tensor x = v.value() + static_cast<float>(d);
+      if (d == failing) x = add_tensor(fragile(), {x});
+      ends.push_back(x);
+    }
+    Tensor sum;
+    {
+      const DeviceScope device("cpu:" + std::to_string(1 - failing));  // the other one waits for it
+      sum = ends[0] * ends[1];
+    }
+    const auto plan = compiled({.fetches = {sum}});
+    for (int round = 0; round < 5; ++round) {
+      should_fail = true;
+      EXPECT_NE(error_text([&] { run(*plan); }).find("told to fail"), std::string::npos);
+      should_fail = false;
+      EXPECT_EQ(run(*plan)[0].item(), 2);
+    }
+  }
+}
+
+TEST_F(PlanTest, AnOpWithoutAKernelIsNamed) {
+  static const OpRegistration bare = define_op("TestBare").input("x").output("y").shape([](const ShapeContext& c) { return c.input(0); }).not_differentiable().doc("No kernel.");
+  const Tensor y = add_tensor(bare, {filled("v", {2}, 1)}, {.name = "bare"});
+  const std::string text = error_text([&] { compiled({.fetches = {y}}); });
+  EXPECT_NE(text.find("[TestBare 'bare'] expected an op with a CPU kernel, got TestBare without one"), std::string::npos) << text;
+}
+
+TEST_F(PlanTest, PlansShareOneArena) {
+  const Variable v = filled("v", {64}, 1);
+  const auto first = compiled({.fetches = {exp(v)}}), second = compiled({.fetches = {concat({v, v}, 0)}});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FLOAT_EQ(static_cast<float>(run(*first)[0].item(63)), 2.7182817f);
+    EXPECT_EQ(run(*second)[0].item(127), 1);
+  }
+}
+
+}  // namespace
+}  // namespace belfry
