@@ -82,4 +82,19 @@ bool fuse_batch_norm_alone(Ir& ir, NodeId id) {
   return true;
 }
 
+// dy = Add(a, b), read by nobody else, as where a residual branch meets the main one: summed on the way.
+bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "FusedBatchNormGrad" || ir.node(id).attributes.flag("sum")) return false;
+  const ValueId dy = ir.node(id).inputs[0];
+  if (!ir.is_op(dy, "Add") || only_reader(ir, dy) != id) return false;
+  const NodeId add = ir.value(dy).producer;
+  const std::vector<ValueId> terms = ir.node(add).inputs;
+  if (!unordered(ir, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape)) return false;
+  ir.node(id).attributes.set("sum", true);
+  ir.node(id).inputs[0] = terms[0];
+  ir.node(id).inputs.push_back(terms[1]);
+  absorb(ir, id, add);
+  return true;
+}
+
 }  // namespace belfry

@@ -15,6 +15,8 @@ const std::vector<FusionPattern>& fusion_patterns() {
       {"gradient of conv filter + bias", fuse_conv_bias_gradient},
       {"gradient of relu + bias", fuse_relu_bias_gradient},
       {"batch norm alone", fuse_batch_norm_alone},
+      {"sum of gradients into batch norm's", fuse_batch_norm_gradient_sum},
+      {"update + weight decay", fuse_weight_decay},
       {"pointwise chains", fuse_pointwise},
   };
   return table;

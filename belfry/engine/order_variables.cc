@@ -10,14 +10,20 @@
 namespace belfry {
 namespace {
 
+// In the order of creation, not of addresses: the edges added for one variable decide what is possible for the next.
+struct ByNumber {
+  bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
+};
+
 class Orderer {
  public:
   explicit Orderer(Ir& ir) : ir_(ir) {}
 
   void run() {
     collect();
+    // First all of these checks: they ask what the user's paths say, before any edge is added here.
+    for (auto& [variable, assigns] : assigns_) sort_assigns(*variable, assigns);
     for (auto& [variable, assigns] : assigns_) {
-      sort_assigns(*variable, assigns);
       order_reads(*variable, assigns);
       if (assigns.size() > 1) keep_results(assigns);
     }
@@ -163,7 +169,7 @@ class Orderer {
   }
 
   Ir& ir_;
-  std::map<const Node*, std::vector<NodeId>> assigns_;
+  std::map<const Node*, std::vector<NodeId>, ByNumber> assigns_;
   std::map<const Node*, NodeId> variables_;
 };
 

@@ -46,12 +46,12 @@ class Simplifier {
  private:
   // Where only a shape is used, the tensor itself is not: "like" operands lose their edge.
   bool shape_only_like(NodeId id) {
-    IrNode& node = ir_.node(id);
+    const IrNode node = ir_.node(id);  // a copy: adding nodes moves them
     const OpDef* def = node.def();
     if (def == nullptr || def->shape_only.empty()) return false;
     bool changed = false;
     for (int input : def->shape_only) {
-      ValueId& v = node.inputs[static_cast<std::size_t>(input)];
+      const ValueId v = node.inputs[static_cast<std::size_t>(input)];
       if (ir_.is_op(v, "ShapeOnly")) continue;
       const TensorInfo info = ir_.info(v);
       IrNode stand_in{.op = "ShapeOnly", .origin = node.origin, .device = node.device};

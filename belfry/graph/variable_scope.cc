@@ -11,17 +11,30 @@ std::shared_ptr<OpenedVariableScope> root_variable_scope() { return std::make_sh
 VariableScope::VariableScope(std::string_view name, VariableScopeOptions options) {
   BELFRY_CHECK(!name.empty() && name.front() != '/' && name.back() != '/',
                "[VariableScope] expected a name without '/' at its ends, got \"{}\"", name);
+  open(join_scope(get_variable_scope().name(), name), std::move(options));
   ScopeState& s = state();
-  auto opened = std::make_shared<OpenedVariableScope>();
-  opened->parent_ = s.variable_scope;
-  opened->name_ = join_scope(s.variable_scope->name_, name);
-  // Inheritance happens now: a later change of the enclosing scope's reuse does not reach in here.
-  opened->reuse_ = options.reuse == Reuse::no ? s.variable_scope->reuse_ : options.reuse;
-  opened->initializer_ = options.initializer ? std::move(options.initializer) : s.variable_scope->initializer_;
-  opened->regularizer_ = options.regularizer ? std::move(options.regularizer) : s.variable_scope->regularizer_;
-  opened->custom_getter_ = std::move(options.custom_getter);
-  s.variable_scope = std::move(opened);
   s.name_scope = opened_name_scope_ = current_graph().open_scope(join_scope(s.name_scope, name));
+}
+
+VariableScope::VariableScope(Reopen, VariableScopeOptions options) : opened_name_scope_(current_name_scope()) {
+  open(get_variable_scope().name(), std::move(options));
+}
+
+std::unique_ptr<VariableScope> VariableScope::reopen(VariableScopeOptions options) {
+  return std::unique_ptr<VariableScope>(new VariableScope(Reopen{}, std::move(options)));
+}
+
+void VariableScope::open(std::string full_name, VariableScopeOptions options) {
+  std::shared_ptr<OpenedVariableScope>& current = state().variable_scope;
+  auto opened = std::make_shared<OpenedVariableScope>();
+  opened->parent_ = current;
+  opened->name_ = std::move(full_name);
+  // Inheritance happens now: a later change of the enclosing scope's reuse does not reach in here.
+  opened->reuse_ = options.reuse == Reuse::no ? current->reuse_ : options.reuse;
+  opened->initializer_ = options.initializer ? std::move(options.initializer) : current->initializer_;
+  opened->regularizer_ = options.regularizer ? std::move(options.regularizer) : current->regularizer_;
+  opened->custom_getter_ = std::move(options.custom_getter);
+  current = std::move(opened);
 }
 
 const std::string& VariableScope::name() const { return scope_state().variable_scope->name(); }

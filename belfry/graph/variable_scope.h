@@ -31,10 +31,15 @@ class OpenedVariableScope;
 class VariableScope : private ScopeGuard {
  public:
   explicit VariableScope(std::string_view name, VariableScopeOptions options = {});
+  // Opens the current scope once more with other options: same name, and no name scope is opened.
+  static std::unique_ptr<VariableScope> reopen(VariableScopeOptions options);
   const std::string& name() const;            // full
   const std::string& name_scope() const { return opened_name_scope_; }
 
  private:
+  struct Reopen {};
+  VariableScope(Reopen, VariableScopeOptions options);
+  void open(std::string full_name, VariableScopeOptions options);
   std::string opened_name_scope_;
 };
 

@@ -1,8 +1,10 @@
 #include "belfry/ops/pool.h"
 
+#include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/conv_geometry.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/reduce.h"
 
 namespace belfry {
 namespace {
@@ -97,6 +99,11 @@ Tensor max_pool2d(const Operand& x, const Pool2dOptions& options, std::string_vi
 }
 Tensor avg_pool2d(const Operand& x, const Pool2dOptions& options, std::string_view name) {
   return pool(avg_pool_def, x, options, name);
+}
+Tensor global_avg_pool(const Operand& x, DataFormat data_format, std::string_view name) {
+  BELFRY_CHECK(x.tensor().rank() == 4, "[global_avg_pool '{}'] expected an input of rank 4, got '{}' {}", name,
+               x.tensor().name(), to_string(x.tensor().shape()));
+  return reduce_mean(x, {.axes = data_format == DataFormat::nhwc ? Ints{1, 2} : Ints{2, 3}}, name);
 }
 
 }  // namespace belfry

@@ -19,4 +19,7 @@ struct Pool2dOptions {
 Tensor max_pool2d(const Operand& x, const Pool2dOptions& options = {}, std::string_view name = "");
 Tensor avg_pool2d(const Operand& x, const Pool2dOptions& options = {}, std::string_view name = "");
 
+// The mean of each channel's pixels: [images, channels].
+Tensor global_avg_pool(const Operand& x, DataFormat data_format = DataFormat::nhwc, std::string_view name = "");
+
 }  // namespace belfry

@@ -35,9 +35,10 @@ constexpr std::int64_t kGrain = 1 << 14;  // elements a thread takes, at least
 
 template <class Body>
 void for_each_channel(const Geometry& g, Body body) {
-  parallel_for(g.channels, kGrain / std::max<std::int64_t>(g.count(), 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t c = begin; c < end; ++c) body(c);
-  });
+  parallel_for(g.channels, kGrain / std::max<std::int64_t>(g.count(), 1) + 1,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t c = begin; c < end; ++c) body(c);
+               });
 }
 
 template <class T>

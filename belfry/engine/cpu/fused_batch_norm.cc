@@ -40,26 +40,28 @@ const KernelRegistration forward_kernel =
               batch_norm_scratch_bytes(view, c.threads));
         });
 
-// Inputs dy, x, gamma, mean, variance and, with attribute "relu", its mask; outputs dx, dgamma, dbeta[, masked dy].
+// Inputs dy, x, gamma, mean, variance, with attribute "relu" its mask, with attribute "sum" a second gradient to be added
+// to dy; outputs dx, dgamma, dbeta[, masked dy].
 const KernelRegistration backward_kernel =
     define_kernel("FusedBatchNormGrad")
         .layout_rule([](const KernelContext& c) {
           const Layout layout = channel_layout(c.input(1), axis_of(c));
           LayoutChoice choice{{layout, layout, Layout(), Layout(), Layout()}, {layout, Layout(), Layout()}, {}};
           if (c.attributes->flag("relu")) choice.inputs.emplace_back();
+          if (c.attributes->flag("sum")) choice.inputs.push_back(layout);
           if (c.outputs.size() > 3) choice.outputs.push_back(layout);
           return choice;
         })
         .in_place(0, 3)
-        .in_place(0, 0)
         .make([](const KernelContext& c) {
           const ActivationView view = activation_view(c.input(1), axis_of(c));
+          const int second = c.attributes->flag("sum") ? static_cast<int>(c.inputs.size()) - 1 : 0;
           const std::size_t own = aligned(static_cast<std::size_t>(view.channels) * sizeof(float));
           return simple_kernel(
-              [view, own, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"), epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
+              [view, own, second, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"), epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
                 float* inv_std = static_cast<float*>(b.scratch);
                 for (std::int64_t i = 0; i < view.channels; ++i) inv_std[i] = 1.f / std::sqrt(b.in<float>(4)[i] + epsilon);
-                batch_norm_backward({.view = view, .dy = b.in<float>(0), .x = b.in<float>(1), .mean = b.in<float>(3), .inv_std = inv_std,
+                batch_norm_backward({.view = view, .dy = b.in<float>(0), .dy2 = second > 0 ? b.in<float>(second) : nullptr, .x = b.in<float>(1), .mean = b.in<float>(3), .inv_std = inv_std,
                                      .gamma = b.in<float>(2), .mask = relu ? b.in<std::uint8_t>(5) : nullptr, .dx = b.out<float>(0), .dgamma = b.out<float>(1),
                                      .dbeta = b.out<float>(2), .d_residual = shared ? b.out<float>(3) : nullptr,
                                      .scratch = static_cast<char*>(b.scratch) + own});

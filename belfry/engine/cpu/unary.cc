@@ -42,8 +42,12 @@ const KernelRegistration neg_kernel = define_unary_kernel<Numbers>("Neg", stays,
   else
     return -x;
 });
-const KernelRegistration abs_kernel =
-    define_unary_kernel<Numbers>("Abs", stays, []<class T>(T x) { return static_cast<T>(std::abs(x)); });
+const KernelRegistration abs_kernel = define_unary_kernel<Numbers>("Abs", stays, []<class T>(T x) {
+  if constexpr (std::is_integral_v<T>)
+    return x < 0 ? static_cast<T>(-static_cast<std::make_unsigned_t<T>>(x)) : x;
+  else
+    return std::abs(x);
+});
 const KernelRegistration sign_kernel = define_unary_kernel<Numbers>(
     "Sign", stays, []<class T>(T x) { return x != x ? x : static_cast<T>((x > 0) - (x < 0)); });
 const KernelRegistration square_kernel = define_unary_kernel<Numbers>("Square", stays, []<class T>(T x) {

@@ -2,7 +2,8 @@
 // calling thread's team; results depend on the inputs, the instruction set and the team size, and on nothing else.
 // Nothing is allocated: scratch and masks are given, of the sizes that the functions below say.
 //
-// Aliasing: y may be x or residual; dx or d_residual (not both) may be dy, and dx may be x.
+// Aliasing: y may be x or residual; dx or d_residual (not both) may be dy, and dx may be x (but not with dy2, where
+// only d_residual may be dy or dy2).
 // gamma null is 1, beta null is 0. Sums over no elements at all are 0.
 #pragma once
 
@@ -57,6 +58,7 @@ struct BatchNormInference {
 struct BatchNormBackward {
   ActivationView view;
   const float* dy = nullptr;
+  const float* dy2 = nullptr;  // if not null, dy is the sum of both (not with constant statistics)
   const float* x = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;

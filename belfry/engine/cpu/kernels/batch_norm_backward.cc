@@ -46,6 +46,9 @@ class Backward {
   simd::RunMask mask(std::int64_t group, std::int64_t chunk) const {
     return plan_.mask(const_cast<std::uint8_t*>(args_.mask), group, chunk);  // the kernels of this pass only read it
   }
+  // With two gradients the first pass leaves their masked sum where the result of the second will be, or where it is
+  // wanted anyway.
+  float* summed() const { return args_.d_residual ? args_.d_residual : args_.dx; }
   float* d_residual(std::int64_t at) const { return args_.d_residual ? args_.d_residual + at : nullptr; }
   double scale(std::int64_t channel) const {
     return static_cast<double>(value_or(args_.gamma, channel, 1.f)) * static_cast<double>(args_.inv_std[channel]);
@@ -73,8 +76,8 @@ class Backward {
                                  .sum_g = sum_g,
                                  .sum_gx = sum_gx});
       } else {
-        kernels_.gradient_sums(
-            {plan_.run(chunk), mask(group, chunk), args_.dy + at, args_.x + at, mean, sum_g, sum_gx});
+        kernels_.gradient_sums({plan_.run(chunk), mask(group, chunk), args_.dy + at, args_.x + at, mean, sum_g, sum_gx,
+                                args_.dy2 ? args_.dy2 + at : nullptr, args_.dy2 ? summed() + at : nullptr});
       }
       plan_.fold(sum_g, g);
       plan_.fold(sum_gx, gx);
@@ -120,12 +123,13 @@ class Backward {
     // Backwards, since the last chunks are those still in cache.
     for (std::int64_t chunk = share.last_chunk - 1; chunk >= share.first_chunk; --chunk) {
       const std::int64_t at = plan_.offset(group, chunk);
+      const bool second = args_.dy2 != nullptr;
       kernels_.gradient({.run = plan_.run(chunk),
-                         .mask = mask(group, chunk),
-                         .dy = args_.dy + at,
+                         .mask = second ? simd::RunMask{} : mask(group, chunk),
+                         .dy = second ? summed() + at : args_.dy + at,
                          .x = args_.x + at,
                          .dx = args_.dx + at,
-                         .d_residual = d_residual(at),
+                         .d_residual = second ? nullptr : d_residual(at),
                          .mean = mean,
                          .scale = scales,
                          .slope = slope,

@@ -75,7 +75,7 @@ void normalize(const simd::Normalize& a) {
   normalize_with<false>(a);
 }
 
-template <bool with_mask>
+template <bool with_mask, bool with_second>
 struct GradientSumsKernel {
   const simd::NormGradientSums& a;
 
@@ -85,13 +85,17 @@ struct GradientSumsKernel {
     Lanes<count> sum_g(a.sum_g + place.lane), sum_gx(a.sum_gx + place.lane);
     const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
     const float *dy = a.dy + place.offset, *x = a.x + place.offset;
+    const float* dy2 = with_second ? a.dy2 + place.offset : nullptr;
+    float* g_out = with_second ? a.g_out + place.offset : nullptr;
     const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
     for (std::int64_t at = 0; at < end; at += step) {
       const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
       for (int v = 0; v < count; ++v) {
         const std::int64_t i = at + v * kWidth;
         Vec g = access.load(dy + i);
+        if constexpr (with_second) g += access.load(dy2 + i);
         if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
+        if constexpr (with_second) access.store(g_out + i, g);
         sum_g.at[v] += g;
         sum_gx.at[v] += g * (access.load(x + i) - mean.at[v]);
       }
@@ -105,8 +109,11 @@ struct GradientSumsKernel {
 void gradient_sums(const simd::NormGradientSums& a) {
   clear_lanes(a.sum_g, a.run.period);
   clear_lanes(a.sum_gx, a.run.period);
-  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, GradientSumsKernel<true>{a});
-  for_each_block(a.run, a.mask, GradientSumsKernel<false>{a});
+  const bool second = a.dy2 != nullptr;
+  if (a.mask.bits != nullptr && second) return for_each_block(a.run, a.mask, GradientSumsKernel<true, true>{a});
+  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, GradientSumsKernel<true, false>{a});
+  if (second) return for_each_block(a.run, a.mask, GradientSumsKernel<false, true>{a});
+  for_each_block(a.run, a.mask, GradientSumsKernel<false, false>{a});
 }
 
 template <bool with_mask, bool with_residual>

@@ -38,6 +38,8 @@ struct NormGradientSums {
   const float* mean = nullptr;
   float* sum_g = nullptr;
   float* sum_gx = nullptr;
+  const float* dy2 = nullptr;  // g is made of dy + dy2, and written to g_out for the second pass; null: dy alone
+  float* g_out = nullptr;
 };
 
 // dx = scale * g + slope * (x - mean) + shift; d_residual = g

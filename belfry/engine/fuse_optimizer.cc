@@ -1,0 +1,54 @@
+// An L2 penalty's gradient is the weights times a number. Where it is added to a gradient that only an update reads, the
+// update takes it along as weight decay: the sum is never written to memory.
+#include <optional>
+
+#include "belfry/engine/fusion.h"
+
+namespace belfry {
+namespace {
+
+// The one number that fills a constant.
+std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
+  if (!ir.is_op(value, "Constant")) return std::nullopt;
+  const Array& array = ir.node(ir.value(value).producer).attributes.get<Array>("value");
+  for (std::int64_t i = 1; i < array.elements(); ++i)
+    if (array.item(i) != array.item(0)) return std::nullopt;
+  return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));
+}
+
+// c, if the value is c * weights, made of products with constants that nobody else reads.
+std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {
+  if (value == weights) return 1.0;
+  if (!ir.is_op(value, "Mul") || only_reader(ir, value) == kNone || !unordered(ir, ir.value(value).producer)) return std::nullopt;
+  const std::vector<ValueId>& factors = ir.node(ir.value(value).producer).inputs;
+  for (int side : {0, 1}) {
+    const auto number = uniform_constant(ir, factors[static_cast<std::size_t>(side)]);
+    const auto rest = multiple_of(ir, factors[static_cast<std::size_t>(1 - side)], weights);
+    if (number && rest) return *number * *rest;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool fuse_weight_decay(Ir& ir, NodeId id) {
+  const IrNode& update = ir.node(id);
+  if (!update.op.starts_with("Apply") || update.attributes.find("weight_decay") == nullptr) return false;
+  const ValueId weights = update.inputs[0], gradient = update.inputs.back();
+  if (!ir.is_op(gradient, "Add") || only_reader(ir, gradient) != id) return false;
+  const NodeId add = ir.value(gradient).producer;
+  if (!unordered(ir, add)) return false;
+  const std::vector<ValueId> terms = ir.node(add).inputs;
+  for (std::size_t side : {0u, 1u}) {
+    const ValueId penalty = terms[side], rest = terms[1 - side];
+    const auto decay = multiple_of(ir, penalty, weights);
+    if (!decay || penalty == weights || !(ir.info(rest).shape == ir.info(weights).shape)) continue;
+    ir.node(id).attributes.set("weight_decay", ir.node(id).attributes.get<double>("weight_decay") + *decay);
+    ir.node(id).inputs.back() = rest;
+    absorb(ir, id, add);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace belfry

@@ -1,0 +1,103 @@
+#include "belfry/ops/batch_norm.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/nn/initializers.h"
+#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/layers.h"
+#include "belfry/ops/basic.h"
+#include "belfry/tower/tower_context.h"
+
+namespace belfry {
+namespace {
+
+struct BatchNormVariables {
+  Tensor gamma, beta;
+  Variable mean, variance;
+};
+
+Initializer or_else(const Initializer& given, Initializer other) { return given ? given : std::move(other); }
+
+BatchNormVariables make_variables(const BatchNormLayerOptions& o, const Shape& shape, DType dtype) {
+  const std::vector<std::string> kept{std::string(collection::kGlobalVariables),
+                                      std::string(collection::kModelVariables)};
+  BatchNormVariables v;
+  v.gamma = o.scale ? get_variable(
+                          "gamma",
+                          {.shape = shape, .dtype = dtype, .initializer = or_else(o.gamma_initializer, init::ones())})
+                          .value()
+                    : constant(Array::full(dtype, shape, 1));
+  v.beta = o.center ? get_variable(
+                          "beta",
+                          {.shape = shape, .dtype = dtype, .initializer = or_else(o.beta_initializer, init::zeros())})
+                          .value()
+                    : constant(Array::zeros(dtype, shape));
+  v.mean = get_variable(
+      "mean/EMA",
+      {.shape = shape, .dtype = dtype, .initializer = init::zeros(), .trainable = false, .collections = kept});
+  v.variance = get_variable(
+      "variance/EMA",
+      {.shape = shape, .dtype = dtype, .initializer = init::ones(), .trainable = false, .collections = kept});
+  return v;
+}
+
+// How many values a channel has in this step.
+Tensor values_a_channel(const Tensor& x, int axis) {
+  Ints others;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) others.push_back(i);
+  return add_tensor(find_op("ReducedCount"), {x}, {.attributes = {{"axes", others}}});
+}
+
+// ema * momentum + batch * (1 - momentum), once a step: the main training tower's statistics are the model's.
+std::vector<Operation> move_averages(const BatchNormLayerOptions& o, const BatchNormVariables& v,
+                                     const BatchNormResult& batch, const Tensor& x, int axis) {
+  const Tensor n = values_a_channel(x, axis);
+  const Tensor unbiased = batch.variance * (n / maximum(n - 1.f, 1.f));
+  const double rest = 1 - o.momentum;
+  return {v.mean.assign(v.mean * o.momentum + batch.mean * rest),
+          v.variance.assign(v.variance * o.momentum + unbiased * rest)};
+}
+
+bool moves_averages(const BatchNormLayerOptions& o) {
+  const TowerContext* tower = current_tower_context_or_null();
+  return o.ema_update != EmaUpdate::skip && (tower == nullptr || tower->is_main_training_tower());
+}
+
+Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
+  BELFRY_CHECK(o.momentum >= 0 && o.momentum <= 1, "{} expected .momentum in [0, 1], got {} {}",
+               layer_title("batch_norm"), o.momentum, layer_line());
+  BELFRY_CHECK(x.rank() >= 2, "{} expected a batch of rank 2 or more, got '{}' {} {}", layer_title("batch_norm"),
+               x.name(), to_string(x.shape()), layer_line());
+  const int axis = channel_axis(o.data_format, x.rank());
+  const BatchNormVariables v = make_variables(o, {known_size("batch_norm", x, axis, "channels")}, x.dtype());
+  const BatchNormOptions op{.epsilon = o.epsilon, .axis = axis};
+  const std::string_view last = o.activation ? "" : "output";
+  Tensor y;
+  if (o.training.has_value() ? *o.training : layer_trains("batch_norm")) {
+    const bool moves = moves_averages(o), inside = moves && o.ema_update == EmaUpdate::internal;
+    const BatchNormResult batch = batch_norm(x, v.gamma, v.beta, op, inside ? "" : last);
+    y = batch.y;
+    if (moves) {
+      const std::vector<Operation> updates = move_averages(o, v, batch, x, axis);
+      if (inside) {
+        const ControlDependencies after(updates);
+        y = identity(y, last);
+      } else {
+        for (const Operation& update : updates) current_graph().collections().add(collection::kUpdateOps, update);
+      }
+    }
+  } else {
+    y = batch_norm_inference(x, {.gamma = v.gamma, .beta = v.beta, .mean = v.mean, .variance = v.variance}, op, last);
+  }
+  return o.activation ? o.activation(y, "output") : y;
+}
+
+}  // namespace
+
+Layer make_layer(std::string_view name, const BatchNormLayerOptions& options, const Location& where) {
+  return Layer(name, [options](const Tensor& x) { return apply(options, x); }, where);
+}
+
+}  // namespace belfry

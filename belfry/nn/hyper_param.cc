@@ -1,0 +1,22 @@
+#include "belfry/nn/hyper_param.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/variable_scope.h"
+#include "belfry/nn/initializers.h"
+
+namespace belfry {
+
+Variable hyper_param(std::string_view name, float value, const Location& where) {
+  const auto scope = VariableScope::reopen({.reuse = Reuse::automatic});
+  const Variable variable = get_variable(name, {.initializer = init::constant(value), .trainable = false}, where);
+  const Attribute* initial = variable.initial_value().node()->attributes.find("value");
+  const double before = initial != nullptr ? std::get<Array>(*initial).item() : value;
+  BELFRY_CHECK(
+      static_cast<float>(before) == value,
+      "[hyper_param '{}'] expected the value {} as when it was created, got {} {} (at {}). Choose another name.",
+      variable.name(), before, value, made_at(*variable.node()), to_string(where));
+  return variable;
+}
+
+}  // namespace belfry

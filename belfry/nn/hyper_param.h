@@ -1,0 +1,14 @@
+// Numbers that training may change: a learning rate that callbacks schedule, say.
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/variable.h"
+
+namespace belfry {
+
+// A non-trainable scalar variable, saved in checkpoints. Asking again for a name gives the same variable; the value
+// must then be the same too.
+Variable hyper_param(std::string_view name, float value, const Location& where = Location::current());
+
+}  // namespace belfry

@@ -1,0 +1,31 @@
+#include "belfry/nn/layer.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/variable_scope.h"
+#include "belfry/ops/basic.h"
+
+namespace belfry {
+
+Layer::Layer(std::string_view name, Body body, const Location& where)
+    : name_(name), body_(std::move(body)), where_(where) {
+  BELFRY_CHECK(!name_.empty(),
+               "[layer] expected a name, got an empty one (at {}). Its variables and its output are named after it.",
+               to_string(where));
+  BELFRY_CHECK(static_cast<bool>(body_), "[layer '{}'] expected a function, got an empty one (at {})", name,
+               to_string(where));
+}
+
+Tensor Layer::operator()(const Tensor& x) const {
+  BELFRY_CHECK(static_cast<bool>(x), "[layer '{}'] expected a tensor, got an empty handle (at {})", name_,
+               to_string(where_));
+  const LocationScope location(where_);
+  const VariableScope scope(name_);
+  const Tensor y = body_(x);
+  BELFRY_CHECK(static_cast<bool>(y), "[layer '{}'] expected its function to give a tensor, got an empty handle (at {})",
+               name_, to_string(where_));
+  const bool named = y.output() == 0 && y.node()->name == scope.name_scope() + "/output";
+  return named ? y : identity(y, "output");
+}
+
+}  // namespace belfry

@@ -1,0 +1,55 @@
+#include "belfry/nn/optimizer.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/gradients.h"
+#include "belfry/graph/graph.h"
+#include "belfry/tower/tower_context.h"
+
+namespace belfry {
+namespace {
+
+std::vector<Variable> default_variables(const std::string& optimizer) {
+  const TowerContext* tower = current_tower_context_or_null();
+  std::vector<Variable> all = tower != nullptr
+                                  ? tower->trainable_variables()
+                                  : current_graph().collections().variables(collection::kTrainableVariables);
+  BELFRY_CHECK(!all.empty(),
+               "[{}] expected trainable variables in {}, got none. Make some before the optimizer, or pass the "
+               "variables to train.",
+               optimizer, tower != nullptr ? fmt::format("tower '{}'", tower->name()) : "the graph");
+  return all;
+}
+
+}  // namespace
+
+GradientsAndVariables Optimizer::compute_gradients(const Tensor& cost, const std::vector<Variable>& variables,
+                                                   const Location& where) {
+  BELFRY_CHECK(static_cast<bool>(cost), "[{}] expected a cost, got an empty tensor (at {})", name(), to_string(where));
+  BELFRY_CHECK(cost.rank() == 0 && is_float(cost.dtype()),
+               "[{}] expected a scalar float as cost, got '{}' {} {} (at {}). Reduce it first, by reduce_mean() say.",
+               name(), cost.name(), name_of(cost.dtype()), to_string(cost.shape()), to_string(where));
+  BELFRY_CHECK(
+      !variables.empty(),
+      "[{}] expected variables to train, got an empty list (at {}). Leave the list away to train all trainables.",
+      name(), to_string(where));
+  const LocationScope location(where);
+  const Tensors grads = gradients(cost, variables);
+  GradientsAndVariables out;
+  for (std::size_t i = 0; i < variables.size(); ++i) out.push_back({grads[i], variables[i]});
+  return out;
+}
+
+GradientsAndVariables Optimizer::compute_gradients(const Tensor& cost, const Location& where) {
+  return compute_gradients(cost, default_variables(name()), where);
+}
+
+Operation Optimizer::minimize(const Tensor& cost, std::string_view name, const Location& where) {
+  return apply_gradients(compute_gradients(cost, where), name, where);
+}
+
+Operation Optimizer::minimize(const Tensor& cost, const std::vector<Variable>& variables, std::string_view name,
+                              const Location& where) {
+  return apply_gradients(compute_gradients(cost, variables, where), name, where);
+}
+
+}  // namespace belfry

@@ -1,0 +1,75 @@
+// Optimizers: from a cost to an operation that updates variables.
+//
+//   Operation train = adam({.learning_rate = hyper_param("learning_rate", 1e-3f)})->minimize(cost);
+//
+// The rules are PyTorch's (weight_decay adds weight_decay * variable to the gradient). The state of an update is kept
+// in non-trainable variables "<variable>/<optimizer>/<slot>", zero at first, and saved where the variable is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/tensor.h"
+#include "belfry/graph/variable.h"
+
+namespace belfry {
+
+struct GradientAndVariable {
+  Tensor gradient;  // empty: the cost does not depend on the variable
+  Variable variable;
+};
+using GradientsAndVariables = std::vector<GradientAndVariable>;
+
+class Optimizer {
+ public:
+  Optimizer() = default;
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  virtual std::string name() const = 0;  // "Adam"
+
+  // The gradient of a scalar cost for each variable; by default of the current tower's trainables, or of all
+  // TRAINABLE_VARIABLES outside of a tower.
+  virtual GradientsAndVariables compute_gradients(const Tensor& cost, const std::vector<Variable>& variables,
+                                                  const Location& where = Location::current());
+  GradientsAndVariables compute_gradients(const Tensor& cost, const Location& where = Location::current());
+
+  // One operation, `name` (default: the optimizer's, made unique), that does all the updates. Variables without a
+  // gradient are left alone, with a warning; it is an error if none has one.
+  virtual Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name = "",
+                                    const Location& where = Location::current()) = 0;
+
+  Operation minimize(const Tensor& cost, std::string_view name = "", const Location& where = Location::current());
+  Operation minimize(const Tensor& cost, const std::vector<Variable>& variables, std::string_view name = "",
+                     const Location& where = Location::current());
+};
+
+// A learning rate is a number, a variable or any scalar tensor.
+struct SgdOptions {
+  Operand learning_rate;
+  double weight_decay = 0;
+};
+struct MomentumOptions {
+  Operand learning_rate;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0;
+};
+struct AdamOptions {
+  Operand learning_rate = 1e-3f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+};
+
+std::unique_ptr<Optimizer> sgd(SgdOptions options);
+std::unique_ptr<Optimizer> momentum(MomentumOptions options);  // slot "accumulator"
+// Slots "m" and "v". The number of the update is a variable of its own, "Adam/step": one for each set of variables that
+// is updated together, counted up once an update.
+std::unique_ptr<Optimizer> adam(AdamOptions options = {});
+
+}  // namespace belfry

@@ -1,0 +1,36 @@
+// What SGD, momentum and Adam share: the walk over gradients and the variables that keep an update's state.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "belfry/nn/optimizer.h"
+
+namespace belfry {
+
+class SlotOptimizer : public Optimizer {
+ public:
+  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name, const Location& where) final;
+
+ protected:
+  explicit SlotOptimizer(Operand learning_rate) : learning_rate_(std::move(learning_rate)) {}
+
+  // Called once before the updates of one apply_gradients(), whose first variable is `first`.
+  virtual void begin(const Variable& /*first*/) {}
+  // The op that updates one variable.
+  virtual Tensor update(const Variable& variable, const Tensor& learning_rate, const Tensor& gradient,
+                        std::string_view name) = 0;
+
+  // State that belongs to a variable: made once by this optimizer, placed and saved as the variable is.
+  Variable slot(const Variable& owner, const std::string& slot_name) {
+    return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype());
+  }
+  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype);
+
+ private:
+  Operand learning_rate_;
+  std::map<std::pair<const Node*, std::string>, Variable> state_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,66 @@
+#include "belfry/session/checkpoint.h"
+
+#include "belfry/base/check.h"
+#include "belfry/session/internal/small_json.h"
+#include "belfry/session/safetensors.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;
+constexpr std::string_view kExtension = ".safetensors";
+
+std::string where_of(const std::string& path) { return fmt::format("[checkpoint] '{}'", path); }
+
+}  // namespace
+
+std::string to_json(const CheckpointState& state, const std::string& where) {
+  BELFRY_CHECK_AS(FileError, state.step >= 0 && state.epoch >= 0,
+                  "{}: expected a step and an epoch of 0 or more, got {} and {}.", where, state.step, state.epoch);
+  return small_json::format({{"format", kFormat},
+                             {"step", static_cast<std::uint64_t>(state.step)},
+                             {"epoch", static_cast<std::uint64_t>(state.epoch)},
+                             {"seeds", state.seeds},
+                             {"random_counter", state.random_counter},
+                             {"versions", state.versions},
+                             {"user", state.user}},
+                            where);
+}
+
+CheckpointState checkpoint_state_from_json(std::string_view text, const std::string& where) {
+  const nlohmann::json in = small_json::parse(text, where);
+  const std::uint64_t format = small_json::number(in, "format", where);
+  BELFRY_CHECK_AS(FileError, format == kFormat,
+                  "{}: expected a state of format {}, got format {}. Read it with the version of Belfry that wrote it.",
+                  where, kFormat, format);
+  return {.step = small_json::signed_number(in, "step", where),
+          .epoch = small_json::signed_number(in, "epoch", where),
+          .seeds = small_json::numbers(in, "seeds", where),
+          .random_counter = small_json::number(in, "random_counter", where),
+          .versions = small_json::texts(in, "versions", where),
+          .user = small_json::texts(in, "user", where)};
+}
+
+std::string checkpoint_file(const std::string& path) {
+  return path.ends_with(kExtension) ? path : path + std::string(kExtension);
+}
+
+std::optional<CheckpointState> checkpoint_state_in(const std::map<std::string, std::string>& metadata,
+                                                   const std::string& path) {
+  const auto at = metadata.find(std::string(kCheckpointMetadata));
+  if (at == metadata.end()) return std::nullopt;
+  return checkpoint_state_from_json(at->second, where_of(path) + ", its state");
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  const std::string file = checkpoint_file(path);
+  SafetensorsFile stored = read_safetensors(file);
+  std::optional<CheckpointState> state = checkpoint_state_in(stored.metadata, file);
+  BELFRY_CHECK_AS(FileError, state.has_value(),
+                  "{}: expected a checkpoint, got a safetensors file without its state. Is it an exported model? "
+                  "read_safetensors() and SaverRestore read it.",
+                  where_of(file));
+  return {.tensors = std::move(stored.tensors), .state = *std::move(state)};
+}
+
+}  // namespace belfry

@@ -1,0 +1,73 @@
+#include "belfry/session/checkpoint_index.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/base/file.h"
+#include "belfry/base/log.h"
+#include "belfry/session/checkpoint.h"
+#include "belfry/session/internal/small_json.h"
+#include "belfry/session/stored_array.h"
+
+namespace belfry {
+namespace {
+
+std::string where_of(const std::string& path) { return fmt::format("[checkpoint] the index '{}'", path); }
+
+std::vector<std::string> names_in(const nlohmann::json& in, const char* field, const std::string& where) {
+  std::vector<std::string> names = small_json::strings(in, field, where);
+  for (const std::string& name : names) {
+    const std::size_t dash = name.rfind('-');
+    const bool is_valid = dash != std::string::npos && dash > 0 && name.find('/') == std::string::npos &&
+                          name.find('\0') == std::string::npos &&
+                          is_checkpoint_name(name, std::string_view(name).substr(0, dash));
+    BELFRY_CHECK_AS(FileError, is_valid,
+                    "{}: expected names of checkpoints beside it, like 'model-100', got {}. The file is damaged.",
+                    where, in_quotes(name));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string path_in(const std::string& directory, std::string_view name) {
+  return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
+}
+
+bool file_exists(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0;
+}
+
+bool is_checkpoint_name(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.substr(prefix.size()).starts_with('-')) return false;
+  const std::string_view step = name.substr(prefix.size() + 1);
+  return !step.empty() && std::ranges::all_of(step, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::optional<CheckpointIndex> read_checkpoint_index(const std::string& path) {
+  if (!file_exists(path)) return std::nullopt;
+  const std::string where = where_of(path);
+  const nlohmann::json in = small_json::parse(read_file(path), where);
+  return CheckpointIndex{.kept = names_in(in, "checkpoints", where), .removing = names_in(in, "removing", where)};
+}
+
+void write_checkpoint_index(const std::string& path, const CheckpointIndex& index) {
+  write_file_atomically(
+      path, small_json::format({{"checkpoints", index.kept}, {"removing", index.removing}}, where_of(path)));
+}
+
+std::optional<std::string> latest_checkpoint(const std::string& directory, const std::string& index) {
+  const auto listed = read_checkpoint_index(path_in(directory, index));
+  if (!listed) return std::nullopt;
+  for (auto name = listed->kept.rbegin(); name != listed->kept.rend(); ++name) {
+    const std::string path = checkpoint_file(path_in(directory, *name));
+    if (file_exists(path)) return path;
+    log_warning(fmt::format("[checkpoint] '{}' is in the index but not there: looking for an older one", path));
+  }
+  return std::nullopt;
+}
+
+}  // namespace belfry

@@ -1,0 +1,28 @@
+// The index file of a directory of checkpoints. For checkpoint_writer.cc and latest_checkpoint().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry {
+
+// Names are without extension: "model-1200".
+struct CheckpointIndex {
+  std::vector<std::string> kept;      // oldest first
+  std::vector<std::string> removing;  // no longer kept, and their files perhaps not removed yet
+};
+
+// Nothing if there is no such file. Names in it lead nowhere but into its own directory. Throws FileError.
+std::optional<CheckpointIndex> read_checkpoint_index(const std::string& path);
+void write_checkpoint_index(const std::string& path, const CheckpointIndex& index);
+
+// Whether `name` is `<prefix>-<step>`, the step in plain digits.
+bool is_checkpoint_name(std::string_view name, std::string_view prefix);
+
+// "directory/name", also where the directory ends in a slash.
+std::string path_in(const std::string& directory, std::string_view name);
+bool file_exists(const std::string& path);
+
+}  // namespace belfry

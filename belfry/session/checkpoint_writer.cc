@@ -1,0 +1,192 @@
+#include "belfry/session/checkpoint_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "belfry/base/check.h"
+#include "belfry/base/descriptor.h"
+#include "belfry/base/file.h"
+#include "belfry/base/log.h"
+#include "belfry/session/checkpoint_index.h"
+#include "belfry/session/safetensors.h"
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view kTensors = ".safetensors", kState = ".json";
+
+std::string made_directory(const std::string& wanted) {
+  BELFRY_CHECK_AS(FileError, !wanted.empty(), "[Saver] expected a directory for checkpoints, got an empty path.");
+  std::error_code error;
+  // Absolute: the background thread may meet another working directory.
+  const std::string path = fs::absolute(wanted, error).string();
+  if (!error) fs::create_directories(path, error);
+  if (error) fail_system("make the directory", wanted, error.value());
+  return path;
+}
+
+void check_name(std::string_view what, const std::string& name) {
+  const bool is_plain =
+      !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  BELFRY_CHECK_AS(FileError, is_plain,
+                  "[Saver] expected {} that is a plain file name, got '{}'. Directories go into .directory.", what,
+                  name);
+}
+
+bool is_alive(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+
+// The process in a name that AtomicFile gives to the temporary of `<stem>`: "<stem>.tmp-<pid>-<n>".
+struct Temporary {
+  std::string_view stem;
+  pid_t writer = 0;
+};
+
+std::optional<Temporary> temporary_from(std::string_view name) {
+  constexpr std::string_view kMark = ".tmp-";
+  const std::size_t mark = name.rfind(kMark);
+  if (mark == std::string_view::npos) return std::nullopt;
+  const char* at = name.data() + mark + kMark.size();
+  const char* end = name.data() + name.size();
+  Temporary out{.stem = name.substr(0, mark)};
+  // Positive only: kill() takes 0 and negative numbers for groups of processes.
+  const auto [dash, pid_error] = std::from_chars(at, end, out.writer);
+  if (pid_error != std::errc() || out.writer <= 0 || dash == end || *dash != '-') return std::nullopt;
+  unsigned number = 0;
+  const auto [last, number_error] = std::from_chars(dash + 1, end, number);
+  if (number_error != std::errc() || last != end) return std::nullopt;
+  return out;
+}
+
+bool is_file_of(std::string_view name, const SaverOptions& options) {
+  if (name == options.index) return true;
+  for (const std::string_view extension : {kTensors, kState})
+    if (name.ends_with(extension))
+      return is_checkpoint_name(name.substr(0, name.size() - extension.size()), options.prefix);
+  return false;
+}
+
+void remove_temporaries_of_the_dead(const SaverOptions& options) {
+  std::error_code error;
+  for (fs::directory_iterator at(options.directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const auto temporary = temporary_from(name);
+    if (!temporary || !is_file_of(temporary->stem, options) || is_alive(temporary->writer)) continue;
+    if (::unlink(at->path().c_str()) == 0)
+      log_info(fmt::format("[Saver] removed '{}', left by process {} that ended while writing", at->path().string(),
+                           temporary->writer));
+  }
+}
+
+// False if something is still there. The .json goes first: one without tensors beside it would mislead.
+bool remove_checkpoint(const std::string& stem) {
+  for (const std::string_view extension : {kState, kTensors}) {
+    const std::string path = stem + std::string(extension);
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) continue;
+    log_warning(
+        fmt::format("[Saver] expected to remove the old checkpoint '{}', got: {}. It is tried again with the "
+                    "next save.",
+                    path, std::generic_category().message(errno)));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(SaverOptions options) : options_(std::move(options)) {
+  check_name("a prefix", options_.prefix);
+  check_name("an index", options_.index);
+  BELFRY_CHECK(options_.keep >= 0, "[Saver] expected to keep 1 checkpoint or more, or 0 for all, got {}.",
+               options_.keep);
+  options_.directory = made_directory(options_.directory);
+  const std::string path = path_in(options_.directory, options_.index);
+  if (auto index = read_checkpoint_index(path)) {
+    for (const auto* names : {&index->kept, &index->removing})
+      for (const std::string& name : *names)
+        BELFRY_CHECK_AS(FileError, is_checkpoint_name(name, options_.prefix),
+                        "[Saver] expected checkpoints called '{}-<step>' in the index '{}', got '{}' of another saver. "
+                        "Give each saver of a directory its own .index.",
+                        options_.prefix, path, name);
+    kept_ = std::move(index->kept);
+    removing_ = std::move(index->removing);
+  }
+  // Those that somebody removed by hand must not count as kept.
+  std::erase_if(
+      kept_, [&](const std::string& name) { return !file_exists(checkpoint_file(path_in(options_.directory, name))); });
+  remove_temporaries_of_the_dead(options_);
+}
+
+void CheckpointWriter::enter(SaveStage stage) const {
+  if (options_.on_stage) options_.on_stage(stage);
+}
+
+void CheckpointWriter::write_files(const std::string& name, const std::map<std::string, Array>& tensors,
+                                   const std::string& state) {
+  const std::string stem = path_in(options_.directory, name);
+  enter(SaveStage::tensors);
+  write_safetensors(stem + std::string(kTensors), tensors, {{std::string(kCheckpointMetadata), state}});
+  enter(SaveStage::state);
+  write_file_atomically(stem + std::string(kState), state);
+
+  enter(SaveStage::index);
+  CheckpointIndex next{.kept = kept_, .removing = removing_};
+  std::erase(next.kept, name);
+  std::erase(next.removing, name);
+  next.kept.push_back(name);
+  if (const auto keep = static_cast<std::size_t>(options_.keep); keep > 0 && next.kept.size() > keep) {
+    const auto first_kept = next.kept.end() - options_.keep;
+    next.removing.insert(next.removing.end(), next.kept.begin(), first_kept);
+    next.kept.erase(next.kept.begin(), first_kept);
+  }
+  write_checkpoint_index(path_in(options_.directory, options_.index), next);
+  kept_ = std::move(next.kept);
+  removing_ = std::move(next.removing);
+}
+
+std::string CheckpointWriter::write(std::int64_t step, const std::map<std::string, Array>& tensors,
+                                    CheckpointState state) {
+  BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
+  state.step = step;
+  const std::string name = fmt::format("{}-{}", options_.prefix, step);
+  const std::string stem = path_in(options_.directory, name);
+  const bool is_new = !file_exists(checkpoint_file(stem));
+  try {
+    write_files(name, tensors, to_json(state, fmt::format("[checkpoint] '{}'", stem)));
+  } catch (...) {
+    // Not in the index: nobody would find it, use it or remove it.
+    if (is_new) remove_checkpoint(stem);
+    throw;
+  }
+  enter(SaveStage::prune);
+  prune();
+  return checkpoint_file(stem);
+}
+
+// The index names what is to be removed before it is, and forgets it afterwards: a crash in between leaves no file that
+// nobody knows of, and a file that somebody puts there later is safe.
+void CheckpointWriter::prune() {
+  const std::size_t removed = std::erase_if(
+      removing_, [&](const std::string& name) { return remove_checkpoint(path_in(options_.directory, name)); });
+  if (removed == 0) return;
+  try {
+    write_checkpoint_index(path_in(options_.directory, options_.index), {.kept = kept_, .removing = removing_});
+  } catch (const FileError& e) {
+    log_warning(fmt::format("[Saver] the index still names checkpoints that were removed: {}", e.what()));
+  }
+}
+
+std::vector<std::string> CheckpointWriter::kept() const {
+  std::vector<std::string> out;
+  for (const std::string& name : kept_) out.push_back(checkpoint_file(path_in(options_.directory, name)));
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,16 @@
+// A trained model as one file of named arrays, without what only training needs: the MODEL_VARIABLES and the trainable
+// variables. Copies that towers of one process keep for themselves (LOCAL_VARIABLES) are left out.
+#pragma once
+
+#include <string>
+
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+// To .npz or .safetensors, by the path's extension. Atomic: after an error, what was at `path` is still there.
+void export_model(Session& session, const std::string& path);
+// The same to a NumPy file, whatever it is called.
+void save_npz(Session& session, const std::string& path);
+
+}  // namespace belfry

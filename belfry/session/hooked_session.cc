@@ -1,0 +1,177 @@
+#include "belfry/session/hooked_session.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <typeinfo>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/graph/graph.h"
+
+namespace belfry {
+namespace {
+
+using Places = std::vector<std::size_t>;  // of one party's fetches among those of the merged run
+
+// What a fetch means, however it was spelled.
+struct Target {
+  Tensor tensor;
+  Operation operation;
+  bool operator==(const Target&) const = default;
+  Fetch fetch() const { return operation ? Fetch(operation) : Fetch(tensor); }
+};
+
+Target target_of(const Fetch& fetch, const Graph& graph) {
+  const std::string& name = fetch.name();
+  if (name.empty()) return {fetch.tensor(), fetch.operation()};
+  if (graph.has_name(name))
+    if (const Operation operation = graph.get_operation_by_name(name); operation.outputs() == 0) return {{}, operation};
+  return {graph.get_tensor_by_name(name), {}};
+}
+
+// The fetches and feeds of several parties as those of one run.
+class MergedRun {
+ public:
+  explicit MergedRun(const Graph& graph) : graph_(graph) {}
+
+  Places add_fetches(const std::vector<Fetch>& fetches) {
+    Places places;
+    for (const Fetch& fetch : fetches) {
+      const Target target = target_of(fetch, graph_);
+      const auto at = std::ranges::find(targets_, target);
+      places.push_back(static_cast<std::size_t>(at - targets_.begin()));
+      if (at == targets_.end()) targets_.push_back(target);
+    }
+    return places;
+  }
+
+  void add_feeds(const Feeds& feeds, const std::string& party) {
+    for (const auto& feed : feeds) {
+      const auto at = std::ranges::find(feeds_, feed.first, &Feeds::value_type::first);
+      if (at != feeds_.end()) {
+        const std::string& other = feeders_[static_cast<std::size_t>(at - feeds_.begin())];
+        fail(
+            "[HookedSession] expected each tensor to be fed once in a run, got {} from {} and from {}. Feed it in one "
+            "of the two.",
+            feed.first ? fmt::format("'{}'", feed.first.name()) : "an empty handle", other, party);
+      }
+      feeds_.push_back(feed);
+      feeders_.push_back(party);
+    }
+  }
+
+  // The caller's own choice was there first and stays.
+  void add_random_step(std::optional<std::uint64_t> step, const std::string& hook) {
+    if (!step) return;
+    BELFRY_CHECK(counter_.empty(), "[HookedSession] expected one hook to give the step of random ops, got {} and {}.",
+                 counter_, hook);
+    counter_ = hook;
+    if (!options_.random_step) options_.random_step = step;
+  }
+
+  void set_options(const RunOptions& options) { options_ = options; }
+
+  std::vector<Array> run(Session& session) const {
+    std::vector<Fetch> fetches;
+    for (const Target& target : targets_) fetches.push_back(target.fetch());
+    return session.run(fetches, feeds_, options_);
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<Target> targets_;  // each once
+  Feeds feeds_;
+  std::vector<std::string> feeders_;  // who gave feeds_[i]
+  RunOptions options_;
+  std::string counter_;  // the hook that gave the random step
+};
+
+// Keeps the first of several errors for later and logs the others.
+class FirstError {
+ public:
+  template <class Action>
+  void guard(const SessionHook& hook, const char* method, Action&& action) {
+    try {
+      action();
+    } catch (const std::exception& e) {
+      keep(hook, method, e.what());
+    } catch (...) {
+      keep(hook, method, "an exception that is not a std::exception");
+    }
+  }
+
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  void keep(const SessionHook& hook, const char* method, std::string_view text) {
+    if (first_) {
+      log_error(fmt::format("[HookedSession] after an error that is thrown, {} of '{}' failed as well: {}", method,
+                            hook.name(), text));
+    } else {
+      first_ = std::current_exception();
+    }
+  }
+
+  std::exception_ptr first_;
+};
+
+std::vector<Array> values_at(const Places& places, const std::vector<Array>& values) {
+  std::vector<Array> out;
+  for (const std::size_t place : places) out.push_back(values[place]);
+  return out;
+}
+
+}  // namespace
+
+std::string SessionHook::name() const {
+  const char* mangled = typeid(*this).name();
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
+                                                     std::free);
+  return plain != nullptr ? plain.get() : mangled;
+}
+
+HookedSession::HookedSession(Session& session, std::vector<std::shared_ptr<SessionHook>> hooks)
+    : session_(session), hooks_(std::move(hooks)) {
+  const bool all_there = std::ranges::none_of(hooks_, [](const auto& hook) { return hook == nullptr; });
+  BELFRY_CHECK(all_there, "[HookedSession] expected hooks, got a null pointer among them.");
+}
+
+std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const Feeds& feeds,
+                                      const RunOptions& options) {
+  const RunContext context{*this, session_, fetches, feeds, options};
+  std::vector<HookRequest> requests(hooks_.size());
+  FirstError before;
+  for (std::size_t i = 0; i < hooks_.size(); ++i)
+    before.guard(*hooks_[i], "before_run", [&] { requests[i] = hooks_[i]->before_run(context); });
+  before.rethrow();
+
+  MergedRun merged(session_.graph());
+  merged.set_options(options);
+  merged.add_feeds(feeds, "the caller");
+  const Places asked = merged.add_fetches(fetches);
+  std::vector<Places> wanted;  // by hook
+  for (std::size_t i = 0; i < hooks_.size(); ++i) {
+    const std::string party = fmt::format("hook '{}'", hooks_[i]->name());
+    merged.add_feeds(requests[i].feeds, party);
+    merged.add_random_step(requests[i].random_step, party);
+    wanted.push_back(merged.add_fetches(requests[i].fetches));
+  }
+  const std::vector<Array> values = merged.run(session_);
+
+  FirstError after;
+  for (std::size_t i = 0; i < hooks_.size(); ++i)
+    after.guard(*hooks_[i], "after_run", [&] { hooks_[i]->after_run(context, values_at(wanted[i], values)); });
+  after.rethrow();
+  return values_at(asked, values);
+}
+
+Array HookedSession::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options) {
+  return run(std::vector<Fetch>{fetch}, feeds, options)[0];
+}
+
+}  // namespace belfry

@@ -1,0 +1,102 @@
+#include "belfry/session/saver.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/graph/collections.h"
+#include "belfry/graph/graph.h"
+#include "belfry/session/variable_values.h"
+
+namespace belfry {
+namespace {
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::string text_of(std::exception_ptr error) {
+  try {
+    std::rethrow_exception(std::move(error));
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace
+
+struct Saver::Impl {
+  Impl(Session& s, SaverOptions options) : session(s), writer(std::move(options)) {}
+  ~Impl() {
+    finish();
+    if (failed) log_error(text_of(failed));
+  }
+
+  void start(std::int64_t step, std::map<std::string, Array> tensors, CheckpointState state) {
+    thread = std::thread([this, step, tensors = std::move(tensors), state = std::move(state)] {
+      try {
+        writer.write(step, tensors, state);
+      } catch (...) {
+        const std::string text = text_of(std::current_exception());
+        result = std::make_exception_ptr(FileError(
+            fmt::format("[Saver] expected to save step {} in '{}', got: {}", step, writer.directory(), text)));
+      }
+    });
+  }
+
+  // Waits for the thread, if there is one, and takes its result over.
+  void finish() {
+    if (!thread.joinable()) return;
+    thread.join();
+    std::exception_ptr now = std::exchange(result, nullptr);
+    if (!now) return;
+    if (failed) log_error(text_of(failed));
+    failed = std::move(now);
+  }
+
+  void deliver() {
+    if (failed) std::rethrow_exception(std::exchange(failed, nullptr));
+  }
+
+  Session& session;
+  std::thread thread;
+  // While the thread runs, it alone uses these two.
+  CheckpointWriter writer;
+  std::exception_ptr result;
+  std::exception_ptr failed;  // to be delivered
+};
+
+Saver::Saver(Session& session, SaverOptions options) : impl_(std::make_unique<Impl>(session, std::move(options))) {}
+Saver::~Saver() = default;
+
+void Saver::save(std::int64_t step, CheckpointState state) {
+  BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
+  impl_->finish();
+  Session& session = impl_->session;
+  state.step = step;
+  state.seeds["graph"] = session.graph().seed();
+  state.random_counter = session.random_counter();
+  state.versions["onednn"] = onednn_version();
+  impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables)),
+               std::move(state));
+  impl_->deliver();
+}
+
+void Saver::wait() {
+  impl_->finish();
+  impl_->deliver();
+}
+
+std::vector<std::string> Saver::checkpoints() {
+  impl_->finish();
+  return impl_->writer.kept();
+}
+
+}  // namespace belfry

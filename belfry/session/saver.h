@@ -1,0 +1,45 @@
+// Saver: checkpoints of a session, written in the background.
+//
+//   Saver saver(session, {.directory = "train_log/fashion"});
+//   saver.save(step, {.epoch = 3, .user = {{"dataflow", to_string(flow.state())}}});
+//   saver.wait();
+//
+// save() copies the values and returns; a thread writes them. Memory for one copy at most: save() first waits for the
+// write before it. One thread at a time, and not while the session runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/session/checkpoint_writer.h"
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+class Saver {
+ public:
+  // Borrows the session.
+  Saver(Session& session, SaverOptions options);
+  // Waits; an error that nobody has asked for is logged.
+  ~Saver();
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
+  // Saves the GLOBAL_VARIABLES as they are now. Of `state`, the step, the graph's seed, the session's random counter
+  // and the versions known here are filled in. A write that failed is thrown by the next save() or wait(), each exactly
+  // once; save() throws it after it has started its own write, so that a failure is never a reason for another.
+  void save(std::int64_t step, CheckpointState state = {});
+  // Until the last save is on disk.
+  void wait();
+
+  // The paths of the checkpoints that are kept, oldest first. Waits, but leaves an error for save() or wait().
+  std::vector<std::string> checkpoints();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace belfry

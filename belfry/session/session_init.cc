@@ -1,0 +1,166 @@
+#include "belfry/session/session_init.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/graph/collections.h"
+#include "belfry/graph/graph.h"
+#include "belfry/session/checkpoint.h"
+#include "belfry/session/npz.h"
+#include "belfry/session/safetensors.h"
+#include "belfry/session/stored_array.h"
+
+namespace belfry {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string list_of(const Names& names) {
+  std::string out;
+  for (const std::string& name : names) out += fmt::format("{}{}", out.empty() ? "" : ", ", in_quotes(name));
+  return out;
+}
+
+std::string type_of(DType dtype, const Shape& shape) { return fmt::format("{} {}", name_of(dtype), to_string(shape)); }
+
+// One line for each kind of thing that is wrong; nothing if all is well.
+std::string problems_of(const InitPlan& plan) {
+  std::string out;
+  for (const auto& [variable, value] : plan.values) {
+    const std::string expected = type_of(variable.dtype(), variable.shape());
+    const std::string got = type_of(value.dtype(), value.shape());
+    if (got != expected) out += fmt::format("\n  '{}': expected {}, got {}", variable.name(), expected, got);
+  }
+  if (!plan.strict) return out;
+  if (!plan.report.missing.empty()) out += fmt::format("\n  missing: {}", list_of(plan.report.missing));
+  if (!plan.report.unexpected.empty()) out += fmt::format("\n  unexpected: {}", list_of(plan.report.unexpected));
+  return out;
+}
+
+// Pairs the values with the graph's variables by name.
+InitPlan match(Session& session, const std::map<std::string, Array>& values, const RestoreOptions& options) {
+  std::map<std::string, Variable> variables;
+  for (const Variable& v : session.graph().collections().variables(collection::kGlobalVariables))
+    variables.emplace(v.name(), v);
+  const std::set<std::string> ignore(options.ignore.begin(), options.ignore.end());
+  std::set<std::string> ignored;
+
+  InitPlan plan{.strict = options.strict};
+  for (const auto& [stored_name, value] : values) {
+    const std::string name = options.prefix.empty() ? stored_name : fmt::format("{}/{}", options.prefix, stored_name);
+    const auto at = variables.find(name);
+    if (ignore.contains(name)) {
+      ignored.insert(name);
+    } else if (at == variables.end()) {
+      plan.report.unexpected.push_back(name);
+    } else {
+      plan.values.emplace_back(at->second, value);
+      plan.report.restored.push_back(name);
+    }
+    if (at != variables.end()) variables.erase(at);
+  }
+  for (const auto& [name, variable] : variables) {
+    if (ignore.contains(name)) {
+      ignored.insert(name);
+    } else {
+      plan.report.missing.push_back(name);
+    }
+  }
+  plan.report.ignored.assign(ignored.begin(), ignored.end());
+  return plan;
+}
+
+std::map<std::string, Array> without_output_numbers(std::map<std::string, Array> values, const std::string& path) {
+  constexpr std::string_view kFirstOutput = ":0";
+  std::map<std::string, Array> out;
+  for (auto& [name, value] : values) {
+    const std::string plain = name.ends_with(kFirstOutput) ? name.substr(0, name.size() - kFirstOutput.size()) : name;
+    BELFRY_CHECK_AS(FileError, out.emplace(plain, std::move(value)).second,
+                    "[NpzRestore '{}'] expected one value a variable, got both '{}' and '{}:0'. Remove one of them.",
+                    path, plain, plain);
+  }
+  return out;
+}
+
+// A chain as one plan: later values replace earlier ones.
+InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
+  InitPlan plan;
+  std::map<std::string, std::pair<Variable, Array>> values;
+  std::set<std::string> missing, unexpected, ignored;
+  for (const SessionInit& part : parts) {
+    const InitPlan next = part.prepare(session);
+    for (const auto& pair : next.values) values.insert_or_assign(pair.first.name(), pair);
+    if (next.random_counter) plan.random_counter = next.random_counter;
+    missing.insert(next.report.missing.begin(), next.report.missing.end());
+    unexpected.insert(next.report.unexpected.begin(), next.report.unexpected.end());
+    ignored.insert(next.report.ignored.begin(), next.report.ignored.end());
+  }
+  for (const auto& [name, pair] : values) {
+    plan.values.push_back(pair);
+    plan.report.restored.push_back(name);
+    missing.erase(name);
+    ignored.erase(name);
+  }
+  for (const std::string& name : ignored) missing.erase(name);
+  plan.report.missing.assign(missing.begin(), missing.end());
+  plan.report.unexpected.assign(unexpected.begin(), unexpected.end());
+  plan.report.ignored.assign(ignored.begin(), ignored.end());
+  return plan;
+}
+
+}  // namespace
+
+SessionInit::SessionInit(std::string name, Prepare prepare) : name_(std::move(name)), prepare_(std::move(prepare)) {}
+
+InitPlan SessionInit::prepare(Session& session) const {
+  if (!prepare_) return {};
+  InitPlan plan = prepare_(session);
+  const std::string problems = problems_of(plan);
+  BELFRY_CHECK(problems.empty(),
+               "[{}] expected values that fit the graph's variables, got:{}\nNothing was changed. Build the graph that "
+               "the values come from, or leave variables out with .ignore.",
+               name_, problems);
+  return plan;
+}
+
+InitReport SessionInit::init(Session& session) const {
+  InitPlan plan = prepare(session);
+  for (const auto& [variable, value] : plan.values) session.set_value(variable, value);
+  if (plan.random_counter) session.set_random_counter(*plan.random_counter);
+  const InitReport& report = plan.report;
+  if (!report.missing.empty())
+    log_warning(fmt::format("[{}] {} of the graph's variables have no value there and keep theirs: {}", name_,
+                            report.missing.size(), list_of(report.missing)));
+  if (!report.unexpected.empty())
+    log_warning(fmt::format("[{}] {} values belong to no variable of the graph and are not used: {}", name_,
+                            report.unexpected.size(), list_of(report.unexpected)));
+  return std::move(plan.report);
+}
+
+SaverRestore::SaverRestore(std::string path, RestoreOptions options)
+    : SessionInit(fmt::format("SaverRestore '{}'", path), [path, options = std::move(options)](Session& session) {
+        const std::string file = checkpoint_file(path);
+        const SafetensorsFile stored = read_safetensors(file);
+        const auto state = checkpoint_state_in(stored.metadata, file);
+        InitPlan plan = match(session, stored.tensors, options);
+        if (state) plan.random_counter = state->random_counter;
+        return plan;
+      }) {}
+
+DictRestore::DictRestore(std::map<std::string, Array> values, RestoreOptions options)
+    : SessionInit("DictRestore", [values = std::move(values), options = std::move(options)](Session& session) {
+        return match(session, values, options);
+      }) {}
+
+NpzRestore::NpzRestore(std::string path, RestoreOptions options)
+    : SessionInit(fmt::format("NpzRestore '{}'", path), [path, options = std::move(options)](Session& session) {
+        return match(session, without_output_numbers(read_npz(path), path), options);
+      }) {}
+
+ChainInit::ChainInit(std::vector<SessionInit> parts)
+    : SessionInit("ChainInit", [parts = std::move(parts)](Session& session) { return chained(session, parts); }) {}
+
+}  // namespace belfry

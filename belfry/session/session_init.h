@@ -1,0 +1,87 @@
+// SessionInit: where a session's variables get their values from when training starts, besides their initialisers.
+//
+//   SessionInit init = SaverRestore("train_log/fashion/model-1200", {.ignore = {"learning_rate"}});
+//   init.init(session);
+//   ChainInit({NpzRestore("pretrained.npz"), DictRestore({{"head/b", Array::zeros(f32, {10})}})}).init(session);
+//
+// Names are matched with the graph's GLOBAL_VARIABLES. All is checked before anything is set: after an error every
+// variable has the value it had.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "belfry/array/array.h"
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+// Names, each list in alphabetical order.
+struct InitReport {
+  std::vector<std::string> restored;    // variables that got a value
+  std::vector<std::string> missing;     // variables without one there: they keep theirs
+  std::vector<std::string> unexpected;  // values that belong to no variable
+  std::vector<std::string> ignored;     // left out because the options say so
+};
+
+struct RestoreOptions {
+  std::string prefix{};               // put in front of every name there: "teacher" makes "conv0/W" "teacher/conv0/W"
+  std::vector<std::string> ignore{};  // variables (prefix included) to leave alone
+  bool strict = false;                // missing and unexpected names are an error, not a warning in the log
+};
+
+// What an init is about to do.
+struct InitPlan {
+  std::vector<std::pair<Variable, Array>> values{};
+  std::optional<std::uint64_t> random_counter{};
+  InitReport report{};
+  bool strict = false;
+};
+
+class SessionInit {
+ public:
+  using Prepare = std::function<InitPlan(Session&)>;
+
+  SessionInit() = default;  // leaves the session as it is
+  // `name` leads the texts of errors and warnings; `prepare` changes nothing.
+  SessionInit(std::string name, Prepare prepare);
+
+  // Throws one error that lists every value whose dtype or shape is not its variable's, both shown, and, if strict,
+  // every missing and unexpected name. Otherwise sets the values and logs what is missing or unexpected.
+  InitReport init(Session& session) const;
+
+  // The checks alone.
+  InitPlan prepare(Session& session) const;
+
+ private:
+  std::string name_;
+  Prepare prepare_;
+};
+
+// From a checkpoint or an exported .safetensors, with or without the extension. A checkpoint also restores the
+// session's random counter; for the rest of its state see load_checkpoint().
+struct SaverRestore : SessionInit {
+  explicit SaverRestore(std::string path, RestoreOptions options = {});
+};
+
+struct DictRestore : SessionInit {
+  explicit DictRestore(std::map<std::string, Array> values, RestoreOptions options = {});
+};
+
+// A ":0" at the end of a name, as TensorFlow and Tensorpack write it, is dropped.
+struct NpzRestore : SessionInit {
+  explicit NpzRestore(std::string path, RestoreOptions options = {});
+};
+
+// One after the other; where several have a value for a variable, the last one wins. Nothing is set unless all of them
+// are valid. Missing is what none of them has.
+struct ChainInit : SessionInit {
+  explicit ChainInit(std::vector<SessionInit> parts);
+};
+
+}  // namespace belfry

@@ -1,0 +1,15 @@
+// The values of variables by name: what checkpoints and exported models hold.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+// Copies; a variable that is listed twice is there once. Throws, with its name, if one has no value yet.
+std::map<std::string, Array> values_of(const Session& session, const std::vector<Variable>& variables);
+
+}  // namespace belfry

@@ -1,0 +1,83 @@
+// TowerContext: one replica of the model is being built. Entered by whoever calls a tower function (a trainer, a
+// predictor, or a user alone); read by layers through get_current_tower_context().
+//
+//   { TrainTowerContext tower("tower1", {.index = 1, .total = 2});  cost = build(inputs); }
+//   { PredictTowerContext tower("predict");  build(inputs); }
+//
+// While it lives: ops are named under the tower's name scope; variables are made, or found, under its variable scope;
+// random ops draw numbers of their own. When it ends, the collections forget what this tower must not leave behind:
+//
+//   main training tower    nothing is forgotten
+//   other training towers  SUMMARIES, MOVING_SUMMARIES, UPDATE_OPS; their new variables become LOCAL_VARIABLES only
+//   prediction towers      every tensor and operation; under reuse, new variables become LOCAL_VARIABLES only
+//
+// One thread has at most one: contexts do not nest.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/variable.h"
+#include "belfry/graph/variable_scope.h"
+
+namespace belfry {
+
+struct TowerOptions {
+  int index = 0;  // 0 is the main one
+  int total = 1;
+  // Prefix of the tower's own variables; "" shares those without a prefix.
+  std::string variable_scope{};
+  // Default: training towers after the first find variables, unless they have a variable scope of their own;
+  // prediction towers find them if the graph has anything trainable, else make them.
+  std::optional<Reuse> reuse{};
+};
+
+class TowerContext {
+ public:
+  // `name` becomes the name scope, exactly; "" keeps the current one.
+  TowerContext(std::string_view name, bool is_training, TowerOptions options = {});
+  ~TowerContext();
+  TowerContext(const TowerContext&) = delete;
+  TowerContext& operator=(const TowerContext&) = delete;
+
+  const std::string& name() const;
+  int index() const;
+  int total() const;
+  bool is_training() const;
+  bool is_main_training_tower() const;
+  bool has_own_variables() const;             // makes variables instead of finding those of another tower
+  const std::string& variable_scope() const;  // "" or the prefix of its own variables
+  const std::string& name_scope() const;      // "" or "tower1"
+
+  // What get_variable() made or found in this tower so far, in order of first use; then what new_variable() made.
+  std::vector<Variable> variables() const;
+  std::vector<Variable> trainable_variables() const;
+  // What this tower has added to a collection so far.
+  std::vector<Tensor> collected_tensors(std::string_view collection) const;
+  std::vector<Operation> collected_operations(std::string_view collection) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+class TrainTowerContext : public TowerContext {
+ public:
+  explicit TrainTowerContext(std::string_view name, TowerOptions options = {})
+      : TowerContext(name, true, std::move(options)) {}
+};
+
+class PredictTowerContext : public TowerContext {
+ public:
+  explicit PredictTowerContext(std::string_view name, TowerOptions options = {})
+      : TowerContext(name, false, std::move(options)) {}
+};
+
+// The tower being built on this thread; throws if there is none.
+TowerContext& get_current_tower_context();
+TowerContext* current_tower_context_or_null();
+
+}  // namespace belfry
