@@ -40,7 +40,7 @@ class LayoutPass {
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = find_kernel(node.op);
-      if (kernel == nullptr || kernel->layouts != KernelDef::Layouts::rule) continue;
+      if (kernel == nullptr || kernel->layouts != KernelDef::Layouts::rule || kernel->follows) continue;
       const TeamScope team(threads_of(node));
       const LayoutChoice choice = kernel->rule(context_of(node));
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -88,14 +88,20 @@ class LayoutPass {
     LayoutChoice choice{std::vector<Layout>(node.inputs.size()), std::vector<Layout>(node.outputs.size())};
     const Shape& shape = ir_.info(node.outputs.empty() ? node.inputs[0] : node.outputs[0]).shape;
     Layout common;
+    bool number = false;
     for (ValueId v : node.inputs) {
       const TensorInfo& info = ir_.info(v);
-      if (info.elements() == 1 && info.layout.plain()) continue;
+      if (info.elements() == 1 && info.layout.plain()) {
+        number = true;
+        continue;
+      }
       if (!(info.shape == shape)) return choice;
       if (common.plain() && !info.layout.plain() && info.dtype == DType::f32) common = info.layout;
     }
     for (int i : updated_inputs(node)) common = ir_.info(node.inputs[static_cast<std::size_t>(i)]).layout;
-    if (common.plain() || (has_padding(common) && !kernel.zero_stays_zero)) return choice;
+    // With a number among the operands zeros need not stay zero (0 + 1); updates know what theirs are.
+    const bool clean = kernel.zero_stays_zero && (!number || !updated_inputs(node).empty());
+    if (common.plain() || (has_padding(common) && !clean)) return choice;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (ir_.info(node.inputs[i]).shape == shape) choice.inputs[i] = common;
     for (std::size_t i = 0; i < node.outputs.size(); ++i)

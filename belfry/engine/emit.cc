@@ -42,20 +42,36 @@ class FetchKernel final : public Kernel {
   const void* from_ = nullptr;
 };
 
-// A user's op: arrays over the plan's memory, made once.
+// A user's op: arrays over the plan's memory, made once. What its kernel throws is passed on with the op and its line.
 class HostKernelAdapter final : public Kernel {
  public:
   HostKernelAdapter(const HostKernel& function, const KernelContext& context)
-      : function_(function), inputs_(context.inputs.begin(), context.inputs.end()), outputs_(context.outputs.begin(), context.outputs.end()) {}
+      : function_(function), origin_(*context.origin), inputs_(context.inputs.begin(), context.inputs.end()), outputs_(context.outputs.begin(), context.outputs.end()) {}
   void bind(Buffers b) override {
     for (std::size_t i = 0; i < inputs_.size(); ++i) ins_.emplace_back(inputs_[i].dtype, inputs_[i].shape, const_cast<void*>(b.inputs[i]), nullptr);
     for (std::size_t i = 0; i < outputs_.size(); ++i) outs_.emplace_back(outputs_[i].dtype, outputs_[i].shape, b.outputs[i], nullptr);
   }
-  void run(const Step&) override { function_(ins_, outs_); }
+  void run(const Step&) override {
+    try {
+      function_(ins_, outs_);
+    } catch (const NumericError& error) {
+      rethrow<NumericError>(error);
+    } catch (const FileError& error) {
+      rethrow<FileError>(error);
+    } catch (const std::exception& error) {
+      rethrow<Error>(error);
+    }
+  }
   std::string describe() const override { return "user"; }
 
  private:
+  template <class ErrorType>
+  [[noreturn]] void rethrow(const std::exception& error) const {
+    fail<ErrorType>("{} {} {}", belfry::describe(origin_), error.what(), made_at(origin_));
+  }
+
   const HostKernel& function_;
+  const Node& origin_;
   std::vector<TensorInfo> inputs_, outputs_;
   std::vector<Array> ins_, outs_;
 };

@@ -26,6 +26,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
     residual = ir.node(add).inputs[ir.node(add).inputs[0] == y ? 1 : 0];
     const NodeId next = only_reader(ir, ir.node(add).outputs[0]);
     if (next == kNone || ir.node(next).op != "Relu" || !unordered(ir, next) || !(ir.info(residual).shape == ir.info(y).shape)) return false;
+    if (depends_on(ir, residual, id)) return false;  // made from the batch's statistics
     relu = next;
   } else {
     return false;

@@ -1,5 +1,6 @@
-// An L2 penalty's gradient is the weights times a number. Where it is added to a gradient that only an update reads, the
-// update takes it along as weight decay: the sum is never written to memory.
+// An L2 penalty's gradient is the weights times a number. Where it is added to the gradient that an update reads, the
+// update takes it along as weight decay: the sum need not be written to memory. Whether somebody else wants the sum (a
+// hook that fetches it) makes no difference, so that the update's bits stay the same.
 #include <optional>
 
 #include "belfry/engine/fusion.h"
@@ -16,10 +17,10 @@ std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
   return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));
 }
 
-// c, if the value is c * weights, made of products with constants that nobody else reads.
+// c, if the value is c * weights, made of products with constants.
 std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {
   if (value == weights) return 1.0;
-  if (!ir.is_op(value, "Mul") || only_reader(ir, value) == kNone || !unordered(ir, ir.value(value).producer)) return std::nullopt;
+  if (!ir.is_op(value, "Mul") || !unordered(ir, ir.value(value).producer)) return std::nullopt;
   const std::vector<ValueId>& factors = ir.node(ir.value(value).producer).inputs;
   for (int side : {0, 1}) {
     const auto number = uniform_constant(ir, factors[static_cast<std::size_t>(side)]);
@@ -29,13 +30,21 @@ std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) 
   return std::nullopt;
 }
 
+// The penalty is on the weights as of the start of the run, the update on what they are by then.
+bool assigned_elsewhere(const Ir& ir, ValueId weights, NodeId update) {
+  for (NodeId reader : readers_of(ir, weights))
+    for (int i : updated_inputs(ir.node(reader)))
+      if (reader != update && ir.node(reader).inputs[static_cast<std::size_t>(i)] == weights) return true;
+  return false;
+}
+
 }  // namespace
 
 bool fuse_weight_decay(Ir& ir, NodeId id) {
   const IrNode& update = ir.node(id);
   if (!update.op.starts_with("Apply") || update.attributes.find("weight_decay") == nullptr) return false;
   const ValueId weights = update.inputs[0], gradient = update.inputs.back();
-  if (!ir.is_op(gradient, "Add") || only_reader(ir, gradient) != id) return false;
+  if (!ir.is_op(gradient, "Add") || assigned_elsewhere(ir, weights, id)) return false;
   const NodeId add = ir.value(gradient).producer;
   if (!unordered(ir, add)) return false;
   const std::vector<ValueId> terms = ir.node(add).inputs;
@@ -45,7 +54,7 @@ bool fuse_weight_decay(Ir& ir, NodeId id) {
     if (!decay || penalty == weights || !(ir.info(rest).shape == ir.info(weights).shape)) continue;
     ir.node(id).attributes.set("weight_decay", ir.node(id).attributes.get<double>("weight_decay") + *decay);
     ir.node(id).inputs.back() = rest;
-    absorb(ir, id, add);
+    if (readers_of(ir, gradient).empty()) absorb(ir, id, add);
     return true;
   }
   return false;

@@ -45,6 +45,10 @@ KernelDefinition& KernelDefinition::layout_rule(LayoutRule rule) {
   def_.rule = std::move(rule);
   return *this;
 }
+KernelDefinition& KernelDefinition::follows_inputs() {
+  def_.follows = true;
+  return *this;
+}
 KernelDefinition& KernelDefinition::in_place(int input, int output) {
   def_.in_place.emplace_back(input, output);
   return *this;

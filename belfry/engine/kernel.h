@@ -86,6 +86,7 @@ struct KernelDef {
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
+  bool follows = false;                        // the rule takes what its inputs have: no opinion on a variable's layout
   bool zero_stays_zero = false;                // a blind kernel that maps padding zeros to zeros
   std::vector<std::pair<int, int>> in_place;   // (input, output) pairs that may share memory
   // An update that can write a copy of its variable in this second layout along (as an output of its own).
@@ -100,6 +101,7 @@ class KernelDefinition {
   explicit KernelDefinition(std::string_view op) { def_.op = op; }
   KernelDefinition& layout_blind(bool zero_stays_zero = false);
   KernelDefinition& layout_rule(LayoutRule rule);
+  KernelDefinition& follows_inputs();
   KernelDefinition& in_place(int input, int output = 0);
   KernelDefinition& view();
   KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);

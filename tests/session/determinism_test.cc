@@ -56,6 +56,8 @@ struct Net {
     x = keep(matmul(x, weight("fc1/W", {32, 10})));
     loss = reduce_mean(sparse_softmax_cross_entropy(x, label));
     const std::vector<Variable> variables = graph.variables();
+    for (const Variable& v : variables)
+      if (v.name().ends_with("W")) loss = loss + reduce_sum(square(v * 0.3f));  // its gradient is v times two numbers
     const Tensors g = gradients(loss, variables);
     layers.push_back(g[0]);
     std::vector<Operation> updates;

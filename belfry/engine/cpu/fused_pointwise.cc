@@ -85,7 +85,7 @@ class FusedPointwise final : public Kernel {
 };
 
 KernelRegistration define() {
-  KernelDefinition definition = define_kernel("FusedPointwise").layout_rule(layouts);
+  KernelDefinition definition = define_kernel("FusedPointwise").layout_rule(layouts).follows_inputs();
   for (int i = 0; i < simd::kPointwiseOperands; ++i) definition.in_place(i);
   return definition.make([](const KernelContext& c) -> KernelPtr { return std::make_unique<FusedPointwise>(c); });
 }

@@ -37,9 +37,9 @@ LayoutChoice keep(const KernelContext& c) { return {{c.input(0).layout}, {c.inpu
 KernelPtr make_copy(const KernelContext& c) { return copy_kernel(c.input(0).bytes()); }
 
 const KernelRegistration reorder_kernel =
-    define_kernel("Reorder").layout_rule(keep).make([](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
-const KernelRegistration snapshot_kernel = define_kernel("Snapshot").layout_rule(keep).make(make_copy);
-const KernelRegistration read_kernel = define_kernel("ReadVariable").layout_rule(keep).make(make_copy);
+    define_kernel("Reorder").layout_rule(keep).follows_inputs().make([](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
+const KernelRegistration snapshot_kernel = define_kernel("Snapshot").layout_rule(keep).follows_inputs().make(make_copy);
+const KernelRegistration read_kernel = define_kernel("ReadVariable").layout_rule(keep).follows_inputs().make(make_copy);
 
 }  // namespace
 
