@@ -117,6 +117,8 @@ class Simplifier {
     if (!pure(node) || node.op == "Constant" || node.outputs.size() != 1) return false;
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;
+    // Kernels that choose layouts cannot be run on plain arrays alone.
+    if (const KernelDef* kernel = find_kernel(node.op); kernel == nullptr || kernel->layouts == KernelDef::Layouts::rule) return false;
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) {
       if (ir_.is_op(v, "ShapeOnly") || ((node.op == "OnesLike" || node.op == "ZerosLike"))) {

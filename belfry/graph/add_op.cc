@@ -12,7 +12,7 @@ namespace {
 // Numbers take the type of the first operand that is a tensor.
 DType common_dtype(const std::vector<Operand>& inputs) {
   for (const Operand& operand : inputs)
-    if (!operand.is_number()) return operand.tensor().dtype();
+    if (!operand.is_number() && operand.tensor()) return operand.tensor().dtype();
   return DType::f32;
 }
 

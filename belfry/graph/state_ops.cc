@@ -56,7 +56,7 @@ OpRegistration assign_add_op() { return assign_add_def; }
 OpRegistration assign_sub_op() { return assign_sub_def; }
 
 Tensor Operand::tensor(DType dtype) const {
-  if (tensor_) return tensor_;
+  if (!is_number_) return tensor_;
   const LocationScope location(where_);
   return add_tensor(constant_def, {}, {.attributes = {{"value", Array::full(dtype, {}, number_)}}});
 }

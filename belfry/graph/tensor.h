@@ -72,11 +72,11 @@ class Operand {
  public:
   Operand(const Tensor& tensor, const Location& where = Location::current()) : tensor_(tensor), where_(where) {}  // NOLINT
   Operand(const Variable& variable, const Location& where = Location::current());                                 // NOLINT
-  Operand(float number, const Location& where = Location::current()) : number_(number), where_(where) {}          // NOLINT
-  Operand(double number, const Location& where = Location::current()) : number_(number), where_(where) {}         // NOLINT
-  Operand(int number, const Location& where = Location::current()) : number_(number), where_(where) {}            // NOLINT
+  Operand(float number, const Location& where = Location::current()) : is_number_(true), number_(number), where_(where) {}          // NOLINT
+  Operand(double number, const Location& where = Location::current()) : is_number_(true), number_(number), where_(where) {}         // NOLINT
+  Operand(int number, const Location& where = Location::current()) : is_number_(true), number_(number), where_(where) {}            // NOLINT
 
-  bool is_number() const { return !tensor_; }
+  bool is_number() const { return is_number_; }
   double number() const { return number_; }
   // The tensor; a number becomes a constant of `dtype` (f32 if the caller does not care).
   Tensor tensor(DType dtype = DType::f32) const;
@@ -84,6 +84,7 @@ class Operand {
 
  private:
   Tensor tensor_;
+  bool is_number_ = false;
   double number_ = 0;
   Location where_;
 };

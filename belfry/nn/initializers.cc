@@ -22,7 +22,7 @@ double fan_of(const Shape& shape, Fan fan) {
 }  // namespace
 
 Initializer constant(double value) {
-  return [value](const Shape& shape, DType dtype) { return belfry::constant(Array::full(dtype, shape, value)); };
+  return [value](const Shape& shape, DType dtype) { return fill(shape, value, dtype); };
 }
 Initializer zeros() { return constant(0); }
 Initializer ones() { return constant(1); }

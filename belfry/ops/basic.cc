@@ -48,7 +48,21 @@ const OpRegistration cast_def =
         })
         .doc("The elements in another type, converted as C++ converts numbers.");
 
+const OpRegistration fill_def =
+    define_op("Fill")
+        .output("value")
+        .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
+        .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .not_differentiable()
+        .doc("The same number everywhere.");
+
 }  // namespace
+
+Tensor fill(const Shape& shape, double value, DType dtype, std::string_view name, const Location& where) {
+  const LocationScope location(where);
+  BELFRY_CHECK(shape.is_concrete(), "[fill] expected a shape without unknown dimensions, got {} (made at {})", to_string(shape), to_string(where));
+  return add_tensor(fill_def, {}, {.name = name, .attributes = {{"shape", shape}, {"dtype", dtype}, {"value", value}}});
+}
 
 Tensor constant(const Array& value, std::string_view name, const Location& where) {
   const LocationScope location(where);

@@ -11,6 +11,9 @@ namespace belfry {
 
 // A value that is part of the graph. Literals work too: constant(0.5f), constant(Array::of<float>({2}, {1, 2})).
 Tensor constant(const Array& value, std::string_view name = "", const Location& where = Location::current());
+// The same number everywhere, made when it is needed: the graph keeps no copy.
+Tensor fill(const Shape& shape, double value, DType dtype = f32, std::string_view name = "",
+            const Location& where = Location::current());
 
 // A value that every run has to feed; dimensions that may differ from run to run are kAny.
 Tensor placeholder(DType dtype, const Shape& shape, std::string_view name = "",

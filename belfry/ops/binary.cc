@@ -1,3 +1,4 @@
+#include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/pointwise.h"

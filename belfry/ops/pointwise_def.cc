@@ -1,5 +1,6 @@
 #include "belfry/ops/pointwise_def.h"
 
+#include "belfry/base/check.h"
 #include "belfry/ops/broadcast.h"
 
 namespace belfry {

@@ -1,7 +1,8 @@
 // Helpers to define pointwise ops; shared by the files of the family.
 #pragma once
 
-#include "belfry/base/check.h"
+#include <utility>
+
 #include "belfry/graph/op_def.h"
 
 namespace belfry {

@@ -7,6 +7,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"
+#include "belfry/ops/conv.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
 
@@ -168,6 +169,18 @@ TEST_F(SessionTest, DevicesRunTheirStreamsAndMeetWhereDataCrosses) {
   const Array first = two.run(total);
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(equal(first, two.run(total)));
   EXPECT_NE(error_of([&] { Session one(graph); one.run(total); }).find("expected a device of the session (cpu:0 to cpu:0), got cpu:1"), std::string::npos);
+}
+
+TEST_F(SessionTest, AnEmptyTensorIsNotTakenForANumber) {
+  const Variable w = var("w", {2}, 1.f), unrelated = var("unrelated", {2}, 1.f);
+  const Tensor none = gradients(square(w), std::vector<Variable>{unrelated})[0];
+  EXPECT_NE(error_of([&] { add(w, none, "sum"); }).find("[Add 'sum'] expected input 1 from the current graph, got an empty tensor"), std::string::npos);
+}
+
+TEST_F(SessionTest, AConvolutionOfConstantsGivesItsValue) {
+  const Tensor y = conv2d(constant(Array::full(f32, {1, 4, 4, 2}, 1)), constant(Array::full(f32, {3, 3, 2, 5}, 1)), {.padding = Padding::valid});
+  Session session(graph);
+  EXPECT_EQ(session.run(y).item(7), 18);
 }
 
 TEST_F(SessionTest, ExplainListsInstructionsAndTotals) {

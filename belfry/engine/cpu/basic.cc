@@ -1,7 +1,9 @@
 // Ops that pass values on.
+#include <algorithm>
 #include <cstring>
 
 #include "belfry/array/dispatch.h"
+#include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/strided_loop.h"
 #include "belfry/engine/cpu/view.h"
 #include "belfry/engine/kernel.h"
@@ -39,6 +41,13 @@ const KernelRegistration cast_kernel = define_kernel("Cast").make([](const Kerne
     });
   });
   return made;
+});
+
+const KernelRegistration fill_kernel = define_kernel("Fill").make([](const KernelContext& c) {
+  return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
+    const T value = static_cast<T>(c.attributes->get<double>("value"));
+    return simple_kernel([value, n = c.output().elements()](const Buffers& b, const Step&) { std::fill_n(b.out<T>(), n, value); });
+  });
 });
 
 }  // namespace
