@@ -10,8 +10,7 @@ namespace belfry {
 Variable hyper_param(std::string_view name, float value, const Location& where) {
   const auto scope = VariableScope::reopen({.reuse = Reuse::automatic});
   const Variable variable = get_variable(name, {.initializer = init::constant(value), .trainable = false}, where);
-  const Attribute* initial = variable.initial_value().node()->attributes.find("value");
-  const double before = initial != nullptr ? std::get<Array>(*initial).item() : value;
+  const double before = variable.initial_value().node()->attributes.get_or<double>("value", value);
   BELFRY_CHECK(
       static_cast<float>(before) == value,
       "[hyper_param '{}'] expected the value {} as when it was created, got {} {} (at {}). Choose another name.",

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,9 @@ class Session {
 
   // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array).
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {});
+  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {}, const RunOptions& options = {}) {
+    return run(std::vector<Fetch>(fetches), feeds, options);
+  }
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {});
 
   // A fixed signature: no look-ups and no allocation of ours in a call after the first with the same shapes. The

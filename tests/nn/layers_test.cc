@@ -70,15 +70,15 @@ TEST_F(LayersTest, InitialisersAndRegularisersAreUsed) {
                              .bias_initializer = init::constant(0.5),
                              .kernel_regularizer = l2(0.1)});
   EXPECT_EQ(variable("conv/W").initial_value().node()->def->name, "TruncatedNormal");
-  EXPECT_EQ(variable("conv/b").initial_value().node()->attributes.get<Array>("value").item(), 0.5);
+  EXPECT_EQ(variable("conv/b").initial_value().node()->attributes.get<double>("value"), 0.5);
   EXPECT_EQ(graph.collections().tensors(collection::kRegularizationLosses).size(), 1u);
 }
 
 TEST_F(LayersTest, AScopesInitialiserServesWeightsButNotBiases) {
   const VariableScope scope("net", {.initializer = init::ones()});
   images() | conv2d("conv", {.filters = 2});
-  EXPECT_EQ(variable("net/conv/W").initial_value().node()->attributes.get<Array>("value").item(), 1);
-  EXPECT_EQ(variable("net/conv/b").initial_value().node()->attributes.get<Array>("value").item(), 0);
+  EXPECT_EQ(variable("net/conv/W").initial_value().node()->attributes.get<double>("value"), 1);
+  EXPECT_EQ(variable("net/conv/b").initial_value().node()->attributes.get<double>("value"), 0);
 }
 
 TEST_F(LayersTest, PoolsAndFlattenHaveNoVariables) {
