@@ -215,6 +215,8 @@ bool Session::is_initialized(const Variable& variable) const {
 void Session::set_random_counter(std::uint64_t count) { impl_->random_counter = count; }
 std::uint64_t Session::random_counter() const { return impl_->random_counter; }
 
+int Session::cached_plans() const { return static_cast<int>(impl_->cache.size()); }
+
 std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& feeds) {
   std::vector<Tensor> fed;
   for (const auto& [tensor, value] : feeds) fed.push_back(tensor);
