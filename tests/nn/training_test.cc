@@ -212,5 +212,15 @@ TEST_F(TrainingTest, ABiasIsAddedToItsChannelInEitherFormat) {
   }
 }
 
+TEST_F(BatchNormTrainingTest, InternalUpdatesRunWithTheOutput) {
+  const Tensor x = placeholder(f32, {kAny, 2});
+  const Tensor y = x | batch_norm("bn", {.momentum = 0.5, .training = true, .ema_update = EmaUpdate::internal});
+  Session session(graph);
+  session.initialize();
+  session.run(y, {{x, batch}});
+  EXPECT_NEAR(session.value(variable("bn/mean/EMA")).item(0), 1.5, 1e-6);
+  EXPECT_NEAR(session.value(variable("bn/mean/EMA")).item(1), 2.5, 1e-6);
+}
+
 }  // namespace
 }  // namespace belfry
