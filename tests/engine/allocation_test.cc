@@ -59,7 +59,8 @@ void count() {
   const int index = counts.ours++;
   if (index >= kKept) return;
   looking = true;
-  counts.depths[static_cast<std::size_t>(index)] = backtrace(counts.stacks[static_cast<std::size_t>(index)].data(), kDepth);
+  counts.depths[static_cast<std::size_t>(index)] =
+      backtrace(counts.stacks[static_cast<std::size_t>(index)].data(), kDepth);
   looking = false;
 }
 
@@ -93,7 +94,8 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
   return *out == nullptr ? ENOMEM : 0;
 }
 
-dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int number, const dnnl_exec_arg_t* arguments) {
+dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int number,
+                                     const dnnl_exec_arg_t* arguments) {
   using Execute = dnnl_status_t (*)(const_dnnl_primitive_t, dnnl_stream_t, int, const dnnl_exec_arg_t*);
   static const auto real = reinterpret_cast<Execute>(dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
   ++counts.inside_dnnl;
@@ -137,11 +139,13 @@ class AllocationTest : public testing::TestWithParam<int> {
   }
   SessionConfig config() const { return {.devices = {{GetParam()}}}; }
   Variable weight(const std::string& name, const Shape& shape) {
-    return get_variable(name, {.shape = shape, .initializer = [](const Shape& s, DType) { return random_normal(s, {.stddev = 0.1}); }});
+    return get_variable(
+        name, {.shape = shape, .initializer = [](const Shape& s, DType) { return random_normal(s, {.stddev = 0.1}); }});
   }
 
   // The first two calls may allocate: the plan, and what threads and oneDNN keep for themselves.
-  void expect_none(Session& session, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const std::vector<Array>& values, bool uses_dnnl) {
+  void expect_none(Session& session, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
+                   const std::vector<Array>& values, bool uses_dnnl) {
     session.initialize();
     const auto call = session.make_callable(fetches, feeds);
     for (int i = 0; i < 2; ++i) call(values);
@@ -171,23 +175,29 @@ TEST_P(AllocationTest, AStepOfAPerceptronMakesNone) {
   const Tensor x = placeholder({"x", f32, {kAny, 20}}), label = placeholder({"label", i32, {kAny}});
   Tensor y = relu(matmul(x, weight("w0", {20, 30})) + weight("b0", {30}));
   y = matmul(dropout(y, 0.5), weight("w1", {30, 10})) + weight("b1", {10});
-  const Tensor loss = reduce_mean(sparse_softmax_cross_entropy(y, label)), wrong = reduce_mean(prediction_incorrect(y, label));
+  const Tensor loss = reduce_mean(sparse_softmax_cross_entropy(y, label)),
+               wrong = reduce_mean(prediction_incorrect(y, label));
   const std::vector<Variable> variables = graph.variables();
   const Tensors g = gradients(loss, variables);
   const Variable step = new_variable("step", {.shape = {}});
   const Tensor count = step.assign_add(1.f);
   std::vector<Operation> updates;
   for (std::size_t i = 0; i < variables.size(); ++i)
-    updates.emplace_back(apply_adam(variables[i], {new_variable("m", {.shape = variables[i].shape()}), new_variable("v", {.shape = variables[i].shape()})}, count, 0.01f, g[i]));
+    updates.emplace_back(apply_adam(
+        variables[i],
+        {new_variable("m", {.shape = variables[i].shape()}), new_variable("v", {.shape = variables[i].shape()})}, count,
+        0.01f, g[i]));
   Session session(graph, config());
-  expect_none(session, {group(updates), loss, wrong, "w0"}, {x, label}, {Array::full(f32, {64, 20}, 0.5), Array::full(i32, {64}, 3)}, true);
+  expect_none(session, {group(updates), loss, wrong, "w0"}, {x, label},
+              {Array::full(f32, {64, 20}, 0.5), Array::full(i32, {64}, 3)}, true);
 }
 
 TEST_P(AllocationTest, AStepOfAConvnetMakesNone) {
   const Tensor image = placeholder({"image", f32, {kAny, 16, 16, 3}}), label = placeholder({"label", i32, {kAny}});
   Tensor y = max_pool2d(relu(conv2d(image, weight("w0", {3, 3, 3, 20})) + weight("b0", {20})));
   const Tensor shortcut = y;
-  const BatchNormResult norm = batch_norm(conv2d(y, weight("w1", {3, 3, 20, 20})), weight("gamma", {20}), weight("beta", {20}));
+  const BatchNormResult norm =
+      batch_norm(conv2d(y, weight("w1", {3, 3, 20, 20})), weight("gamma", {20}), weight("beta", {20}));
   y = relu(norm.y + shortcut);
   y = avg_pool2d(conv2d(y, weight("w2", {3, 3, 20, 40}), {.strides = 2}));
   y = matmul(batch_flatten(y), weight("w3", {160, 10}));
@@ -197,9 +207,12 @@ TEST_P(AllocationTest, AStepOfAConvnetMakesNone) {
   const Tensors g = gradients(loss, variables);
   const Variable mean = new_variable("mean", {.shape = {20}});
   std::vector<Operation> updates{mean.assign_sub((mean - norm.mean) * 0.1f)};
-  for (std::size_t i = 0; i < variables.size(); ++i) updates.emplace_back(apply_momentum(variables[i], new_variable("slot", {.shape = variables[i].shape()}), 0.01f, g[i]));
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    updates.emplace_back(
+        apply_momentum(variables[i], new_variable("slot", {.shape = variables[i].shape()}), 0.01f, g[i]));
   Session session(graph, config());
-  expect_none(session, {group(updates), loss, softmax(y)}, {image, label}, {Array::full(f32, {32, 16, 16, 3}, 0.5), Array::full(i32, {32}, 3)}, true);
+  expect_none(session, {group(updates), loss, softmax(y)}, {image, label},
+              {Array::full(f32, {32, 16, 16, 3}, 0.5), Array::full(i32, {32}, 3)}, true);
 }
 
 TEST_P(AllocationTest, OtherOpsMakeNone) {
@@ -207,19 +220,33 @@ TEST_P(AllocationTest, OtherOpsMakeNone) {
   const Tensors parts = split(transpose(x, {0, 2, 1}), 2, 1);
   const Variable snapshot = weight("v", {6});
   const Tensor next = snapshot.assign(snapshot * 0.5f);
-  const std::vector<Fetch> fetches{concat({parts[1], parts[0]}, 2), pad(x, {{1, 1}, {0, 0}, {2, 0}}), slice(x, {0, 1, 1}, {kAny, 2, 2}), reduce_max(x, {.axes = {1}}), argmax(x),
-                                   cast(x, i64), select(greater(x, 0.5f), x, 0.f), random_uniform({100}), random_normal({100}), truncated_normal({100}), log_softmax(x),
-                                   next - snapshot, squared_difference(x, 0.5f), reduce_prod(x), matmul(cast(reshape(x, {kAny, 4}), f64), constant(Array::full(f64, {4, 4}, 1)))};
+  const std::vector<Fetch> fetches{concat({parts[1], parts[0]}, 2),
+                                   pad(x, {{1, 1}, {0, 0}, {2, 0}}),
+                                   slice(x, {0, 1, 1}, {kAny, 2, 2}),
+                                   reduce_max(x, {.axes = {1}}),
+                                   argmax(x),
+                                   cast(x, i64),
+                                   select(greater(x, 0.5f), x, 0.f),
+                                   random_uniform({100}),
+                                   random_normal({100}),
+                                   truncated_normal({100}),
+                                   log_softmax(x),
+                                   next - snapshot,
+                                   squared_difference(x, 0.5f),
+                                   reduce_prod(x),
+                                   matmul(cast(reshape(x, {kAny, 4}), f64), constant(Array::full(f64, {4, 4}, 1)))};
   Session session(graph, config());
   expect_none(session, fetches, {x}, {Array::full(f32, {50, 6, 4}, 0.25)}, false);
 }
 
 TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {
   static const OpRegistration twice = define_op("TestTwice")
-                                          .input("x").output("y")
+                                          .input("x")
+                                          .output("y")
                                           .shape([](const ShapeContext& c) { return c.input(0); })
                                           .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                            for (std::size_t i = 0; i < out[0].values<float>().size(); ++i) out[0].values<float>()[i] = 2 * in[0].values<float>()[i];
+                                            for (std::size_t i = 0; i < out[0].values<float>().size(); ++i)
+                                              out[0].values<float>()[i] = 2 * in[0].values<float>()[i];
                                           })
                                           .not_differentiable()
                                           .doc("2 x");
@@ -228,7 +255,8 @@ TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {
   expect_none(session, {add_tensor(twice, {x})}, {x}, {Array::full(f32, {100}, 1)}, false);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, AllocationTest, testing::Values(1, 2), [](const auto& p) { return std::to_string(p.param) + (p.param == 1 ? "Thread" : "Threads"); });
+INSTANTIATE_TEST_SUITE_P(Threads, AllocationTest, testing::Values(1, 2),
+                         [](const auto& p) { return std::to_string(p.param) + (p.param == 1 ? "Thread" : "Threads"); });
 
 }  // namespace
 }  // namespace belfry

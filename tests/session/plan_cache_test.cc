@@ -15,13 +15,15 @@ namespace {
 // Shape rules run again whenever a plan is compiled: this one counts.
 int compiled = 0;
 const OpRegistration counted_op = define_op("TestCountedPlan")
-                                      .input("x").output("y")
+                                      .input("x")
+                                      .output("y")
                                       .shape([](const ShapeContext& c) {
                                         ++compiled;
                                         return c.input(0);
                                       })
                                       .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                        for (std::int64_t i = 0; i < in[0].elements(); ++i) out[0].set_item(i, in[0].item(i) + 1);
+                                        for (std::int64_t i = 0; i < in[0].elements(); ++i)
+                                          out[0].set_item(i, in[0].item(i) + 1);
                                       })
                                       .not_differentiable()
                                       .doc("Counts compilations.");
