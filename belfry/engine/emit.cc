@@ -222,6 +222,9 @@ class Emitter {
     }
     plan_->variables_.assign(read.begin(), read.end());
     plan_->assigned_.assign(written.begin(), written.end());
+    for (auto* list : {&plan_->variables_, &plan_->assigned_}) std::ranges::sort(*list, {}, &Node::id);
+    for (const Node* variable : plan_->variables_) plan_->variables_ready_.push_back(&target_.store.storage(variable).initialized);
+    for (const Node* variable : plan_->assigned_) plan_->assigned_ready_.push_back(&target_.store.storage(variable).initialized);
   }
 
   const CompileTarget& target_;

@@ -32,6 +32,9 @@ class Plan {
   const std::vector<TensorInfo>& fetched() const { return fetched_; }           // plain; in the order of the fetches
   const std::vector<const Node*>& variables() const { return variables_; }      // read by this plan
   const std::vector<const Node*>& assigned() const { return assigned_; }        // written by this plan
+  // Whether each of these has a value: the store's own flags, so that a step looks nothing up.
+  const std::vector<const bool*>& variables_ready() const { return variables_ready_; }
+  const std::vector<bool*>& assigned_ready() const { return assigned_ready_; }
   std::uint64_t generation() const { return generation_; }
   std::string explain() const;
 
@@ -50,6 +53,8 @@ class Plan {
   std::vector<std::vector<int>> streams_;  // by device: indices into instructions_
   std::vector<TensorInfo> fetched_;
   std::vector<const Node*> variables_, assigned_;
+  std::vector<const bool*> variables_ready_;
+  std::vector<bool*> assigned_ready_;
   std::vector<Array> constants_;
   std::unique_ptr<std::atomic<std::uint64_t>[]> events_;  // by instruction: the last run that finished it
   std::uint64_t runs_ = 0;

@@ -67,15 +67,21 @@ Json json_of(const Node& node) {
   for (const Tensor& input : node.inputs) inputs.push_back(input.name());
   for (const Node* before : node.control_inputs) control.push_back(before->name);
   for (const auto& [name, value] : node.attributes.items()) attributes[name] = std::visit(AttributeToJson{}, value);
-  for (const TensorSpec& spec : node.outputs) outputs.push_back({{"name", spec.name}, {"dtype", name_of(spec.dtype)}, {"shape", json_of(spec.shape)}});
-  return {{"op", node.def->name},       {"name", node.name},     {"inputs", inputs},     {"control_inputs", control}, {"attributes", attributes},
-          {"outputs", outputs}, {"device", node.device}, {"tower", node.tower}, {"where", to_string(node.where)}};
+  for (const TensorSpec& spec : node.outputs)
+    outputs.push_back({{"name", spec.name}, {"dtype", name_of(spec.dtype)}, {"shape", json_of(spec.shape)}});
+  return {{"op", node.def->name},      {"name", node.name},        {"inputs", inputs},
+          {"control_inputs", control}, {"attributes", attributes}, {"outputs", outputs},
+          {"device", node.device},     {"tower", node.tower},      {"where", to_string(node.where)}};
 }
 
 Json variables_of(const Graph& graph) {
   Json out = Json::array();
   for (const Variable& v : graph.variables())
-    out.push_back({{"name", v.name()}, {"dtype", name_of(v.dtype())}, {"shape", json_of(v.shape())}, {"trainable", v.trainable()}, {"initial_value", v.initial_value().name()}});
+    out.push_back({{"name", v.name()},
+                   {"dtype", name_of(v.dtype())},
+                   {"shape", json_of(v.shape())},
+                   {"trainable", v.trainable()},
+                   {"initial_value", v.initial_value().name()}});
   return out;
 }
 
@@ -97,7 +103,11 @@ Json collections_of(const Graph& graph) {
 std::string to_json(const Graph& graph) {
   Json nodes = Json::array();
   for (const auto& node : graph.nodes()) nodes.push_back(json_of(*node));
-  const Json out{{"nodes", nodes}, {"variables", variables_of(graph)}, {"collections", collections_of(graph)}, {"seed", graph.seed()}, {"finalized", graph.finalized()}};
+  const Json out{{"nodes", nodes},
+                 {"variables", variables_of(graph)},
+                 {"collections", collections_of(graph)},
+                 {"seed", graph.seed()},
+                 {"finalized", graph.finalized()}};
   return out.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -96,12 +96,9 @@ struct Session::Impl {
   }
 
   void check_initialized(const Plan& plan) const {
-    for (const Node* variable : plan.variables()) {
-      const VariableStore::Storage* s = store.find(variable);
-      const bool ready = s != nullptr && s->initialized;
-      BELFRY_CHECK(ready, "[Variable '{}'] expected a value before it is read, got none {}. Call session.initialize() or load a checkpoint first.", variable->name,
-                   made_at(*variable));
-    }
+    for (std::size_t i = 0; i < plan.variables().size(); ++i)
+      BELFRY_CHECK(*plan.variables_ready()[i], "[Variable '{}'] expected a value before it is read, got none {}. Call session.initialize() or load a checkpoint first.",
+                   plan.variables()[i]->name, made_at(*plan.variables()[i]));
   }
 
   Step next_step(const RunOptions& options) {
@@ -112,7 +109,7 @@ struct Session::Impl {
   void execute(Plan& plan, const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results) {
     check_initialized(plan);
     plan.run(step, feeds, results, team, profiler.get());
-    for (const Node* variable : plan.assigned()) store.storage(variable).initialized = true;
+    for (bool* ready : plan.assigned_ready()) *ready = true;
   }
 
   Graph& graph;
@@ -214,6 +211,8 @@ bool Session::is_initialized(const Variable& variable) const {
 }
 void Session::set_random_counter(std::uint64_t count) { impl_->random_counter = count; }
 std::uint64_t Session::random_counter() const { return impl_->random_counter; }
+
+int Session::cached_plans() const { return static_cast<int>(impl_->cache.size()); }
 
 std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& feeds) {
   std::vector<Tensor> fed;

@@ -95,6 +95,8 @@ class Session {
   void set_random_counter(std::uint64_t count);
   std::uint64_t random_counter() const;
 
+  // How many plans are kept (at most SessionConfig::plan_cache; the least recently used goes first).
+  int cached_plans() const;
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
   // Time by op since the start or the last clear_profile(), largest first (needs SessionConfig::profile).

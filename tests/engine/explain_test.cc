@@ -59,7 +59,8 @@ TEST_F(ExplainTest, FlopsCountMultiplyAndAdd) {
   EXPECT_NE(session.explain({matmul(a, b)}).find("0.020 GFLOP"), std::string::npos);
   const Variable x = get_variable("x", {.shape = {10, 20, 20, 16}}), w = get_variable("w", {.shape = {3, 3, 16, 32}});
   const Tensor y = conv2d(x, w, {}, "conv");
-  EXPECT_NE(session.explain({y}).find("0.037 GFLOP"), std::string::npos) << session.explain({y});  // 2 * 10*20*20*32 * 3*3*16
+  EXPECT_NE(session.explain({y}).find("0.037 GFLOP"), std::string::npos)
+      << session.explain({y});  // 2 * 10*20*20*32 * 3*3*16
   // Both gradients cost as much as the forward pass; pointwise ops add one an element.
   const Tensors g = gradients({y}, {x.handle(), w.handle()});
   EXPECT_NE(session.explain({g[0]}).find("0.037 GFLOP"), std::string::npos) << session.explain({g[0]});
@@ -70,7 +71,7 @@ TEST_F(ExplainTest, BytesAndTheArenaAreSummed) {
   const Tensor x = placeholder({"x", f32, {250000}});
   Session session(graph);
   const std::string plan = session.explain({exp(x)}, {{x, Array::zeros(f32, {250000})}});
-  EXPECT_NE(totals_of(plan).find("arena 1.00 MB"), std::string::npos) << plan;  // in place
+  EXPECT_NE(totals_of(plan).find("arena 1.00 MB"), std::string::npos) << plan;             // in place
   EXPECT_NE(totals_of(plan).find("4.00 MB read and written"), std::string::npos) << plan;  // fed, exp twice, fetched
 }
 

@@ -35,7 +35,8 @@ class FuseTest : public IrTest {
 };
 
 TEST_F(FuseTest, ConvolutionBiasAndReluAreOneOp) {
-  const Tensor x = var("x", {2, 6, 6, 3}), y = relu(add(conv2d(x, var("w", {3, 3, 3, 8}), {}, "conv"), var("b", {8}), "sum"), "relu");
+  const Tensor x = var("x", {2, 6, 6, 3}),
+               y = relu(add(conv2d(x, var("w", {3, 3, 3, 8}), {}, "conv"), var("b", {8}), "sum"), "relu");
   const Ir ir = fused({.fetches = {y}});
   const NodeId id = the(ir, "FusedConv");
   EXPECT_EQ(inside(ir, id), (Names{"conv", "relu", "sum"}));
@@ -46,14 +47,19 @@ TEST_F(FuseTest, ConvolutionBiasAndReluAreOneOp) {
 }
 
 TEST_F(FuseTest, MatrixProductBiasAndReluAreOneOp) {
-  const Tensor x = var("x", {4, 3}), product = matmul(x, var("w", {3, 8})), y = relu(var("b", {8}) + product);  // either side
+  const Tensor x = var("x", {4, 3}), product = matmul(x, var("w", {3, 8})),
+               y = relu(var("b", {8}) + product);  // either side
   EXPECT_EQ(count_of(fused({.fetches = {y}}), "FusedMatMul"), 1);
-  EXPECT_FALSE(fused({.fetches = {tanh(product + var("c", {8}))}}).node(the(fused({.fetches = {tanh(product + var("d", {8}))}}), "FusedMatMul")).attributes.flag("relu"));
+  EXPECT_FALSE(fused({.fetches = {tanh(product + var("c", {8}))}})
+                   .node(the(fused({.fetches = {tanh(product + var("d", {8}))}}), "FusedMatMul"))
+                   .attributes.flag("relu"));
 }
 
 TEST_F(FuseTest, WhatIsNoBiasIsNotFusedIntoTheProduct) {
   const Tensor product = matmul(var("x", {4, 3}), var("w", {3, 8}));
-  for (const Tensor& other : {var("full", {4, 8}).value(), var("column", {4, 1}).value(), var("one", {1}).value(), var("row", {1, 8}).value()}) EXPECT_EQ(count_of(fused({.fetches = {product + other}}), "FusedMatMul"), 0);
+  for (const Tensor& other : {var("full", {4, 8}).value(), var("column", {4, 1}).value(), var("one", {1}).value(),
+                              var("row", {1, 8}).value()})
+    EXPECT_EQ(count_of(fused({.fetches = {product + other}}), "FusedMatMul"), 0);
 }
 
 TEST_F(FuseTest, ABiasMadeFromTheProductIsNotFused) {
@@ -62,8 +68,10 @@ TEST_F(FuseTest, ABiasMadeFromTheProductIsNotFused) {
 }
 
 TEST_F(FuseTest, AProductThatOthersReadIsComputedForThemAndFusedAllTheSame) {
-  const Tensor product = matmul(var("x", {4, 3}), var("w", {3, 8})), a = product + var("a", {8}), b = relu(product + var("b", {8}));
-  EXPECT_EQ(ops_of(fused({.fetches = {a, product}})), (Names{"Fetch", "Fetch", "FusedMatMul", "MatMul", "Variable", "Variable", "Variable"}));
+  const Tensor product = matmul(var("x", {4, 3}), var("w", {3, 8})), a = product + var("a", {8}),
+               b = relu(product + var("b", {8}));
+  EXPECT_EQ(ops_of(fused({.fetches = {a, product}})),
+            (Names{"Fetch", "Fetch", "FusedMatMul", "MatMul", "Variable", "Variable", "Variable"}));
   const Ir both = fused({.fetches = {a, b}});
   EXPECT_EQ(count_of(both, "FusedMatMul"), 2);
   EXPECT_EQ(count_of(both, "MatMul"), 0);
@@ -104,7 +112,9 @@ TEST_F(FuseTest, MaxPoolingKeepsItsWinnersForTheGradient) {
   const NodeId forward = the(ir, "MaxPoolIndexed"), backward = the(ir, "MaxPoolIndexedGrad");
   EXPECT_EQ(ir.node(backward).inputs[0], ir.node(forward).outputs[1]);
   EXPECT_EQ(count_of(ir, "ReluGrad"), 0) << "relu's gradient goes along";
-  for (ValueId v : ir.node(backward).inputs) EXPECT_LE(ir.info(v).elements(), ir.info(ir.node(forward).outputs[0]).elements()) << "the large input is not needed";
+  for (ValueId v : ir.node(backward).inputs)
+    EXPECT_LE(ir.info(v).elements(), ir.info(ir.node(forward).outputs[0]).elements())
+        << "the large input is not needed";
 }
 
 TEST_F(FuseTest, BatchNormResidualAndReluAreOneKernelForwardAndOneBackward) {
@@ -114,7 +124,8 @@ TEST_F(FuseTest, BatchNormResidualAndReluAreOneKernelForwardAndOneBackward) {
   const Ir ir = fused({.fetches = gradients({square(y)}, {x, residual})});
   const NodeId forward = the(ir, "FusedBatchNorm"), backward = the(ir, "FusedBatchNormGrad");
   EXPECT_EQ(ir.node(forward).inputs.size(), 4u);
-  EXPECT_EQ(ir.node(backward).inputs.back(), ir.node(forward).outputs[3]) << "one bit an element instead of relu's output";
+  EXPECT_EQ(ir.node(backward).inputs.back(), ir.node(forward).outputs[3])
+      << "one bit an element instead of relu's output";
   for (const char* op : {"BatchNorm", "BatchNormGrad", "ReluGrad", "Relu", "Add"}) EXPECT_EQ(count_of(ir, op), 0) << op;
 }
 
@@ -147,7 +158,8 @@ TEST_F(FuseTest, DevicesAndBroadcastsEndAChain) {
     there = tanh(x);
   }
   EXPECT_EQ(count_of(fused({.fetches = {there}}, 2), "FusedPointwise"), 2);
-  EXPECT_EQ(count_of(fused({.fetches = {tanh(x + var("column", {4, 1}))}}), "Add"), 1);  // not a layout that a program takes
+  EXPECT_EQ(count_of(fused({.fetches = {tanh(x + var("column", {4, 1}))}}), "Add"),
+            1);  // not a layout that a program takes
 }
 
 TEST_F(FuseTest, LongChainsAreCutAndStillRight) {
@@ -157,7 +169,8 @@ TEST_F(FuseTest, LongChainsAreCutAndStillRight) {
     sum = i % 3 == 0 ? sum + a * a : sum - a;
   }
   Tensors wide;
-  for (int i = 0; i < 14; ++i) wide.push_back(exp(var(("v" + std::to_string(i)).c_str(), {3, 5}, 0.1f * static_cast<float>(i))));
+  for (int i = 0; i < 14; ++i)
+    wide.push_back(exp(var(("v" + std::to_string(i)).c_str(), {3, 5}, 0.1f * static_cast<float>(i))));
   Tensor total = wide[0];
   for (int i = 1; i < 14; ++i) total = total * 0.5f + wide[static_cast<std::size_t>(i)];
   Session session(graph);
@@ -207,19 +220,22 @@ TEST_F(FuseTest, EmptyAndOtherTypesAreLeftAlone) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(out[2].item(i), 0) << "the bias's gradient over no rows";
   for (int i = 0; i < 24; ++i) EXPECT_EQ(out[1].item(i), 0);
   const Tensor d = cast(var("d", {4, 3}), f64), e = cast(w, f64);
-  for (const std::string& op : ops_of(fused({.fetches = {relu(matmul(d, e) + cast(b, f64))}}))) EXPECT_FALSE(op.starts_with("Fused")) << op;
+  for (const std::string& op : ops_of(fused({.fetches = {relu(matmul(d, e) + cast(b, f64))}})))
+    EXPECT_FALSE(op.starts_with("Fused")) << op;
 }
 
 // Every pattern at once, against the same net in f64, where nothing is fused.
 TEST_F(FuseTest, FusedNetsComputeWhatTheirPartsDo) {
   const auto build = [&](DType dtype) {
     const auto weight = [&](const char* name, const Shape& shape) {
-      return get_variable(name + std::string(name_of(dtype)), {.shape = shape, .dtype = dtype, .initializer = [&](const Shape& s, DType d) {
-                            RandomStream random(seed_of(name));
-                            Array values(f32, s);
-                            for (float& v : values.values<float>()) v = static_cast<float>(0.4 * random.uniform() - 0.2);
-                            return constant(values.cast(d));
-                          }});
+      return get_variable(name + std::string(name_of(dtype)),
+                          {.shape = shape, .dtype = dtype, .initializer = [&](const Shape& s, DType d) {
+                             RandomStream random(seed_of(name));
+                             Array values(f32, s);
+                             for (float& v : values.values<float>())
+                               v = static_cast<float>(0.4 * random.uniform() - 0.2);
+                             return constant(values.cast(d));
+                           }});
     };
     Tensor x = weight("x", {3, 8, 8, 5});
     x = max_pool2d(relu(conv2d(x, weight("w0", {3, 3, 5, 12})) + weight("b0", {12})));
@@ -244,7 +260,8 @@ TEST_F(FuseTest, FusedNetsComputeWhatTheirPartsDo) {
   for (std::size_t k = 0; k < got.size(); ++k) {
     double scale = 0;
     for (std::int64_t i = 0; i < wanted[k].elements(); ++i) scale = std::max(scale, std::abs(wanted[k].item(i)));
-    for (std::int64_t i = 0; i < wanted[k].elements(); ++i) ASSERT_NEAR(got[k].item(i), wanted[k].item(i), 1e-4 * scale + 1e-9) << "result " << k << ", element " << i;
+    for (std::int64_t i = 0; i < wanted[k].elements(); ++i)
+      ASSERT_NEAR(got[k].item(i), wanted[k].item(i), 1e-4 * scale + 1e-9) << "result " << k << ", element " << i;
   }
 }
 

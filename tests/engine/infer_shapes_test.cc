@@ -43,9 +43,17 @@ TEST_F(InferShapesTest, AMismatchThatOnlyTheFeedsShowNamesTheOpAndItsLine) {
 }
 
 TEST_F(InferShapesTest, ARuleThatStaysUnknownIsAnError) {
-  static const OpRegistration vague = define_op("TestVague").input("x").output("y").shape([](const ShapeContext&) { return Shape{kAny}; }).not_differentiable().doc("Never says.");
+  static const OpRegistration vague = define_op("TestVague")
+                                          .input("x")
+                                          .output("y")
+                                          .shape([](const ShapeContext&) { return Shape{kAny}; })
+                                          .not_differentiable()
+                                          .doc("Never says.");
   const Tensor y = add_tensor(vague, {var("x", {2})}, {.name = "vague"});
-  EXPECT_NE(error_text([&] { shaped({.fetches = {y}}); }).find("[TestVague 'vague'] expected a shape that is known once all inputs are, got [?]"), std::string::npos);
+  EXPECT_NE(error_text([&] {
+              shaped({.fetches = {y}});
+            }).find("[TestVague 'vague'] expected a shape that is known once all inputs are, got [?]"),
+            std::string::npos);
 }
 
 TEST_F(InferShapesTest, EmptyDimensionsAreShapesLikeOthers) {

@@ -45,7 +45,9 @@ class IrTest : public testing::Test {
   }
 
   Variable var(const char* name, const Shape& shape, float value = 1.f) {
-    return get_variable(name, {.shape = shape, .initializer = [value](const Shape& s, DType d) { return constant(Array::full(d, s, value)); }});
+    return get_variable(name, {.shape = shape, .initializer = [value](const Shape& s, DType d) {
+                                 return constant(Array::full(d, s, value));
+                               }});
   }
 
   Graph graph;
@@ -62,7 +64,8 @@ inline std::vector<std::string> ops_of(const Ir& ir) {
 }
 
 inline int count_of(const Ir& ir, std::string_view op) {
-  return static_cast<int>(std::ranges::count_if(ir.nodes, [&](const IrNode& node) { return !node.dead && node.op == op; }));
+  return static_cast<int>(
+      std::ranges::count_if(ir.nodes, [&](const IrNode& node) { return !node.dead && node.op == op; }));
 }
 
 // The only node of this op.
@@ -96,7 +99,9 @@ inline bool comes_before(const Ir& ir, NodeId first, NodeId second) {
   return false;
 }
 
-inline int position(const std::vector<NodeId>& order, NodeId id) { return static_cast<int>(std::ranges::find(order, id) - order.begin()); }
+inline int position(const std::vector<NodeId>& order, NodeId id) {
+  return static_cast<int>(std::ranges::find(order, id) - order.begin());
+}
 
 // The text of the error that f throws.
 template <class F>

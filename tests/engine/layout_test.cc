@@ -48,7 +48,8 @@ TEST(Layout, BytesIncludePadding) {
 TEST(Layout, AxesAreRenamedWithoutMovingMemory) {
   // [a, b, c] row-major, seen as [c, a, b]: the strides go along.
   const dnnl_memory_desc_t turned = permuted(descriptor_of({2, 3, 4}, f32), {2, 0, 1});
-  const std::vector<std::int64_t> dims(turned.dims, turned.dims + 3), strides(turned.format_desc.blocking.strides, turned.format_desc.blocking.strides + 3);
+  const std::vector<std::int64_t> dims(turned.dims, turned.dims + 3),
+      strides(turned.format_desc.blocking.strides, turned.format_desc.blocking.strides + 3);
   EXPECT_EQ(dims, (std::vector<std::int64_t>{4, 2, 3}));
   EXPECT_EQ(strides, (std::vector<std::int64_t>{1, 12, 4}));
 }
@@ -72,7 +73,8 @@ TEST(Layout, AChannelViewFindsEveryElement) {
         for (std::int64_t o = 0; o < view.outer; ++o)
           for (std::int64_t c = 0; c < view.groups * view.inner; ++c)
             for (std::int64_t r = 0; r < view.rows; ++r) {
-              const float value = physical[static_cast<std::size_t>(((o * view.groups + c / view.inner) * view.rows + r) * view.inner + c % view.inner)];
+              const float value = physical[static_cast<std::size_t>(
+                  ((o * view.groups + c / view.inner) * view.rows + r) * view.inner + c % view.inner)];
               if (c >= view.channels) {
                 EXPECT_EQ(value, 0.f) << "padding";
                 continue;
@@ -103,7 +105,8 @@ TEST(Layout, OtherLayoutsHaveNoChannelView) {
 TEST(Layout, AReorderThereAndBackIsTheSame) {
   Array logical(f32, kImage);
   for (std::int64_t i = 0; i < logical.elements(); ++i) logical.set_item(i, static_cast<double>(i) - 40);
-  const TensorInfo plain{.dtype = f32, .shape = kImage}, blocked{.dtype = f32, .shape = kImage, .layout = channel_blocked(kImage, 3, 16)};
+  const TensorInfo plain{.dtype = f32, .shape = kImage},
+      blocked{.dtype = f32, .shape = kImage, .layout = channel_blocked(kImage, 3, 16)};
   std::vector<float> physical(blocked.bytes() / 4, -7.f);
   reorder(plain, logical.raw(), blocked, physical.data());
   Array back(f32, kImage);

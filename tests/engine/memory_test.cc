@@ -17,7 +17,11 @@ constexpr std::size_t kUnit = 4;  // bytes that a tag stands for
 class PaperRun {
  public:
   PaperRun(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch, int devices)
-      : ir_(ir), order_(order), scratch_(scratch), plan_(plan_memory(ir, order, scratch, devices)), memory_(static_cast<std::size_t>(devices)) {
+      : ir_(ir),
+        order_(order),
+        scratch_(scratch),
+        plan_(plan_memory(ir, order, scratch, devices)),
+        memory_(static_cast<std::size_t>(devices)) {
     for (std::size_t d = 0; d < memory_.size(); ++d) memory_[d].assign(plan_.arena_bytes[d] / kUnit + 16, -1);
   }
 
@@ -50,7 +54,8 @@ class PaperRun {
   bool ready(NodeId id, const std::vector<char>& done) const {
     for (ValueId v : ir_.node(id).inputs)
       if (!done[static_cast<std::size_t>(ir_.value(v).producer)]) return false;
-    return std::ranges::all_of(ir_.node(id).after, [&](NodeId before) { return done[static_cast<std::size_t>(before)] != 0; });
+    return std::ranges::all_of(ir_.node(id).after,
+                               [&](NodeId before) { return done[static_cast<std::size_t>(before)] != 0; });
   }
 
   bool in_arena(ValueId v) const { return plan_.offsets[static_cast<std::size_t>(root(v))] != MemoryPlan::kNowhere; }
@@ -58,12 +63,15 @@ class PaperRun {
   std::span<int> tags(ValueId v) {
     const ValueId r = root(v);
     const auto device = static_cast<std::size_t>(ir_.node(ir_.value(r).producer).device);
-    return std::span(memory_[device]).subspan(plan_.offsets[static_cast<std::size_t>(r)] / kUnit, ir_.info(v).bytes() / kUnit);
+    return std::span(memory_[device])
+        .subspan(plan_.offsets[static_cast<std::size_t>(r)] / kUnit, ir_.info(v).bytes() / kUnit);
   }
 
   void expect_intact(ValueId v, NodeId reader) {
     if (!in_arena(v)) return;
-    for (int tag : tags(v)) ASSERT_EQ(tag, contents_[static_cast<std::size_t>(v)]) << "value " << v << " was overwritten before node " << reader << " (" << ir_.node(reader).op << ") read it";
+    for (int tag : tags(v))
+      ASSERT_EQ(tag, contents_[static_cast<std::size_t>(v)])
+          << "value " << v << " was overwritten before node " << reader << " (" << ir_.node(reader).op << ") read it";
   }
 
   void execute(NodeId id) {
@@ -72,7 +80,8 @@ class PaperRun {
     std::span<int> scratch;
     if (const std::size_t offset = plan_.scratch[static_cast<std::size_t>(id)]; offset != MemoryPlan::kNowhere) {
       ASSERT_EQ(offset % 64, 0u);
-      scratch = std::span(memory_[static_cast<std::size_t>(node.device)]).subspan(offset / kUnit, scratch_[static_cast<std::size_t>(id)] / kUnit);
+      scratch = std::span(memory_[static_cast<std::size_t>(node.device)])
+                    .subspan(offset / kUnit, scratch_[static_cast<std::size_t>(id)] / kUnit);
     }
     ASSERT_EQ(scratch.size(), scratch_[static_cast<std::size_t>(id)] / kUnit);
     std::ranges::fill(scratch, -2);
@@ -99,7 +108,9 @@ class PaperRun {
     const KernelDef* kernel = find_kernel(node.op);
     ASSERT_TRUE(kernel != nullptr && root(in) == root(out)) << node.op << " writes over an input";
     const bool allowed = std::ranges::any_of(kernel->in_place, [&](const auto& pair) {
-      return pair.first < static_cast<int>(node.inputs.size()) && root(node.inputs[static_cast<std::size_t>(pair.first)]) == root(in) && node.outputs[static_cast<std::size_t>(pair.second)] == out;
+      return pair.first < static_cast<int>(node.inputs.size()) &&
+             root(node.inputs[static_cast<std::size_t>(pair.first)]) == root(in) &&
+             node.outputs[static_cast<std::size_t>(pair.second)] == out;
     });
     ASSERT_TRUE(allowed) << node.op << " cannot work in place";
   }
@@ -121,8 +132,12 @@ class MemoryTest : public IrTest {
     order_variables(ir);
     return ir;
   }
-  MemoryPlan planned(const Ir& ir, int devices = 1) const { return plan_memory(ir, schedule(ir), std::vector<std::size_t>(ir.nodes.size(), 0), devices); }
-  static ValueId output(const Ir& ir, const Tensor& t) { return ir.node(made_from(ir, t)).outputs[static_cast<std::size_t>(t.output())]; }
+  MemoryPlan planned(const Ir& ir, int devices = 1) const {
+    return plan_memory(ir, schedule(ir), std::vector<std::size_t>(ir.nodes.size(), 0), devices);
+  }
+  static ValueId output(const Ir& ir, const Tensor& t) {
+    return ir.node(made_from(ir, t)).outputs[static_cast<std::size_t>(t.output())];
+  }
 
   // A graph of ops that can work in place, views and others, spread over devices.
   Request random_graph(RandomStream& random, int devices) {
@@ -227,7 +242,9 @@ TEST_F(MemoryTest, AValueThatCrossesDevicesLivesForTheWholeRun) {
   const std::size_t kept = plan.offsets[static_cast<std::size_t>(output(ir, crossing))];
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
     for (ValueId v : ir.node(id).outputs) {
-      if (ir.node(id).device != 0 || v == output(ir, crossing) || plan.offsets[static_cast<std::size_t>(v)] == MemoryPlan::kNowhere) continue;
+      if (ir.node(id).device != 0 || v == output(ir, crossing) ||
+          plan.offsets[static_cast<std::size_t>(v)] == MemoryPlan::kNowhere)
+        continue;
       const std::size_t begin = plan.offsets[static_cast<std::size_t>(v)], end = begin + ir.info(v).bytes();
       EXPECT_TRUE(end <= kept || kept + 64 * 4 <= begin) << ir.node(id).op;
     }

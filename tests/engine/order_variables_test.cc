@@ -15,7 +15,9 @@ class OrderVariablesTest : public IrTest {
     return ir;
   }
   // What a node reads in place of the variable itself.
-  static std::string_view source(const Ir& ir, NodeId id, int input = 0) { return ir.op_of(ir.node(id).inputs[static_cast<std::size_t>(input)]); }
+  static std::string_view source(const Ir& ir, NodeId id, int input = 0) {
+    return ir.op_of(ir.node(id).inputs[static_cast<std::size_t>(input)]);
+  }
 };
 
 TEST_F(OrderVariablesTest, ReadersComeBeforeTheAssignment) {
@@ -102,7 +104,8 @@ TEST_F(OrderVariablesTest, UnorderedAssignmentsAreRefusedWithBothLines) {
   const std::string text = error_text([&] { ordered({.targets = {a, b}}); });
   EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run"), std::string::npos) << text;
   EXPECT_NE(text.find("[Assign 'Assign'] (made at order_variables_test.cc:" + line + ")"), std::string::npos) << text;
-  EXPECT_NE(text.find("[AssignAdd 'AssignAdd'] (made at order_variables_test.cc:" + line + ")"), std::string::npos) << text;
+  EXPECT_NE(text.find("[AssignAdd 'AssignAdd'] (made at order_variables_test.cc:" + line + ")"), std::string::npos)
+      << text;
 }
 
 TEST_F(OrderVariablesTest, AnyPathOrdersAssignmentsAndTheFirstResultSurvives) {
@@ -129,7 +132,10 @@ TEST_F(OrderVariablesTest, SlotsAreWrittenVariablesToo) {
   const Tensor next = apply_momentum(w, slot, 0.1f, exp(w)), old = tanh(slot);
   const Ir ir = ordered({.fetches = {old}, .targets = {next}});
   EXPECT_TRUE(comes_before(ir, the(ir, "Tanh"), the(ir, "ApplyMomentum")));
-  EXPECT_NE(error_text([&] { ordered({.targets = {next, slot.assign(w.value())}}); }).find("[Variable 'slot'] expected assignments that are ordered"), std::string::npos);
+  EXPECT_NE(error_text([&] {
+              ordered({.targets = {next, slot.assign(w.value())}});
+            }).find("[Variable 'slot'] expected assignments that are ordered"),
+            std::string::npos);
 }
 
 TEST_F(OrderVariablesTest, AssigningToAValueThatIsNoVariableIsAnError) {

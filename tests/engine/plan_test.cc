@@ -19,7 +19,8 @@ std::atomic<bool> should_fail = false;
 // Passes x on, or throws while should_fail is set.
 OpRegistration fragile() {
   static const OpRegistration op = define_op("TestFragile")
-                                       .input("x").output("y")
+                                       .input("x")
+                                       .output("y")
                                        .shape([](const ShapeContext& c) { return c.input(0); })
                                        .not_differentiable()
                                        .kernel([](std::span<const Array> in, std::span<Array> out) {
@@ -35,7 +36,9 @@ class PlanTest : public IrTest {
   explicit PlanTest(std::vector<DeviceInfo> devices = {{1}, {1}}) : team(std::move(devices)) {
     for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
   }
-  std::unique_ptr<Plan> compiled(const Request& request) { return compile(graph, signature_of(request), {.store = store, .arenas = arenas, .devices = team.devices()}); }
+  std::unique_ptr<Plan> compiled(const Request& request) {
+    return compile(graph, signature_of(request), {.store = store, .arenas = arenas, .devices = team.devices()});
+  }
 
   std::vector<Array> run(Plan& plan, const std::vector<Array>& feeds = {}) {
     std::vector<const void*> in;
@@ -51,7 +54,9 @@ class PlanTest : public IrTest {
     store.set(v.node(), Array::full(f32, shape, value));
     return v;
   }
-  static std::string op(const Plan& plan, const Instruction& instruction) { return plan.ir().node(instruction.node).op; }
+  static std::string op(const Plan& plan, const Instruction& instruction) {
+    return plan.ir().node(instruction.node).op;
+  }
 
   DeviceTeam team;
   VariableStore store;
@@ -102,7 +107,8 @@ TEST_F(PlanTest, AViewBetweenDevicesIsWaitedThrough) {
     there = matmul(view, view);
   }
   const auto plan = compiled({.fetches = {there}});
-  const auto product = std::ranges::find_if(plan->instructions(), [&](const Instruction& i) { return op(*plan, i) == "MatMul"; });
+  const auto product =
+      std::ranges::find_if(plan->instructions(), [&](const Instruction& i) { return op(*plan, i) == "MatMul"; });
   ASSERT_NE(product, plan->instructions().end());
   ASSERT_EQ(product->waits.size(), 1u);
   EXPECT_EQ(plan->instructions()[static_cast<std::size_t>(product->waits[0])].device, 0);
@@ -160,10 +166,17 @@ TEST_F(PlanTest, AFailureOnAnyDeviceReachesTheCallerAndThePlanRunsAgain) {
 }
 
 TEST_F(PlanTest, AnOpWithoutAKernelIsNamed) {
-  static const OpRegistration bare = define_op("TestBare").input("x").output("y").shape([](const ShapeContext& c) { return c.input(0); }).not_differentiable().doc("No kernel.");
+  static const OpRegistration bare = define_op("TestBare")
+                                         .input("x")
+                                         .output("y")
+                                         .shape([](const ShapeContext& c) { return c.input(0); })
+                                         .not_differentiable()
+                                         .doc("No kernel.");
   const Tensor y = add_tensor(bare, {filled("v", {2}, 1)}, {.name = "bare"});
   const std::string text = error_text([&] { compiled({.fetches = {y}}); });
-  EXPECT_NE(text.find("[TestBare 'bare'] expected an op with a CPU kernel, got TestBare without one"), std::string::npos) << text;
+  EXPECT_NE(text.find("[TestBare 'bare'] expected an op with a CPU kernel, got TestBare without one"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(PlanTest, PlansShareOneArena) {

@@ -26,7 +26,8 @@ void expect_topological(const Ir& ir, const std::vector<NodeId>& order) {
     const IrNode& node = ir.node(id);
     EXPECT_EQ(at[static_cast<std::size_t>(id)] == -1, node.dead);
     if (node.dead) continue;
-    for (ValueId v : node.inputs) EXPECT_LT(at[static_cast<std::size_t>(ir.value(v).producer)], at[static_cast<std::size_t>(id)]);
+    for (ValueId v : node.inputs)
+      EXPECT_LT(at[static_cast<std::size_t>(ir.value(v).producer)], at[static_cast<std::size_t>(id)]);
     for (NodeId before : node.after)
       EXPECT_TRUE(ir.node(before).dead || at[static_cast<std::size_t>(before)] < at[static_cast<std::size_t>(id)]);
   }
@@ -45,7 +46,8 @@ TEST_F(ScheduleTest, UpdatesRunAsSoonAsTheirGradientsAreThere) {
   expect_topological(ir, order);
   for (std::size_t i = 1; i < weights.size(); ++i) {
     // Backward goes from the last weight to the first, and each is updated before the next one's gradient is made.
-    const int updated = position(order, made_from(ir, updates[i])), next_gradient = position(order, made_from(ir, g[i - 1]));
+    const int updated = position(order, made_from(ir, updates[i])),
+              next_gradient = position(order, made_from(ir, g[i - 1]));
     EXPECT_LT(updated, next_gradient) << "weight " << i;
   }
 }

@@ -62,7 +62,8 @@ TEST_F(SimplifyTest, RandomOpsAreNeverMergedOrFolded) {
 
 TEST_F(SimplifyTest, NeutralOperandsVanish) {
   const Tensor x = var("x", {2});
-  for (const Tensor& y : {x * 1.f, 1.f * x, x + 0.f, 0.f + x, x - 0.f, x / 1.f}) EXPECT_EQ(ops_of(simplified({.fetches = {y}})), (Names{"Fetch", "Variable"}));
+  for (const Tensor& y : {x * 1.f, 1.f * x, x + 0.f, 0.f + x, x - 0.f, x / 1.f})
+    EXPECT_EQ(ops_of(simplified({.fetches = {y}})), (Names{"Fetch", "Variable"}));
   EXPECT_EQ(count_of(simplified({.fetches = {0.f - x}}), "Sub"), 1);
   EXPECT_EQ(count_of(simplified({.fetches = {1.f / x}}), "Div"), 1);
 }

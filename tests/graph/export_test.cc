@@ -65,16 +65,21 @@ class Dot {
     std::string out;
     for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
       if (text_[at_] == '\n') ADD_FAILURE() << "a line break inside a string";
-      if (text_.substr(at_, 5) == "&amp;") out += '&', at_ += 4;
-      else if (text_[at_] != '\\') out += text_[at_];
-      else if (text_[++at_] == 'n') out += '\n';
-      else out += text_[at_];
+      if (text_.substr(at_, 5) == "&amp;")
+        out += '&', at_ += 4;
+      else if (text_[at_] != '\\')
+        out += text_[at_];
+      else if (text_[++at_] == 'n')
+        out += '\n';
+      else
+        out += text_[at_];
     }
     ++at_;
     return out;
   }
   void expect(const std::string& wanted) {
-    if (const std::string got = token(); got != wanted) ADD_FAILURE() << "expected " << wanted << ", got " << got << " at " << at_;
+    if (const std::string got = token(); got != wanted)
+      ADD_FAILURE() << "expected " << wanted << ", got " << got << " at " << at_;
   }
   Attributes attributes() {  // after "["
     Attributes out;
@@ -154,7 +159,8 @@ TEST_F(ExportTest, DotNestsScopesAndLabelsEdgesWithShapes) {
   EXPECT_TRUE(dot.node("image").clusters.empty());
   EXPECT_EQ(dot.node("sum").attributes.at("label"), "sum\nAdd");
   std::map<std::string, std::string> labels;
-  for (const auto& [ends, attributes] : dot.edges) labels[dot.label(ends.first) + " > " + dot.label(ends.second)] = attributes.at("label");
+  for (const auto& [ends, attributes] : dot.edges)
+    labels[dot.label(ends.first) + " > " + dot.label(ends.second)] = attributes.at("label");
   EXPECT_EQ(labels.at("image\nPlaceholder > sum\nAdd"), "f32 [?, 4]");
   EXPECT_EQ(labels.at("halves\nSplit > top\nExp"), ":1 f32 [?, 2]");
 }
@@ -181,7 +187,8 @@ TEST_F(ExportTest, DotShowsControlEdgesVariablesAndUpdatesApart) {
 }
 
 TEST_F(ExportTest, OddCharactersSurviveInBothForms) {
-  const std::vector<std::string> odd = {"a \"quoted\" name", "back\\slash\\", "two\nlines", "-> {x}; [y]", "\xc3\xa9t\xc3\xa9", "<b>&amp;</b>", "/rooted", "twice//over"};
+  const std::vector<std::string> odd = {"a \"quoted\" name", "back\\slash\\", "two\nlines", "-> {x}; [y]",
+                                        "\xc3\xa9t\xc3\xa9", "<b>&amp;</b>",  "/rooted",    "twice//over"};
   Tensor x = constant(1.f, "x");
   for (const std::string& name : odd) x = add(x, x, name);
   const Dot dot(to_dot(graph));

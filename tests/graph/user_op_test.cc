@@ -19,19 +19,24 @@ namespace {
 
 template <class T>
 void soft_sign(const Array& x, Array& y) {
-  for (std::size_t i = 0; i < y.values<T>().size(); ++i) y.values<T>()[i] = x.values<T>()[i] / (1 + std::abs(x.values<T>()[i]));
+  for (std::size_t i = 0; i < y.values<T>().size(); ++i)
+    y.values<T>()[i] = x.values<T>()[i] / (1 + std::abs(x.values<T>()[i]));
 }
 
 // y = x / (1 + |x|),  dx = dy / (1 + |x|)^2
-const OpRegistration soft_sign_op = define_op("UserSoftSign")
-                                        .input("x").output("y")
-                                        .shape([](const ShapeContext& c) { return c.input(0); })
-                                        .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                          if (in[0].dtype() == f64) soft_sign<double>(in[0], out[0]);
-                                          else soft_sign<float>(in[0], out[0]);
-                                        })
-                                        .gradient([](const GradientContext& c) { return Tensors{c.grad() / square(abs(c.input(0)) + 1.f)}; })
-                                        .doc("x / (1 + |x|)");
+const OpRegistration soft_sign_op =
+    define_op("UserSoftSign")
+        .input("x")
+        .output("y")
+        .shape([](const ShapeContext& c) { return c.input(0); })
+        .kernel([](std::span<const Array> in, std::span<Array> out) {
+          if (in[0].dtype() == f64)
+            soft_sign<double>(in[0], out[0]);
+          else
+            soft_sign<float>(in[0], out[0]);
+        })
+        .gradient([](const GradientContext& c) { return Tensors{c.grad() / square(abs(c.input(0)) + 1.f)}; })
+        .doc("x / (1 + |x|)");
 
 Tensor soft_sign(const Operand& x, std::string_view name = "") { return add_tensor(soft_sign_op, {x}, {.name = name}); }
 
@@ -58,19 +63,25 @@ TEST_F(UserOpTest, ItsGradientPassesTheNumericCheckTwice) {
 }
 
 TEST_F(UserOpTest, SeveralInputsOutputsAndAttributes) {
-  static const OpRegistration divide_op = define_op("UserDivide")
-                                              .input("a").input("b").output("quotient").output("rest")
-                                              .shape([](const ShapeContext& c) { return Shapes{c.input(0), c.input(0)}; })
-                                              .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                                for (std::int64_t i = 0; i < in[0].elements(); ++i) {
-                                                  const auto a = static_cast<std::int64_t>(in[0].item(i)), b = static_cast<std::int64_t>(in[1].item(i));
-                                                  out[0].set_item(i, static_cast<double>(a / b));
-                                                  out[1].set_item(i, static_cast<double>(a % b));
-                                                }
-                                              })
-                                              .not_differentiable()
-                                              .doc("Quotient and remainder.");
-  Node* node = add_op(divide_op, {constant(Array::of<std::int32_t>({2}, {17, 9})), constant(Array::of<std::int32_t>({2}, {5, 3}))}, {.name = "divide"});
+  static const OpRegistration divide_op =
+      define_op("UserDivide")
+          .input("a")
+          .input("b")
+          .output("quotient")
+          .output("rest")
+          .shape([](const ShapeContext& c) { return Shapes{c.input(0), c.input(0)}; })
+          .kernel([](std::span<const Array> in, std::span<Array> out) {
+            for (std::int64_t i = 0; i < in[0].elements(); ++i) {
+              const auto a = static_cast<std::int64_t>(in[0].item(i)), b = static_cast<std::int64_t>(in[1].item(i));
+              out[0].set_item(i, static_cast<double>(a / b));
+              out[1].set_item(i, static_cast<double>(a % b));
+            }
+          })
+          .not_differentiable()
+          .doc("Quotient and remainder.");
+  Node* node = add_op(divide_op,
+                      {constant(Array::of<std::int32_t>({2}, {17, 9})), constant(Array::of<std::int32_t>({2}, {5, 3}))},
+                      {.name = "divide"});
   const std::vector<Array> out = Session(graph).run({node->output(0), node->output(1)});
   EXPECT_EQ(out[0].item(0), 3);
   EXPECT_EQ(out[1].item(0), 2);
@@ -81,27 +92,30 @@ TEST_F(UserOpTest, SeveralInputsOutputsAndAttributes) {
 TEST_F(UserOpTest, GetsPlainArraysWhateverTheLayoutAround) {
   const Tensor x = placeholder({"x", f32, {1, 4, 4, 5}});
   const Variable w = get_variable("w", {.shape = {1, 1, 5, 5}, .initializer = [](const Shape& s, DType) {
-                                           Array eye = Array::zeros(f32, s);
-                                           for (int i = 0; i < 5; ++i) eye.set_item(i * 6, 1);
-                                           return constant(eye);
-                                         }});
+                                          Array eye = Array::zeros(f32, s);
+                                          for (int i = 0; i < 5; ++i) eye.set_item(i * 6, 1);
+                                          return constant(eye);
+                                        }});
   const Tensor y = conv2d(soft_sign(conv2d(x, w)), w);  // blocked on both sides
   Array in(f32, {1, 4, 4, 5});
   for (std::int64_t i = 0; i < in.elements(); ++i) in.set_item(i, static_cast<double>(i));
   Session session(graph);
   session.initialize();
   const Array out = session.run(y, {{x, in}});
-  for (std::int64_t i = 0; i < in.elements(); ++i) ASSERT_NEAR(out.item(i), static_cast<double>(i) / static_cast<double>(1 + i), 1e-6);
+  for (std::int64_t i = 0; i < in.elements(); ++i)
+    ASSERT_NEAR(out.item(i), static_cast<double>(i) / static_cast<double>(1 + i), 1e-6);
 }
 
 TEST_F(UserOpTest, IsNotFoldedOrMergedAndRunsEveryTime) {
   static std::atomic<int> calls = 0;
-  static const OpRegistration counter_op = define_op("UserCounter")
-                                               .input("x").output("y")
-                                               .shape([](const ShapeContext& c) { return c.input(0); })
-                                               .kernel([](std::span<const Array>, std::span<Array> out) { out[0].set_item(0, ++calls); })
-                                               .not_differentiable()
-                                               .doc("Counts its runs.");
+  static const OpRegistration counter_op =
+      define_op("UserCounter")
+          .input("x")
+          .output("y")
+          .shape([](const ShapeContext& c) { return c.input(0); })
+          .kernel([](std::span<const Array>, std::span<Array> out) { out[0].set_item(0, ++calls); })
+          .not_differentiable()
+          .doc("Counts its runs.");
   const Tensor one = constant(1.f);
   const Tensor sum = add_tensor(counter_op, {one}) + add_tensor(counter_op, {one});
   Session session(graph);
@@ -114,13 +128,15 @@ TEST_F(UserOpTest, IsNotFoldedOrMergedAndRunsEveryTime) {
 
 TEST_F(UserOpTest, AnEffectRunsForAControlEdgeAndForNoElementsToo) {
   static std::atomic<std::int64_t> seen = -1;
-  static const OpRegistration report_op = define_op("UserReport")
-                                              .input("x").output("y")
-                                              .shape([](const ShapeContext& c) { return c.input(0); })
-                                              .side_effect()
-                                              .kernel([](std::span<const Array> in, std::span<Array>) { seen = in[0].elements(); })
-                                              .not_differentiable()
-                                              .doc("Remembers how much it saw.");
+  static const OpRegistration report_op =
+      define_op("UserReport")
+          .input("x")
+          .output("y")
+          .shape([](const ShapeContext& c) { return c.input(0); })
+          .side_effect()
+          .kernel([](std::span<const Array> in, std::span<Array>) { seen = in[0].elements(); })
+          .not_differentiable()
+          .doc("Remembers how much it saw.");
   const Tensor x = placeholder({"x", f32, {kAny}});
   const Operation step = group({add_tensor(report_op, {x})});
   Session session(graph);
@@ -133,7 +149,8 @@ TEST_F(UserOpTest, AnEffectRunsForAControlEdgeAndForNoElementsToo) {
 // Throws what `kind` says: 1 a belfry::Error, 2 a NumericError, 3 an exception of the standard library, 4 an int.
 std::atomic<int> kind = 0;
 const OpRegistration failing_op = define_op("UserFailing")
-                                      .input("x").output("y")
+                                      .input("x")
+                                      .output("y")
                                       .shape([](const ShapeContext& c) { return c.input(0); })
                                       .kernel([](std::span<const Array> in, std::span<Array> out) {
                                         if (kind == 1) throw Error("expected luck, got none");
@@ -182,29 +199,44 @@ TEST_F(UserOpTest, MistakesInTheDefinitionAreErrors) {
     return std::string("no error");
   };
   const ShapeRule same = [](const ShapeContext& c) { return c.input(0); };
-  EXPECT_NE(text_of([&] { const OpRegistration op = define_op("UserNoShape").input("x").output("y").not_differentiable(); static_cast<void>(op); })
-                .find("[define_op 'UserNoShape'] expected a shape rule, got none. Add .shape(...)."), std::string::npos);
-  EXPECT_NE(text_of([&] { const OpRegistration op = define_op("UserNoGradient").input("x").output("y").shape(same); static_cast<void>(op); })
-                .find("[define_op 'UserNoGradient'] expected a gradient, got none. Add .gradient(...) or .not_differentiable()."), std::string::npos);
-  EXPECT_NE(text_of([&] { const OpRegistration op = define_op("UserSoftSign").input("x").output("y").shape(same).not_differentiable(); static_cast<void>(op); })
-                .find("[define_op 'UserSoftSign'] expected a new name, got one that is registered already."), std::string::npos);
+  EXPECT_NE(text_of([&] {
+              const OpRegistration op = define_op("UserNoShape").input("x").output("y").not_differentiable();
+              static_cast<void>(op);
+            }).find("[define_op 'UserNoShape'] expected a shape rule, got none. Add .shape(...)."),
+            std::string::npos);
+  EXPECT_NE(text_of([&] {
+              const OpRegistration op = define_op("UserNoGradient").input("x").output("y").shape(same);
+              static_cast<void>(op);
+            })
+                .find("[define_op 'UserNoGradient'] expected a gradient, got none. Add .gradient(...) or "
+                      ".not_differentiable()."),
+            std::string::npos);
+  EXPECT_NE(text_of([&] {
+              const OpRegistration op =
+                  define_op("UserSoftSign").input("x").output("y").shape(same).not_differentiable();
+              static_cast<void>(op);
+            }).find("[define_op 'UserSoftSign'] expected a new name, got one that is registered already."),
+            std::string::npos);
 }
 
 TEST_F(UserOpTest, AShapeRulesComplaintNamesTheOp) {
-  static const OpRegistration square_matrix_op = define_op("UserTrace")
-                                                     .input("x").output("y")
-                                                     .shape([](const ShapeContext& c) {
-                                                       if (c.input(0).rank() != 2) throw Error("expected a matrix, got rank " + std::to_string(c.input(0).rank()));
-                                                       return Shape{};
-                                                     })
-                                                     .kernel([](std::span<const Array>, std::span<Array>) {})
-                                                     .not_differentiable()
-                                                     .doc("The sum of the diagonal.");
+  static const OpRegistration square_matrix_op =
+      define_op("UserTrace")
+          .input("x")
+          .output("y")
+          .shape([](const ShapeContext& c) {
+            if (c.input(0).rank() != 2) throw Error("expected a matrix, got rank " + std::to_string(c.input(0).rank()));
+            return Shape{};
+          })
+          .kernel([](std::span<const Array>, std::span<Array>) {})
+          .not_differentiable()
+          .doc("The sum of the diagonal.");
   try {
     add_tensor(square_matrix_op, {constant(1.f)}, {.name = "trace"});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("[UserTrace 'trace'] expected a matrix, got rank 0"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("[UserTrace 'trace'] expected a matrix, got rank 0"), std::string::npos)
+        << e.what();
     EXPECT_NE(std::string(e.what()).find("(made at user_op_test.cc:"), std::string::npos) << e.what();
   }
 }

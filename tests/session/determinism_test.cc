@@ -36,7 +36,11 @@ struct Net {
     image = placeholder({"image", f32, {kAny, 8, 8, 3}});
     label = placeholder({"label", i32, {kAny}});
     const auto keep = [&](const Tensor& t) { return layers.emplace_back(t); };
-    const auto weight = [](const char* name, const Shape& shape) { return get_variable(name, {.shape = shape, .initializer = [](const Shape& s, DType) { return random_normal(s, {.stddev = 0.3}); }}); };
+    const auto weight = [](const char* name, const Shape& shape) {
+      return get_variable(name, {.shape = shape, .initializer = [](const Shape& s, DType) {
+                                   return random_normal(s, {.stddev = 0.3});
+                                 }});
+    };
     Tensor x = keep(conv2d(image, weight("conv0/W", {3, 3, 3, 20})));
     x = keep(x + weight("conv0/b", {20}));
     x = keep(relu(x));
@@ -95,7 +99,8 @@ struct Net {
 
 void expect_same_bits(const std::vector<Array>& a, const std::vector<Array>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_TRUE(equal(a[i], b[i])) << what << ", value " << i << ": " << to_string(a[i]) << " and " << to_string(b[i]);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(equal(a[i], b[i])) << what << ", value " << i << ": " << to_string(a[i]) << " and " << to_string(b[i]);
 }
 
 TEST(Determinism, TheSameProgramGivesTheSameBitsInEverySession) {
@@ -118,7 +123,8 @@ TEST(Determinism, AddingAFetchNeverChangesTheRest) {
   Session session(net.graph);
   const std::vector<Array> wanted = net.train(session);
   for (std::size_t i = 0; i < net.layers.size(); ++i)
-    expect_same_bits(wanted, net.train(session, {net.layers[i]}), "with '" + net.layers[i].name() + "', layer " + std::to_string(i));
+    expect_same_bits(wanted, net.train(session, {net.layers[i]}),
+                     "with '" + net.layers[i].name() + "', layer " + std::to_string(i));
   Session all(net.graph);  // the first plan of a session decides layouts
   expect_same_bits(wanted, net.train(all, std::vector<Fetch>(net.layers.begin(), net.layers.end())), "with everything");
 }
@@ -127,10 +133,13 @@ TEST(Determinism, RandomOpsDoNotDependOnThreads) {
   Graph graph;
   const GraphScope scope(graph);
   const Tensor x = placeholder({"x", f32, {kAny, 300}});
-  const std::vector<Fetch> fetches{random_uniform({100, 300}), random_normal({100, 300}), truncated_normal({100, 300}), dropout(x, 0.3), dropout(x * 1.5f, 0.7)};
+  const std::vector<Fetch> fetches{random_uniform({100, 300}), random_normal({100, 300}), truncated_normal({100, 300}),
+                                   dropout(x, 0.3), dropout(x * 1.5f, 0.7)};
   const Feeds feeds{{x, noise({200, 300}, 3)}};
   Session one(graph, {.devices = {{1}}}), two(graph, {.devices = {{2}}});
-  for (std::uint64_t step = 0; step < 3; ++step) expect_same_bits(one.run(fetches, feeds, {.random_step = step}), two.run(fetches, feeds, {.random_step = step}), "step " + std::to_string(step));
+  for (std::uint64_t step = 0; step < 3; ++step)
+    expect_same_bits(one.run(fetches, feeds, {.random_step = step}), two.run(fetches, feeds, {.random_step = step}),
+                     "step " + std::to_string(step));
 }
 
 TEST(Determinism, RandomNumbersFollowTheStepAndTheSessionsOwnCounterApart) {

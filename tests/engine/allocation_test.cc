@@ -1,0 +1,262 @@
+// After the first run of a plan a step allocates nothing outside oneDNN's own execute. This program counts: it puts
+// itself in front of malloc and its relatives (operator new calls them) and of dnnl_primitive_execute.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <oneapi/dnnl/dnnl_types.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "belfry/graph/gradients.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/batch_norm.h"
+#include "belfry/ops/check_numerics.h"
+#include "belfry/ops/conv.h"
+#include "belfry/ops/matmul.h"
+#include "belfry/ops/optimizer.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/pool.h"
+#include "belfry/ops/random.h"
+#include "belfry/ops/reduce.h"
+#include "belfry/ops/softmax.h"
+#include "belfry/ops/top_k.h"
+#include "belfry/session/session.h"
+
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* old, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+}
+
+namespace {
+
+constexpr int kKept = 4, kDepth = 12;  // where the first few came from, for the failure's text
+
+// What the replacements below share. Trivial to construct: malloc is called before main.
+struct Counts {
+  std::atomic<bool> counting{false};
+  std::atomic<int> inside_dnnl{0};  // oneDNN's threads allocate for it too
+  std::atomic<int> ours{0}, dnnls{0};
+  std::array<std::array<void*, kDepth>, kKept> stacks{};
+  std::array<int, kKept> depths{};
+};
+constinit Counts counts;
+thread_local bool looking = false;
+
+void count() {
+  if (!counts.counting.load(std::memory_order_relaxed) || looking) return;
+  if (counts.inside_dnnl > 0) {
+    ++counts.dnnls;
+    return;
+  }
+  const int index = counts.ours++;
+  if (index >= kKept) return;
+  looking = true;
+  counts.depths[static_cast<std::size_t>(index)] =
+      backtrace(counts.stacks[static_cast<std::size_t>(index)].data(), kDepth);
+  looking = false;
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(std::size_t size) {
+  count();
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t number, std::size_t size) {
+  count();
+  return __libc_calloc(number, size);
+}
+void* realloc(void* old, std::size_t size) {
+  count();
+  return __libc_realloc(old, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  count();
+  return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  count();
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+  count();
+  *out = __libc_memalign(alignment, size);
+  return *out == nullptr ? ENOMEM : 0;
+}
+
+dnnl_status_t dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream, int number,
+                                     const dnnl_exec_arg_t* arguments) {
+  using Execute = dnnl_status_t (*)(const_dnnl_primitive_t, dnnl_stream_t, int, const dnnl_exec_arg_t*);
+  static const auto real = reinterpret_cast<Execute>(dlsym(RTLD_NEXT, "dnnl_primitive_execute"));
+  ++counts.inside_dnnl;
+  const dnnl_status_t status = real(primitive, stream, number, arguments);
+  --counts.inside_dnnl;
+  return status;
+}
+
+}  // extern "C"
+
+namespace belfry {
+namespace {
+
+// Runs f and gives the number of allocations, with where the first came from.
+struct Counted {
+  int ours = 0, dnnls = 0;
+  std::string where;
+};
+
+template <class F>
+Counted allocations_of(F&& f) {
+  counts.ours = counts.dnnls = 0;
+  counts.counting = true;
+  f();
+  counts.counting = false;
+  Counted out{counts.ours, counts.dnnls, ""};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(std::min(out.ours, kKept)); ++i) {
+    char** names = backtrace_symbols(counts.stacks[i].data(), counts.depths[i]);
+    for (int k = 2; k < counts.depths[i]; ++k) out.where += std::string("\n  ") + names[k];
+    out.where += "\n";
+    std::free(names);
+  }
+  return out;
+}
+
+class AllocationTest : public testing::TestWithParam<int> {
+ protected:
+  AllocationTest() {
+    std::array<void*, 4> warm{};
+    backtrace(warm.data(), 4);  // loads what it needs
+  }
+  SessionConfig config() const { return {.devices = {{GetParam()}}}; }
+  Variable weight(const std::string& name, const Shape& shape) {
+    return get_variable(
+        name, {.shape = shape, .initializer = [](const Shape& s, DType) { return random_normal(s, {.stddev = 0.1}); }});
+  }
+
+  // The first two calls may allocate: the plan, and what threads and oneDNN keep for themselves.
+  void expect_none(Session& session, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
+                   const std::vector<Array>& values, bool uses_dnnl) {
+    session.initialize();
+    const auto call = session.make_callable(fetches, feeds);
+    for (int i = 0; i < 2; ++i) call(values);
+    const Counted counted = allocations_of([&] {
+      for (int i = 0; i < 5; ++i) call(values);
+    });
+    EXPECT_EQ(counted.ours, 0) << "in five steps, from" << counted.where;
+    EXPECT_EQ(counted.dnnls > 0, uses_dnnl) << "the counter in front of oneDNN";
+  }
+
+  Graph graph;
+  GraphScope scope{graph};
+};
+
+TEST(Allocation, TheCounterCounts) {
+  const Counted counted = allocations_of([] {
+    std::free(std::malloc(10));
+    delete new int(1);
+    std::vector<int> v(3);
+    std::free(std::aligned_alloc(64, 64));
+  });
+  EXPECT_GE(counted.ours, 3);  // a compiler may leave some out
+  EXPECT_EQ(counted.dnnls, 0);
+}
+
+TEST_P(AllocationTest, AStepOfAPerceptronMakesNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 20}}), label = placeholder({"label", i32, {kAny}});
+  Tensor y = relu(matmul(x, weight("w0", {20, 30})) + weight("b0", {30}));
+  y = matmul(dropout(y, 0.5), weight("w1", {30, 10})) + weight("b1", {10});
+  const Tensor loss = reduce_mean(sparse_softmax_cross_entropy(y, label)),
+               wrong = reduce_mean(prediction_incorrect(y, label));
+  const std::vector<Variable> variables = graph.variables();
+  const Tensors g = gradients(loss, variables);
+  const Variable step = new_variable("step", {.shape = {}});
+  const Tensor count = step.assign_add(1.f);
+  std::vector<Operation> updates;
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    updates.emplace_back(apply_adam(
+        variables[i],
+        {new_variable("m", {.shape = variables[i].shape()}), new_variable("v", {.shape = variables[i].shape()})}, count,
+        0.01f, g[i]));
+  Session session(graph, config());
+  expect_none(session, {group(updates), loss, wrong, "w0"}, {x, label},
+              {Array::full(f32, {64, 20}, 0.5), Array::full(i32, {64}, 3)}, true);
+}
+
+TEST_P(AllocationTest, AStepOfAConvnetMakesNone) {
+  const Tensor image = placeholder({"image", f32, {kAny, 16, 16, 3}}), label = placeholder({"label", i32, {kAny}});
+  Tensor y = max_pool2d(relu(conv2d(image, weight("w0", {3, 3, 3, 20})) + weight("b0", {20})));
+  const Tensor shortcut = y;
+  const BatchNormResult norm =
+      batch_norm(conv2d(y, weight("w1", {3, 3, 20, 20})), weight("gamma", {20}), weight("beta", {20}));
+  y = relu(norm.y + shortcut);
+  y = avg_pool2d(conv2d(y, weight("w2", {3, 3, 20, 40}), {.strides = 2}));
+  y = matmul(batch_flatten(y), weight("w3", {160, 10}));
+  Tensor loss = reduce_mean(sparse_softmax_cross_entropy(check_numerics(y, "logits"), label));
+  const std::vector<Variable> variables = graph.variables();
+  for (const Variable& v : variables) loss = loss + reduce_sum(square(v)) * 1e-4f;
+  const Tensors g = gradients(loss, variables);
+  const Variable mean = new_variable("mean", {.shape = {20}});
+  std::vector<Operation> updates{mean.assign_sub((mean - norm.mean) * 0.1f)};
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    updates.emplace_back(
+        apply_momentum(variables[i], new_variable("slot", {.shape = variables[i].shape()}), 0.01f, g[i]));
+  Session session(graph, config());
+  expect_none(session, {group(updates), loss, softmax(y)}, {image, label},
+              {Array::full(f32, {32, 16, 16, 3}, 0.5), Array::full(i32, {32}, 3)}, true);
+}
+
+TEST_P(AllocationTest, OtherOpsMakeNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 6, 4}});
+  const Tensors parts = split(transpose(x, {0, 2, 1}), 2, 1);
+  const Variable snapshot = weight("v", {6});
+  const Tensor next = snapshot.assign(snapshot * 0.5f);
+  const std::vector<Fetch> fetches{concat({parts[1], parts[0]}, 2),
+                                   pad(x, {{1, 1}, {0, 0}, {2, 0}}),
+                                   slice(x, {0, 1, 1}, {kAny, 2, 2}),
+                                   reduce_max(x, {.axes = {1}}),
+                                   argmax(x),
+                                   cast(x, i64),
+                                   select(greater(x, 0.5f), x, 0.f),
+                                   random_uniform({100}),
+                                   random_normal({100}),
+                                   truncated_normal({100}),
+                                   log_softmax(x),
+                                   next - snapshot,
+                                   squared_difference(x, 0.5f),
+                                   reduce_prod(x),
+                                   matmul(cast(reshape(x, {kAny, 4}), f64), constant(Array::full(f64, {4, 4}, 1)))};
+  Session session(graph, config());
+  expect_none(session, fetches, {x}, {Array::full(f32, {50, 6, 4}, 0.25)}, false);
+}
+
+TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {
+  static const OpRegistration twice = define_op("TestTwice")
+                                          .input("x")
+                                          .output("y")
+                                          .shape([](const ShapeContext& c) { return c.input(0); })
+                                          .kernel([](std::span<const Array> in, std::span<Array> out) {
+                                            for (std::size_t i = 0; i < out[0].values<float>().size(); ++i)
+                                              out[0].values<float>()[i] = 2 * in[0].values<float>()[i];
+                                          })
+                                          .not_differentiable()
+                                          .doc("2 x");
+  const Tensor x = placeholder({"x", f32, {kAny}});
+  Session session(graph, config());
+  expect_none(session, {add_tensor(twice, {x})}, {x}, {Array::full(f32, {100}, 1)}, false);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, AllocationTest, testing::Values(1, 2),
+                         [](const auto& p) { return std::to_string(p.param) + (p.param == 1 ? "Thread" : "Threads"); });
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "belfry/graph/gradients.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/conv.h"
+#include "belfry/ops/optimizer.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/session/session.h"
+
+namespace belfry {
+namespace {
+
+// Shape rules run again whenever a plan is compiled: this one counts.
+int compiled = 0;
+const OpRegistration counted_op = define_op("TestCountedPlan")
+                                      .input("x")
+                                      .output("y")
+                                      .shape([](const ShapeContext& c) {
+                                        ++compiled;
+                                        return c.input(0);
+                                      })
+                                      .kernel([](std::span<const Array> in, std::span<Array> out) {
+                                        for (std::int64_t i = 0; i < in[0].elements(); ++i)
+                                          out[0].set_item(i, in[0].item(i) + 1);
+                                      })
+                                      .not_differentiable()
+                                      .doc("Counts compilations.");
+
+class PlanCacheTest : public testing::Test {
+ protected:
+  PlanCacheTest() { compiled = 0; }
+  // How many plans a run compiles.
+  int compiles(Session& session, const Fetch& fetch, std::int64_t size) {
+    const int before = compiled;
+    EXPECT_EQ(session.run(fetch, {{x, Array::zeros(f32, {size})}}).elements(), size);
+    return compiled - before;
+  }
+
+  Graph graph;
+  GraphScope scope{graph};
+  Tensor x = placeholder({"x", f32, {kAny}});
+  Tensor y = add_tensor(counted_op, {x});
+};
+
+TEST_F(PlanCacheTest, APlanIsCompiledOnceForEachShapeAndEachSetOfFetches) {
+  Session session(graph);
+  const Tensor z = exp(y), other = tanh(y);
+  EXPECT_EQ(session.cached_plans(), 0);
+  EXPECT_EQ(compiles(session, z, 3), 1);
+  EXPECT_EQ(compiles(session, z, 3), 0);
+  EXPECT_EQ(compiles(session, z, 4), 1);
+  EXPECT_EQ(compiles(session, other, 3), 1);
+  EXPECT_EQ(compiles(session, z, 4), 0);
+  EXPECT_EQ(session.cached_plans(), 3);
+}
+
+TEST_F(PlanCacheTest, TheLeastRecentlyUsedPlanGoesFirst) {
+  Session session(graph, {.plan_cache = 3});
+  for (const std::int64_t size : {1, 2, 3}) EXPECT_EQ(compiles(session, y, size), 1);
+  EXPECT_EQ(compiles(session, y, 1), 0);  // 2 is now the oldest
+  EXPECT_EQ(compiles(session, y, 4), 1);  // and goes
+  EXPECT_EQ(session.cached_plans(), 3);
+  for (const std::int64_t size : {3, 1, 4}) EXPECT_EQ(compiles(session, y, size), 0) << size;
+  EXPECT_EQ(compiles(session, y, 2), 1);  // takes the place of 3
+  EXPECT_EQ(compiles(session, y, 3), 1);
+  EXPECT_EQ(session.cached_plans(), 3);
+}
+
+TEST_F(PlanCacheTest, ManyShapesStayWithinTheBound) {
+  Session session(graph, {.plan_cache = 4});
+  for (std::int64_t size = 1; size <= 50; ++size) compiles(session, y, size);
+  EXPECT_EQ(session.cached_plans(), 4);
+}
+
+TEST_F(PlanCacheTest, ACallableKeepsItsPlanThoughTheCacheDropsIt) {
+  Session session(graph, {.plan_cache = 1});
+  const auto call = session.make_callable({y}, {x});
+  const Array five = Array::zeros(f32, {5});
+  call(std::span(&five, 1));
+  for (std::int64_t size = 1; size <= 4; ++size) compiles(session, y, size);
+  const int before = compiled;
+  EXPECT_EQ(call(std::span(&five, 1))[0].item(4), 1);
+  EXPECT_EQ(compiled, before);
+  const Array six = Array::zeros(f32, {6});
+  EXPECT_EQ(call(std::span(&six, 1))[0].elements(), 6);  // another shape: another plan
+  EXPECT_EQ(compiled, before + 1);
+}
+
+TEST_F(PlanCacheTest, ExplainSharesTheCache) {
+  Session session(graph);
+  session.explain({y}, {{x, Array::zeros(f32, {3})}});
+  EXPECT_EQ(compiles(session, y, 3), 0);
+}
+
+TEST_F(PlanCacheTest, APlanFromBeforeAVariableMovedIsCompiledAgainAndRight) {
+  const Variable w = get_variable("w", {.shape = {3, 3, 16, 16}});
+  const Tensor total = add_tensor(counted_op, {exp(w)}), image = placeholder({"image", f32, {1, 8, 8, 16}});
+  Session session(graph);
+  session.initialize();
+  const Array before = session.run(total);
+  session.run(conv2d(image, w, {.strides = 2}), {{image, Array::zeros(f32, {1, 8, 8, 16})}});  // w goes into blocks
+  EXPECT_TRUE(equal(session.run(total), before));
+}
+
+}  // namespace
+}  // namespace belfry
