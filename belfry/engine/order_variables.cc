@@ -21,7 +21,9 @@ class Orderer {
 
   void run() {
     collect();
-    // First all of these checks: they ask what the user's paths say, before any edge is added here.
+    // What the user's paths say, before any edge is added here.
+    for (const auto& [variable, assigns] : assigns_)
+      for (NodeId assign : assigns) paths_.try_emplace(assign, reached_from(assign));
     for (auto& [variable, assigns] : assigns_) sort_assigns(*variable, assigns);
     for (auto& [variable, assigns] : assigns_) {
       order_reads(*variable, assigns);
@@ -72,13 +74,14 @@ class Orderer {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i)
       for (std::size_t k = i + 1; k < assigns.size(); ++k) {
         const NodeId a = assigns[i], b = assigns[k];
-        BELFRY_CHECK(reached_from(a)[static_cast<std::size_t>(b)] || reached_from(b)[static_cast<std::size_t>(a)],
+        BELFRY_CHECK(path(a, b) || path(b, a),
                      "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no path between them. "
                      "Use ControlDependencies to say which comes first.",
                      variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin), describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
       }
-    std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return a != b && reached_from(a)[static_cast<std::size_t>(b)]; });
+    std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return a != b && path(a, b); });
   }
+  bool path(NodeId assign, NodeId to) const { return paths_.at(assign)[static_cast<std::size_t>(to)] != 0; }
 
   // The variable's value and every view of it: all the same memory.
   std::vector<char> aliases_of(ValueId value) const {
@@ -93,47 +96,43 @@ class Orderer {
   }
 
   void order_reads(const Node& variable, const std::vector<NodeId>& assigns) {
-    const NodeId source = variables_.at(&variable);
-    const ValueId value = ir_.node(source).outputs[0];
+    const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
     const std::vector<char> alias = aliases_of(value);
-    ValueId snapshot = kNone;
+    std::vector<ValueId> versions(assigns.size(), kNone);
     const NodeId last = static_cast<NodeId>(ir_.nodes.size());
     for (NodeId reader = 0; reader < last; ++reader) {
       if (ir_.node(reader).dead) continue;
-      if (ir_.node(reader).op == "ReadVariable" && ir_.node(reader).inputs[0] == value) {
-        order_read(reader, assigns);
-        continue;
-      }
-      if (!reads(reader, [&](ValueId v) { return v < static_cast<ValueId>(alias.size()) && alias[static_cast<std::size_t>(v)]; })) continue;
-      for (NodeId assign : assigns) {
-        if (assign == reader) continue;
-        if (!reached_from(assign)[static_cast<std::size_t>(reader)]) {
-          ir_.node(assign).after.push_back(reader);
-          continue;
-        }
-        if (snapshot == kNone) {
-          snapshot = copy_of(value, source);
-          for (NodeId later : assigns) ir_.node(later).after.push_back(ir_.value(snapshot).producer);
-        }
-        read_from(reader, value, snapshot);
-        break;
-      }
+      // An explicit read sees the assignments that come before it; any other reader the start of the run.
+      const bool explicit_read = ir_.node(reader).op == "ReadVariable" && ir_.node(reader).inputs[0] == value;
+      if (!explicit_read && !reads(reader, [&](ValueId v) { return v < static_cast<ValueId>(alias.size()) && alias[static_cast<std::size_t>(v)]; })) continue;
+      std::size_t seen = 0;
+      while (explicit_read && seen < assigns.size() && path(assigns[seen], reader)) ++seen;
+      if (seen == assigns.size() || (assigns[seen] == reader && seen + 1 == assigns.size())) continue;
+      const NodeId next = assigns[assigns[seen] == reader ? seen + 1 : seen];  // must not have happened yet
+      if (!reached_from(next)[static_cast<std::size_t>(reader)]) ir_.node(next).after.push_back(reader);
+      else read_from(reader, value, version(value, assigns, seen, versions));
     }
   }
 
-  // The reader, or the view it reads through, takes the snapshot.
-  void read_from(NodeId reader, ValueId value, ValueId snapshot) {
-    if (reads(reader, [&](ValueId v) { return v == value; })) return replace_reads(reader, value, snapshot);
-    for (NodeId id = 0; id < reader; ++id) {
+  // A copy of the variable's value after so many assignments.
+  ValueId version(ValueId value, const std::vector<NodeId>& assigns, std::size_t seen, std::vector<ValueId>& versions) {
+    if (versions[seen] != kNone) return versions[seen];
+    versions[seen] = copy_of(value, ir_.value(value).producer);
+    const NodeId copy = ir_.value(versions[seen]).producer;
+    if (seen > 0) ir_.node(copy).after.push_back(assigns[seen - 1]);
+    ir_.node(assigns[seen]).after.push_back(copy);
+    return versions[seen];
+  }
+
+  // The reader, and the views it may read through, take the copy. (Only readers of the start's value read views, so any
+  // view may.)
+  void read_from(NodeId reader, ValueId value, ValueId copy) {
+    const bool direct_only = ir_.node(reader).op == "ReadVariable";
+    replace_reads(reader, value, copy);
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()) && !direct_only; ++id) {
       const KernelDef* kernel = find_kernel(ir_.node(id).op);
-      if (kernel != nullptr && kernel->view) replace_reads(id, value, snapshot);
+      if (kernel != nullptr && kernel->view) replace_reads(id, value, copy);
     }
-  }
-
-  // An explicit read copies, so only the read itself has to be placed between assignments.
-  void order_read(NodeId read, const std::vector<NodeId>& assigns) {
-    for (NodeId assign : assigns)
-      if (!reached_from(assign)[static_cast<std::size_t>(read)]) ir_.node(assign).after.push_back(read);
   }
 
   // With several assignments, the new value that one of them gives must survive the next: its readers get a copy.
@@ -170,6 +169,7 @@ class Orderer {
 
   Ir& ir_;
   std::map<const Node*, std::vector<NodeId>, ByNumber> assigns_;
+  std::map<NodeId, std::vector<char>> paths_;  // by assignment: what comes after it
   std::map<const Node*, NodeId> variables_;
 };
 

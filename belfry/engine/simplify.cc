@@ -100,6 +100,7 @@ class Simplifier {
       if (side == 0 && !sum && !product) continue;
       const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
       if (uniform_value(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral && same_type_and_shape(other, node.outputs[0])) {
+        keep_order(id);
         bypass(ir_, id, {other});
         return true;
       }
@@ -134,7 +135,17 @@ class Simplifier {
     return true;
   }
 
+  // A constant made under a control dependency comes after it, and so does what is computed from it.
+  void keep_order(NodeId id) {
+    for (ValueId v : ir_.node(id).inputs)
+      if (ir_.is_op(v, "Constant")) {
+        const std::vector<NodeId> before = ir_.node(ir_.value(v).producer).after;
+        ir_.node(id).after.insert(ir_.node(id).after.end(), before.begin(), before.end());
+      }
+  }
+
   void make_constant(NodeId id, const Array& value) {
+    keep_order(id);
     IrNode& node = ir_.node(id);
     node.op = "Constant";
     node.inputs.clear();
@@ -145,7 +156,7 @@ class Simplifier {
   bool merge(NodeId id) {
     const IrNode& node = ir_.node(id);
     if (node.op != "ShapeOnly" && node.op != "Constant" && !pure(node)) return false;
-    if (node.outputs.empty()) return false;
+    if (node.outputs.empty() || !node.after.empty()) return false;
     auto& candidates = seen_[{node.op, node.inputs}];
     for (NodeId other : candidates) {
       const IrNode& same = ir_.node(other);

@@ -97,6 +97,31 @@ TEST_F(OrderVariablesTest, AViewWhoseReaderNeedsTheAssignmentIsAViewOfTheSnapsho
   EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), the(ir, "Assign")));
 }
 
+TEST_F(OrderVariablesTest, AReaderOfTheVariableAndOfAViewReadsTheSnapshotForBoth) {
+  const Variable v = var("v", {4});
+  const Tensor view = reshape(v, {1, 4}), next = v.assign(exp(v));
+  const Ir ir = ordered({.fetches = {concat({next, v, reshape(exp(view), {4}), squeeze(view)}, 0)}});
+  EXPECT_EQ(source(ir, the(ir, "Concat"), 1), "Snapshot");
+  EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), the(ir, "Assign")));
+  for (const IrNode& node : ir.nodes)
+    EXPECT_TRUE(node.dead || node.op != "Reshape" || !ir.is_op(node.inputs[0], "Variable"));
+}
+
+// An edge that the pass adds for one variable must not look like a path of the user's to the next: `read` comes after
+// w's assignment only, but w's assignment has to wait for v's, which reads w.
+TEST_F(OrderVariablesTest, OnlyTheUsersPathsDecideWhatAReadSees) {
+  const Variable w = var("w", {2}), v = var("v", {2});
+  const Tensor of_v = v.assign_add(w.value()), of_w = w.assign_add(var("x", {2}).value());
+  Tensor read;
+  {
+    const ControlDependencies after({of_w});
+    read = v.read();
+  }
+  const Ir ir = ordered({.fetches = {read, of_v}});
+  EXPECT_EQ(source(ir, the(ir, "ReadVariable")), "Snapshot");
+  EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), made_from(ir, of_v)));
+}
+
 TEST_F(OrderVariablesTest, UnorderedAssignmentsAreRefusedWithBothLines) {
   const Variable v = var("v", {});
   const Tensor a = v.assign(2.f), b = v.assign_add(3.f);

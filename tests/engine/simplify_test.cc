@@ -115,6 +115,25 @@ TEST_F(SimplifyTest, AnIdentityUnderAControlDependencyKeepsTheOrder) {
   }
 }
 
+TEST_F(SimplifyTest, AConstantUnderAControlDependencyOrdersWhatIsMadeFromItAndNothingElse) {
+  const Variable v = var("v", {});
+  const Tensor next = v.assign_add(1.f), x = var("x", {});
+  Tensor one, two;
+  {
+    const ControlDependencies control({next});
+    one = constant(1.f);
+    two = constant(2.f);
+  }
+  for (const Tensor& y : {exp(two), x * one, tanh(exp(two) * 3.f)}) {
+    const Ir ir = simplified({.fetches = {y}});
+    ASSERT_EQ(count_of(ir, "AssignAdd"), 1) << y.name();
+    EXPECT_TRUE(comes_before(ir, the(ir, "AssignAdd"), ir.roots[0])) << y.name();
+  }
+  const Tensor free = x * 2.f;
+  const Ir ir = simplified({.fetches = {free, exp(x * two)}});
+  EXPECT_FALSE(comes_before(ir, the(ir, "AssignAdd"), made_from(ir, free))) << "an equal constant is not the same one";
+}
+
 TEST_F(SimplifyTest, ATargetThatVanishesLeavesWhatItWaitedFor) {
   const Variable v = var("v", {});
   const Tensor next = v.assign_add(1.f);
