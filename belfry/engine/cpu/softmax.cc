@@ -1,9 +1,11 @@
-// Softmax and its cross-entropy over plain rows, both floating types.
+// Softmax and its cross-entropy over plain rows. f32 takes the vectorised kernels, with loss and gradient in one pass where
+// the fuse pass put them together ("FusedCrossEntropy"); f64 is written out here.
 #include <algorithm>
 #include <cmath>
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/kernels/softmax.h"
 #include "belfry/engine/cpu/runtime_error.h"
 
 namespace belfry {
@@ -101,7 +103,34 @@ KernelPtr labelled_kernel(const KernelContext& c, Body body) {
   });
 }
 
+// The f32 kernel: inputs logits, labels and, for a gradient, the factor of each row; outputs loss and gradient as asked.
+struct FastCrossEntropy {
+  int loss = -1, gradient = -1;  // which output each is, or none
+};
+
+KernelPtr make_fast(const KernelContext& c, FastCrossEntropy outputs) {
+  const Rows r = rows_of(c.input(0).shape);
+  return simple_kernel([r, outputs, wide = c.input(1).dtype == i64, factor = c.inputs.size() > 2, origin = c.origin](const Buffers& b, const Step&) {
+    const std::int64_t bad = sparse_cross_entropy({.logits = b.in<float>(0), .labels = b.in<void>(1), .wide_labels = wide, .rows = r.rows, .classes = r.classes,
+                                                   .loss = outputs.loss >= 0 ? b.out<float>(outputs.loss) : nullptr,
+                                                   .gradient = outputs.gradient >= 0 ? b.out<float>(outputs.gradient) : nullptr,
+                                                   .factor = factor ? b.in<float>(2) : nullptr, .factor_stride = 1});
+    if (bad < 0) return;
+    if (wide) check_labels(r, b.in<std::int64_t>(1), origin);
+    else check_labels(r, b.in<std::int32_t>(1), origin);
+  });
+}
+
+KernelPtr make_fast_softmax(const KernelContext& c, void (*run)(const SoftmaxArgs&, Isa)) {
+  return simple_kernel([r = rows_of(c.input(0).shape), run](const Buffers& b, const Step&) {
+    run({.input = b.in<float>(0), .output = b.out<float>(), .rows = r.rows, .classes = r.classes}, cpu_isa());
+  });
+}
+
+bool fast(const KernelContext& c) { return c.input(0).dtype == f32 && c.input(0).shape[-1] > 0; }
+
 const KernelRegistration softmax_kernel = define_kernel("Softmax").in_place(0).make([](const KernelContext& c) {
+  if (fast(c)) return make_fast_softmax(c, softmax_forward);
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel(
         [r = rows_of(c.input(0).shape)](const Buffers& b, const Step&) { softmax(r, b.in<T>(0), b.out<T>()); });
@@ -109,6 +138,7 @@ const KernelRegistration softmax_kernel = define_kernel("Softmax").in_place(0).m
 });
 
 const KernelRegistration log_softmax_kernel = define_kernel("LogSoftmax").in_place(0).make([](const KernelContext& c) {
+  if (fast(c)) return make_fast_softmax(c, log_softmax_forward);
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel(
         [r = rows_of(c.input(0).shape)](const Buffers& b, const Step&) { log_softmax(r, b.in<T>(0), b.out<T>()); });
@@ -117,6 +147,7 @@ const KernelRegistration log_softmax_kernel = define_kernel("LogSoftmax").in_pla
 
 const KernelRegistration cross_entropy_kernel =
     define_kernel("SparseSoftmaxCrossEntropy").make([](const KernelContext& c) {
+      if (fast(c)) return make_fast(c, {.loss = 0});
       return labelled_kernel(c, []<class T, class Label>(const Rows& r, const Buffers& b) {
         cross_entropy(r, b.in<T>(0), b.in<Label>(1), b.out<T>());
       });
@@ -124,10 +155,14 @@ const KernelRegistration cross_entropy_kernel =
 
 const KernelRegistration cross_entropy_grad_kernel =
     define_kernel("SparseSoftmaxCrossEntropyGrad").in_place(0).make([](const KernelContext& c) {
+      if (fast(c)) return make_fast(c, {.gradient = 0});
       return labelled_kernel(c, []<class T, class Label>(const Rows& r, const Buffers& b) {
         cross_entropy_grad(r, b.in<T>(0), b.in<Label>(1), b.in<T>(2), b.out<T>());
       });
     });
+
+const KernelRegistration fused_kernel =
+    define_kernel("FusedCrossEntropy").in_place(0, 1).make([](const KernelContext& c) { return make_fast(c, {.loss = 0, .gradient = 1}); });
 
 }  // namespace
 }  // namespace belfry

@@ -1,0 +1,26 @@
+// Softmax cross-entropy and its gradient read the same logits. Where the gradient of the loss is known before the loss is
+// (a constant, as under a mean), both are made in one pass.
+#include "belfry/engine/fusion.h"
+
+namespace belfry {
+
+bool fuse_cross_entropy(Ir& ir, NodeId id) {
+  if (ir.node(id).op != "SparseSoftmaxCrossEntropy") return false;
+  const ValueId logits = ir.node(id).inputs[0], labels = ir.node(id).inputs[1];
+  if (ir.info(logits).dtype != DType::f32 || ir.info(logits).elements() == 0) return false;
+  for (NodeId reader : readers_of(ir, logits)) {
+    const IrNode& grad = ir.node(reader);
+    if (grad.op != "SparseSoftmaxCrossEntropyGrad" || grad.inputs[1] != labels || !ir.is_op(grad.inputs[2], "Constant") || !unordered(ir, reader)) continue;
+    const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
+    ir.node(id).op = "FusedCrossEntropy";
+    ir.node(id).inputs.push_back(factor);
+    ir.node(id).outputs.push_back(dlogits);
+    ir.value(dlogits).producer = id;
+    ir.value(dlogits).output = 1;
+    absorb(ir, id, reader);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace belfry
