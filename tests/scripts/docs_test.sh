@@ -8,3 +8,11 @@ file docs/bad.md 'text' '[one](missing.md) and [two](../README.md) and [three](.
 expect docs 1 "docs/bad.md:2: the link 'missing.md' leads nowhere
 docs/bad.md:2: the link '../../elsewhere.md' leaves the repository
 docs/bad.md:3: the link 'no.png' leads nowhere"
+
+rm "$tree/docs/bad.md"
+file code.cc '  int a = 1;' '  int b = 2;'
+file docs/code.md '<!-- code: code.cc -->' '```cpp' 'int a = 1;' 'int b = 2;' '```'
+expect docs 0 ''
+file docs/code.md '<!-- code: code.cc -->' '```cpp' 'int a = 2;' '```' '<!-- code: gone.cc -->' '```cpp' 'x' '```'
+expect docs 1 "docs/code.md:1: the code does not stand in code.cc
+docs/code.md:5: the code's file 'gone.cc' is not there"

@@ -1,0 +1,118 @@
+// The handbook's code: ./dev docs checks that every block there stands here word for word.
+#include <gtest/gtest.h>
+
+#include <belfry/belfry.h>
+
+namespace bf = belfry;
+
+TEST(Handbook, GraphAndSession) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 3}});
+  const bf::Variable w = bf::get_variable("w", {.shape = {3, 2}, .initializer = bf::init::ones()});
+  const bf::Tensor y = bf::matmul(x, w) * 2.f;
+
+  bf::Session session(graph);
+  session.initialize();
+  const bf::Array out = session.run(y, {{x, bf::Array::of<float>({1, 3}, {1, 2, 3})}});  // f32 [1, 2] {12, 12}
+  EXPECT_EQ(out.item(), 12);
+}
+
+TEST(Handbook, VariableRule) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable count = bf::get_variable("count", {.initializer = bf::init::zeros(), .trainable = false});
+  const bf::Tensor next = count.assign_add(1.f);
+  bf::Tensor after;
+  {
+    const bf::ControlDependencies order({next});
+    after = count.read();  // sees the new value: the assignment comes before it on a control path
+  }
+  bf::Session session(graph);
+  session.initialize();
+  const auto values = session.run({next, after, count});  // 1, 1 and 0: `count` itself is as of the start of the run
+  EXPECT_EQ(values[0].item(), 1);
+  EXPECT_EQ(values[1].item(), 1);
+  EXPECT_EQ(values[2].item(), 0);
+}
+
+TEST(Handbook, Gradients) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("w", {.initializer = bf::init::constant(3)});
+  const bf::Tensor cost = w * w * w;
+  const bf::Tensor first = bf::gradients(cost, {w})[0];
+  const bf::Tensor second = bf::gradients(first, {w})[0];
+  bf::Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(first).item(), 27);
+  EXPECT_EQ(session.run(second).item(), 18);
+}
+
+namespace {
+const bf::OpRegistration cube_op = bf::define_op("HandbookCube")
+    .input("x").output("y")
+    .shape([](const bf::ShapeContext& c) { return c.input(0); })
+    .gradient([](const bf::GradientContext& c) { return bf::Tensors{c.grad() * bf::square(c.input(0)) * 3.f}; })
+    .kernel([](std::span<const bf::Array> in, std::span<bf::Array> out) {
+      for (std::size_t i = 0; i < in[0].values<float>().size(); ++i) {
+        const float x = in[0].values<float>()[i];
+        out[0].values<float>()[i] = x * x * x;
+      }
+    })
+    .doc("x^3");
+}  // namespace
+
+TEST(Handbook, UserOp) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("w", {.initializer = bf::init::constant(2)});
+  const bf::Tensor y = bf::add_tensor(cube_op, {w}, {.name = "cubed"});
+  bf::Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(y).item(), 8);
+  EXPECT_EQ(session.run(bf::gradients(y, {w})[0]).item(), 12);
+}
+
+TEST(Handbook, LayersAndTowers) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor image = bf::placeholder({"image", bf::f32, {bf::kAny, 8, 8, 3}});
+  const auto model = [](const bf::Tensor& x) {
+    const auto conv = bf::conv2d({.filters = 16, .kernel = 3, .use_bias = false});
+    return x | conv("conv0") | bf::batch_norm("bn0") | bf::relu | bf::global_avg_pool("pool") |
+           bf::fully_connected("fc", {.units = 10});
+  };
+  bf::Operation train;
+  {
+    const bf::TrainTowerContext tower("");
+    const bf::Tensor loss = bf::reduce_mean(bf::square(model(image)));
+    const bf::Tensor cost = loss + bf::regularize_cost(".*/W", bf::l2(1e-4f));  // of the variables made so far
+    const bf::Operation step = bf::momentum({.learning_rate = 0.1f})->minimize(cost);
+    std::vector<bf::Operation> all = graph.collections().operations(bf::collection::kUpdateOps);  // batch norm's averages
+    all.push_back(step);
+    train = bf::group(all);
+  }
+  bf::Tensor logits;
+  {
+    const bf::PredictTowerContext tower("predict");
+    logits = model(image);  // the same variables, batch norm with its moving averages
+  }
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Array batch = bf::Array::full(bf::f32, {4, 8, 8, 3}, 0.5);
+  session.run(train, {{image, batch}});
+  EXPECT_EQ(session.run(logits, {{image, batch}}).shape(), bf::Shape({4, 10}));
+}
+
+TEST(Handbook, DataFlow) {
+  std::vector<bf::DataPoint> points;
+  for (int i = 0; i < 10; ++i) points.push_back({bf::Array(static_cast<float>(i)), bf::Array(i % 2)});
+  bf::Flow flow = bf::from_list(points) | bf::shuffle(7) | bf::batch(4, bf::Remainder::keep) | bf::prefetch(2);
+  const auto first = flow->next();            // two arrays: f32 [4] and i32 [4]
+  const bf::FlowState position = flow->state();
+  const auto second = flow->next();
+  flow->restore(position);                    // exactly where it was: after the first point
+  EXPECT_TRUE(bf::equal((*flow->next())[0], (*second)[0]));
+  EXPECT_EQ((*first)[0].shape(), bf::Shape({4}));
+}
