@@ -1,4 +1,5 @@
-// cifar_resnet20: three stages of three basic blocks (16, 32, 64 channels); batch 128; SGD 0.1, momentum 0.9, decay 1e-4
+// cifar_resnet20: three stages of three basic blocks (16, 32, 64 channels); batch 128; SGD 0.1, momentum 0.9, decay
+// 1e-4
 #include "benchmarks/hashed.h"
 #include "benchmarks/suite.h"
 
@@ -10,13 +11,20 @@ class Builder {
  public:
   explicit Builder(Suite& suite) : suite_(suite) {}
 
-  Tensor conv_bn(const Tensor& x, const std::string& conv, const std::string& norm, std::int64_t filters, Extent kernel, Extent strides) {
+  Tensor conv_bn(const Tensor& x, const std::string& conv, const std::string& norm, std::int64_t filters, Extent kernel,
+                 Extent strides) {
     const std::int64_t in = x.shape()[-1];
-    suite_.parameters.push_back({.name = conv + "/W", .order = Order::conv, .bound = he_bound(kernel.height * kernel.width * in)});
+    suite_.parameters.push_back(
+        {.name = conv + "/W", .order = Order::conv, .bound = he_bound(kernel.height * kernel.width * in)});
     suite_.parameters.push_back({.name = norm + "/gamma", .constant = 1});
     suite_.parameters.push_back({.name = norm + "/beta"});
     const std::int64_t pad = kernel.height / 2;
-    return x | conv2d(conv, {.filters = filters, .kernel = kernel, .strides = strides, .padding = Padding::explicit_({pad, pad, pad, pad}), .use_bias = false}) |
+    return x |
+           conv2d(conv, {.filters = filters,
+                         .kernel = kernel,
+                         .strides = strides,
+                         .padding = Padding::explicit_({pad, pad, pad, pad}),
+                         .use_bias = false}) |
            batch_norm(norm);
   }
 
@@ -43,7 +51,8 @@ Suite make_cifar_resnet20() {
   Tensor y = build.conv_bn(x, "c0", "b0", 16, 3, 1) | relu;
   int number = 0;
   for (std::int64_t filters : {16, 32, 64})
-    for (int k = 0; k < 3; ++k) y = build.block(y, "block" + std::to_string(number++), filters, y.shape()[-1] != filters ? 2 : 1);
+    for (int k = 0; k < 3; ++k)
+      y = build.block(y, "block" + std::to_string(number++), filters, y.shape()[-1] != filters ? 2 : 1);
   s.loss = mean_cross_entropy(y | global_avg_pool("mean") | fully_connected("head", {.units = 10}), label);
   s.parameters.push_back({.name = "head/W", .order = Order::linear, .bound = head_bound(64)});
   s.parameters.push_back({.name = "head/b"});

@@ -11,7 +11,9 @@ std::uint32_t hashed(std::uint32_t stream, std::uint32_t index) {
   return x ^ (x >> 16);
 }
 
-double hashed_unit(std::uint32_t stream, std::uint32_t index) { return static_cast<double>(hashed(stream, index) >> 8) / 8388608.0 - 1.0; }
+double hashed_unit(std::uint32_t stream, std::uint32_t index) {
+  return static_cast<double>(hashed(stream, index) >> 8) / 8388608.0 - 1.0;
+}
 
 Array hashed_images(int batch, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
   Array out(f32, {n, h, w, c});
@@ -25,13 +27,16 @@ Array hashed_images(int batch, std::int64_t n, std::int64_t c, std::int64_t h, s
   return out;
 }
 
-Array hashed_rows(int batch, std::int64_t n, std::int64_t features) { return hashed_images(batch, n, 1, 1, features).reshaped({n, features}); }
+Array hashed_rows(int batch, std::int64_t n, std::int64_t features) {
+  return hashed_images(batch, n, 1, 1, features).reshaped({n, features});
+}
 
 Array hashed_labels(int batch, std::int64_t n, int classes) {
   Array out(i32, {n});
   const auto stream = static_cast<std::uint32_t>(2000 + batch);
   for (std::int64_t i = 0; i < n; ++i)
-    out.values<std::int32_t>()[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(hashed(stream, static_cast<std::uint32_t>(i)) % static_cast<std::uint32_t>(classes));
+    out.values<std::int32_t>()[static_cast<std::size_t>(i)] =
+        static_cast<std::int32_t>(hashed(stream, static_cast<std::uint32_t>(i)) % static_cast<std::uint32_t>(classes));
   return out;
 }
 

@@ -43,13 +43,15 @@ void numerics(const Suite& suite, Session& session, const Options& options) {
   std::vector<double> losses;
   for (int k = 0; k < (options.steps > 0 ? options.steps : suite.steps); ++k)
     losses.push_back(session.run(std::vector<Fetch>{suite.loss, suite.train}, feeds_of(suite, k))[0].item());
-  if (options.json) fmt::print("{}\n", nlohmann::json{{"suite", suite.name}, {"loss", losses}}.dump());
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"suite", suite.name}, {"loss", losses}}.dump());
   else
     for (std::size_t k = 0; k < losses.size(); ++k) fmt::print("{} {:.9g}\n", k, losses[k]);
 }
 
 void timing(const Suite& suite, Session& session, const Options& options) {
-  const int steps = options.steps > 0 ? options.steps : suite.steps, warmup = options.warmup >= 0 ? options.warmup : suite.warmup;
+  const int steps = options.steps > 0 ? options.steps : suite.steps,
+            warmup = options.warmup >= 0 ? options.warmup : suite.warmup;
   const auto step = session.make_callable({suite.loss, suite.train}, suite.inputs);
   const auto run = [&](int k) { step(suite.batches[static_cast<std::size_t>(k) % suite.batches.size()]); };
   for (int k = 0; k < warmup; ++k) run(k);
@@ -61,12 +63,20 @@ void timing(const Suite& suite, Session& session, const Options& options) {
   }
   std::ranges::sort(times);
   const double median = times[times.size() / 2], best = times.front();
-  const nlohmann::json line{{"suite", suite.name}, {"threads", options.threads}, {"steps", steps}, {"repeats", options.repeats}, {"ms_median", median * 1e3},
-                            {"ms_min", best * 1e3}, {"items_per_s_median", suite.items / median}, {"items_per_s_best", suite.items / best}, {"rss_mb", peak_rss_mb()}};
-  if (options.json) fmt::print("{}\n", line.dump());
+  const nlohmann::json line{{"suite", suite.name},
+                            {"threads", options.threads},
+                            {"steps", steps},
+                            {"repeats", options.repeats},
+                            {"ms_median", median * 1e3},
+                            {"ms_min", best * 1e3},
+                            {"items_per_s_median", suite.items / median},
+                            {"items_per_s_best", suite.items / best},
+                            {"rss_mb", peak_rss_mb()}};
+  if (options.json)
+    fmt::print("{}\n", line.dump());
   else
-    fmt::print("{:16} {} threads  median {:.3f} ms  best {:.3f} ms  {:.1f} items/s  {:.0f} MB\n", suite.name, options.threads, median * 1e3, best * 1e3, suite.items / best,
-               peak_rss_mb());
+    fmt::print("{:16} {} threads  median {:.3f} ms  best {:.3f} ms  {:.1f} items/s  {:.0f} MB\n", suite.name,
+               options.threads, median * 1e3, best * 1e3, suite.items / best, peak_rss_mb());
 }
 
 // Where a step's time goes, and how much of it is inside oneDNN.
@@ -86,15 +96,26 @@ void limit(const Suite& suite, Session& session, const Options& options) {
     ops[t.op] = ms;
     if (!options.json) fmt::print("{:32} {:9.4f} ms{}\n", t.op, ms, t.onednn ? "  oneDNN" : "");
   }
-  if (options.json) fmt::print("{}\n", nlohmann::json{{"suite", suite.name}, {"threads", options.threads}, {"step_ms", total}, {"onednn_ms", onednn}, {"onednn_share", onednn / total}, {"ops_ms", ops}}.dump());
-  else fmt::print("step {:.4f} ms, oneDNN's primitives {:.4f} ms, {:.1f} % of the step\n", total, onednn, 100 * onednn / total);
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"suite", suite.name},
+                                      {"threads", options.threads},
+                                      {"step_ms", total},
+                                      {"onednn_ms", onednn},
+                                      {"onednn_share", onednn / total},
+                                      {"ops_ms", ops}}
+                           .dump());
+  else
+    fmt::print("step {:.4f} ms, oneDNN's primitives {:.4f} ms, {:.1f} % of the step\n", total, onednn,
+               100 * onednn / total);
   if (!options.trace.empty()) session.write_trace(options.trace);
 }
 
 int main_of(int argc, char** argv) {
   Options o;
   CLI::App app("Belfry's benchmark suite", "bench");
-  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")->required()->check(CLI::IsMember(suite_names()));
+  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
+      ->required()
+      ->check(CLI::IsMember(suite_names()));
   app.add_option("--threads", o.threads, "threads of the device")->check(CLI::PositiveNumber);
   app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::NonNegativeNumber);
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::PositiveNumber);
@@ -109,10 +130,14 @@ int main_of(int argc, char** argv) {
   Session session(*suite.graph, {.devices = {{o.threads}}, .profile = o.limit});
   session.initialize();
   fill_parameters(suite, session);
-  if (o.explain) fmt::print("{}", session.explain({suite.loss, suite.train}, feeds_of(suite, 0)));
-  else if (o.numerics) numerics(suite, session, o);
-  else if (o.limit) limit(suite, session, o);
-  else timing(suite, session, o);
+  if (o.explain)
+    fmt::print("{}", session.explain({suite.loss, suite.train}, feeds_of(suite, 0)));
+  else if (o.numerics)
+    numerics(suite, session, o);
+  else if (o.limit)
+    limit(suite, session, o);
+  else
+    timing(suite, session, o);
   return 0;
 }
 

@@ -10,10 +10,13 @@ Suite make_mlp() {
   const TrainTowerContext tower("");
   const Tensor x = placeholder({"x", f32, {kAny, 784}}), label = placeholder({"label", i32, {kAny}});
   s.inputs = {x, label};
-  s.loss = mean_cross_entropy(x | fully_connected("fc1", {.units = 128, .activation = relu}) | fully_connected("head", {.units = 10}), label);
+  s.loss = mean_cross_entropy(
+      x | fully_connected("fc1", {.units = 128, .activation = relu}) | fully_connected("head", {.units = 10}), label);
   s.train = sgd({.learning_rate = 0.1f})->minimize(s.loss);
-  s.parameters = {{.name = "fc1/W", .order = Order::linear, .bound = he_bound(784)}, {.name = "fc1/b"},
-                  {.name = "head/W", .order = Order::linear, .bound = head_bound(128)}, {.name = "head/b"}};
+  s.parameters = {{.name = "fc1/W", .order = Order::linear, .bound = he_bound(784)},
+                  {.name = "fc1/b"},
+                  {.name = "head/W", .order = Order::linear, .bound = head_bound(128)},
+                  {.name = "head/b"}};
   for (int b = 0; b < 8; ++b) s.batches.push_back({hashed_rows(b, 32, 784), hashed_labels(b, 32, 10)});
   return s;
 }

@@ -49,7 +49,8 @@ void fill_parameters(const Suite& suite, Session& session) {
     if (parameter.bound > 0)
       for (std::int64_t i = 0; i < value.elements(); ++i)
         value.values<float>()[static_cast<std::size_t>(i)] = static_cast<float>(
-            parameter.bound * hashed_unit(static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(their_index(parameter, value.shape(), i))));
+            parameter.bound * hashed_unit(static_cast<std::uint32_t>(p),
+                                          static_cast<std::uint32_t>(their_index(parameter, value.shape(), i))));
     session.set_value(*at, value);
   }
 }
@@ -57,6 +58,8 @@ void fill_parameters(const Suite& suite, Session& session) {
 double he_bound(std::int64_t fan_in) { return std::sqrt(6.0 / static_cast<double>(fan_in)); }
 double head_bound(std::int64_t fan_in) { return std::sqrt(1.0 / static_cast<double>(fan_in)); }
 
-Tensor mean_cross_entropy(const Tensor& logits, const Tensor& labels) { return reduce_mean(sparse_softmax_cross_entropy(logits, labels), "loss"); }
+Tensor mean_cross_entropy(const Tensor& logits, const Tensor& labels) {
+  return reduce_mean(sparse_softmax_cross_entropy(logits, labels), "loss");
+}
 
 }  // namespace belfry::bench

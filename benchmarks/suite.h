@@ -21,9 +21,9 @@ enum class Order {
 struct Parameter {
   std::string name{};
   Order order = Order::vector;
-  double bound = 0;     // 0: constant
+  double bound = 0;  // 0: constant
   double constant = 0;
-  Shape image{};        // after_image: [h, w, c]
+  Shape image{};  // after_image: [h, w, c]
 };
 
 struct Suite {

@@ -16,8 +16,8 @@ struct Options {
 };
 
 struct Model {
-  bf::Tensor image, label;      // fed
-  bf::Tensor loss;              // of a training batch
+  bf::Tensor image, label;  // fed
+  bf::Tensor loss;          // of a training batch
   bf::Operation train;
   bf::Variable learning_rate;
   bf::Tensor test_image, test_label, wrong;  // of a test batch: 1 for each image that is classified wrongly
@@ -26,13 +26,9 @@ struct Model {
 // One replica of the network; called once for training and once, on the same variables, for inference.
 bf::Tensor logits_of(const bf::Tensor& image) {
   const auto conv = bf::conv2d({.filters = 32, .kernel = 3, .activation = bf::relu});
-  return (image * 2.f - 1.f)
-      | conv("conv0") | bf::max_pool("pool0", 2)
-      | conv("conv1") | conv("conv2") | bf::max_pool("pool1", 2)
-      | conv("conv3")
-      | bf::fully_connected("fc0", {.units = 512, .activation = bf::relu})
-      | bf::dropout("drop", 0.5)
-      | bf::fully_connected("fc1", {.units = 10});
+  return (image * 2.f - 1.f) | conv("conv0") | bf::max_pool("pool0", 2) | conv("conv1") | conv("conv2") |
+         bf::max_pool("pool1", 2) | conv("conv3") | bf::fully_connected("fc0", {.units = 512, .activation = bf::relu}) |
+         bf::dropout("drop", 0.5) | bf::fully_connected("fc1", {.units = 10});
 }
 
 Model define() {
@@ -58,7 +54,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 void show_progress(int epoch, std::int64_t step, std::int64_t steps, double loss, double seconds) {
   if (isatty(STDOUT_FILENO) == 0) return;  // a log keeps the epochs' lines only
   const int filled = static_cast<int>(30 * step / steps);
-  fmt::print("\repoch {:2} [{:=>{}}{:{}}] {:3}/{} loss {:.4f}  {:.1f} steps/s ", epoch, "", filled, "", 30 - filled, step, steps, loss, static_cast<double>(step) / seconds);
+  fmt::print("\repoch {:2} [{:=>{}}{:{}}] {:3}/{} loss {:.4f}  {:.1f} steps/s ", epoch, "", filled, "", 30 - filled,
+             step, steps, loss, static_cast<double>(step) / seconds);
   std::fflush(stdout);
 }
 
@@ -97,13 +94,15 @@ void train(const Options& options) {
     const double begin = now();
     while (auto point = train_data->next()) {
       sum += step(*point)[0].item();
-      if (++done % 20 == 0 || done == steps) show_progress(epoch, done, steps, sum / static_cast<double>(done), now() - begin);
+      if (++done % 20 == 0 || done == steps)
+        show_progress(epoch, done, steps, sum / static_cast<double>(done), now() - begin);
     }
     const double seconds = now() - begin;
     training += seconds;
     last = accuracy(session, m, test_data);
     best = std::max(best, last);
-    fmt::print("{}epoch {:2}  loss {:.4f}  validation accuracy {:.4f}  {:.1f} s\n", isatty(STDOUT_FILENO) != 0 ? "\r\033[K" : "", epoch, sum / static_cast<double>(done), last, seconds);
+    fmt::print("{}epoch {:2}  loss {:.4f}  validation accuracy {:.4f}  {:.1f} s\n",
+               isatty(STDOUT_FILENO) != 0 ? "\r\033[K" : "", epoch, sum / static_cast<double>(done), last, seconds);
     std::fflush(stdout);
   }
   fmt::print("trained for {:.1f} s, best epoch {:.4f}\nvalidation accuracy {:.4f}\n", training, best, last);
@@ -114,9 +113,13 @@ void train(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Trains a convnet on Fashion-MNIST", "fashion_mnist");
-  app.add_option("--epochs", options.epochs, "passes over the training set")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--epochs", options.epochs, "passes over the training set")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   app.add_option("--batch", options.batch, "images a step")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--threads", options.threads, "threads (0: all cores)")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads, "threads (0: all cores)")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", options.seed, "of weights, order and dropout")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

@@ -66,7 +66,8 @@ Array Array::from_bytes(DType dtype, const Shape& shape, const void* data, std::
 std::size_t Array::bytes() const { return static_cast<std::size_t>(elements_) * size_of(dtype_); }
 
 void Array::check_type(DType asked) const {
-  BELFRY_CHECK(asked == dtype_, "[Array] expected elements of type {}, got an array of {}. Ask for values<{}>() or cast() it.",
+  BELFRY_CHECK(asked == dtype_,
+               "[Array] expected elements of type {}, got an array of {}. Ask for values<{}>() or cast() it.",
                name_of(asked), name_of(dtype_), name_of(dtype_));
 }
 
@@ -89,7 +90,8 @@ Array Array::clone() const {
 }
 
 Array Array::reshaped(const Shape& shape) const {
-  BELFRY_CHECK(shape.elements() == elements_, "[Array] expected a shape of {} elements, got {}", elements_, to_string(shape));
+  BELFRY_CHECK(shape.elements() == elements_, "[Array] expected a shape of {} elements, got {}", elements_,
+               to_string(shape));
   Array out = *this;
   out.shape_ = shape;
   return out;

@@ -18,17 +18,17 @@ namespace belfry {
 
 class Array {
  public:
-  Array() = default;  // empty: dtype f32, shape [0]
+  Array() = default;                       // empty: dtype f32, shape [0]
   Array(DType dtype, const Shape& shape);  // uninitialised elements; the shape must be concrete
   // Shares memory that somebody else owns; `owner` keeps it alive.
   Array(DType dtype, const Shape& shape, void* data, std::shared_ptr<void> owner);
 
   // Scalars, so that literals can be fed and returned.
-  Array(float value);          // NOLINT(google-explicit-constructor)
-  Array(double value);         // NOLINT(google-explicit-constructor)
-  Array(std::int32_t value);   // NOLINT(google-explicit-constructor)
-  Array(std::int64_t value);   // NOLINT(google-explicit-constructor)
-  Array(bool value);           // NOLINT(google-explicit-constructor)
+  Array(float value);         // NOLINT(google-explicit-constructor)
+  Array(double value);        // NOLINT(google-explicit-constructor)
+  Array(std::int32_t value);  // NOLINT(google-explicit-constructor)
+  Array(std::int64_t value);  // NOLINT(google-explicit-constructor)
+  Array(bool value);          // NOLINT(google-explicit-constructor)
 
   static Array zeros(DType dtype, const Shape& shape);
   static Array full(DType dtype, const Shape& shape, double value);

@@ -17,19 +17,31 @@ inline constexpr DType u8 = DType::u8;
 inline constexpr DType boolean = DType::boolean;
 
 std::size_t size_of(DType dtype);
-std::string_view name_of(DType dtype);           // "f32", "bool", ...
-DType dtype_from_name(std::string_view name);    // throws on an unknown name
+std::string_view name_of(DType dtype);         // "f32", "bool", ...
+DType dtype_from_name(std::string_view name);  // throws on an unknown name
 bool is_float(DType dtype);
-bool is_integer(DType dtype);                    // i32, i64, u8
+bool is_integer(DType dtype);  // i32, i64, u8
 
 // dtype_of<float> == DType::f32, and so on; booleans are stored as one byte, 0 or 1.
 template <class T> struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-template <> struct DTypeOf<std::int32_t> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<std::int64_t> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<std::uint8_t> { static constexpr DType value = DType::u8; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
+template <> struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <> struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <> struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <> struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <> struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::u8;
+};
+template <> struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
 template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 }  // namespace belfry

@@ -13,7 +13,8 @@ Shape::Shape(std::span<const std::int64_t> dims) {
 }
 
 void Shape::push_back(std::int64_t size) {
-  BELFRY_CHECK(rank_ < kMaxRank, "[shape] expected at most {} dimensions, got more after {}", kMaxRank, to_string(*this));
+  BELFRY_CHECK(rank_ < kMaxRank, "[shape] expected at most {} dimensions, got more after {}", kMaxRank,
+               to_string(*this));
   BELFRY_CHECK(size >= kAny, "[shape] expected a size of 0 or more, or kAny, got {}", size);
   dims_[static_cast<std::size_t>(rank_++)] = size;
 }
@@ -45,7 +46,8 @@ Shape Shape::without(int axis) const {
 bool Shape::operator==(const Shape& other) const { return std::ranges::equal(dims(), other.dims()); }
 
 bool compatible(const Shape& a, const Shape& b) {
-  return std::ranges::equal(a.dims(), b.dims(), [](std::int64_t x, std::int64_t y) { return x == y || x == kAny || y == kAny; });
+  return std::ranges::equal(a.dims(), b.dims(),
+                            [](std::int64_t x, std::int64_t y) { return x == y || x == kAny || y == kAny; });
 }
 
 Shape merge(const Shape& a, const Shape& b) {

@@ -29,8 +29,8 @@ class Shape {
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }
 
-  bool is_concrete() const;           // no kAny
-  std::int64_t elements() const;      // kAny if not concrete; 1 for a scalar
+  bool is_concrete() const;       // no kAny
+  std::int64_t elements() const;  // kAny if not concrete; 1 for a scalar
   Shape slice(int first, int last) const;
   Shape without(int axis) const;
 

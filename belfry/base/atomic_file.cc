@@ -65,7 +65,8 @@ struct AtomicFile::State {
   void check_open() const {
     BELFRY_CHECK_AS(FileError, file.is_open(),
                     "[file] expected a file that is still being written, got '{}' after its commit or an error. "
-                    "Make another AtomicFile.", path);
+                    "Make another AtomicFile.",
+                    path);
   }
 
   void write_out(std::span<const std::byte> bytes) {

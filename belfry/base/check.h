@@ -23,16 +23,16 @@ template <class ErrorType = Error, class... Args>
 
 }  // namespace belfry
 
-#define BELFRY_CHECK_AS(ErrorType, condition, ...)          \
-  do {                                                      \
+#define BELFRY_CHECK_AS(ErrorType, condition, ...)            \
+  do {                                                        \
     if (!(condition)) ::belfry::fail<ErrorType>(__VA_ARGS__); \
   } while (false)
 
 #define BELFRY_CHECK(condition, ...) BELFRY_CHECK_AS(::belfry::Error, condition, __VA_ARGS__)
 
-#define BELFRY_BUG_IF(condition, ...)                                                                              \
-  do {                                                                                                             \
-    if (condition)                                                                                                 \
+#define BELFRY_BUG_IF(condition, ...)                                                                          \
+  do {                                                                                                         \
+    if (condition)                                                                                             \
       ::belfry::fail<::belfry::InternalError>("[belfry {}:{}] {}. This is a bug in Belfry: please report it.", \
-                                              __FILE__, __LINE__, fmt::format(__VA_ARGS__));                       \
+                                              __FILE__, __LINE__, fmt::format(__VA_ARGS__));                   \
   } while (false)

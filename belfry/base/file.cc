@@ -14,7 +14,7 @@ namespace belfry {
 namespace {
 
 struct stat facts_of(const Descriptor& file, const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) fail_system("examine", path, errno);
   return facts;
 }

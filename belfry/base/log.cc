@@ -62,7 +62,8 @@ struct Sink {
     if (const auto level = log_level_from_name(name)) return *level;
     write_line(LogLevel::warning,
                fmt::format("[log] expected BELFRY_LOG_LEVEL to be debug, info, warning, error or off, got '{}'. "
-                           "Showing info and above.", name));
+                           "Showing info and above.",
+                           name));
     return LogLevel::info;
   }
 };

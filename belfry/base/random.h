@@ -30,7 +30,8 @@ std::uint64_t seed_of(std::string_view name);
 // A sequence of numbers from one seed, for code that wants "the next one".
 class RandomStream {
  public:
-  explicit RandomStream(std::uint64_t seed) : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {}
+  explicit RandomStream(std::uint64_t seed)
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {}
 
   std::uint32_t bits();
   double uniform();                          // [0, 1)

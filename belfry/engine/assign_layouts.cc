@@ -11,7 +11,8 @@ namespace {
 
 class LayoutPass {
  public:
-  LayoutPass(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices) : ir_(ir), store_(store), devices_(devices) {}
+  LayoutPass(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices)
+      : ir_(ir), store_(store), devices_(devices) {}
 
   void run() {
     const std::vector<NodeId> order = topological(ir_);
@@ -28,7 +29,11 @@ class LayoutPass {
     outputs_.clear();
     for (ValueId v : node.inputs) inputs_.push_back(ir_.info(v));
     for (ValueId v : node.outputs) outputs_.push_back(ir_.info(v));
-    return {.inputs = inputs_, .outputs = outputs_, .attributes = &node.attributes, .origin = node.origin, .threads = threads_of(node)};
+    return {.inputs = inputs_,
+            .outputs = outputs_,
+            .attributes = &node.attributes,
+            .origin = node.origin,
+            .threads = threads_of(node)};
   }
   int threads_of(const IrNode& node) const { return devices_[static_cast<std::size_t>(node.device)].threads; }
 
@@ -36,7 +41,8 @@ class LayoutPass {
   void decide_variables(const std::vector<NodeId>& order) {
     std::map<const Node*, bool> trained;
     for (NodeId id : order)
-      for (int i : updated_inputs(ir_.node(id))) trained[ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable] = true;
+      for (int i : updated_inputs(ir_.node(id)))
+        trained[ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable] = true;
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = find_kernel(node.op);
@@ -44,7 +50,8 @@ class LayoutPass {
       const TeamScope team(threads_of(node));
       const LayoutChoice choice = kernel->rule(context_of(node));
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (const Node* variable = variable_of(node.inputs[i])) store_.decide_layout(variable, choice.inputs[i], trained.contains(variable));
+        if (const Node* variable = variable_of(node.inputs[i]))
+          store_.decide_layout(variable, choice.inputs[i], trained.contains(variable));
     }
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
@@ -52,7 +59,8 @@ class LayoutPass {
       for (std::size_t k = 1; k < updated.size(); ++k) {
         const Node* main = ir_.value(node.inputs[static_cast<std::size_t>(updated[0])]).variable;
         const Node* slot = ir_.value(node.inputs[static_cast<std::size_t>(updated[k])]).variable;
-        if (slot->outputs[0].shape == main->outputs[0].shape) store_.decide_layout(slot, store_.storage(main).info.layout, true);
+        if (slot->outputs[0].shape == main->outputs[0].shape)
+          store_.decide_layout(slot, store_.storage(main).info.layout, true);
       }
     }
     for (IrValue& value : ir_.values)
@@ -80,7 +88,8 @@ class LayoutPass {
       IrValue& value = ir_.value(ir_.node(id).outputs[i]);
       if (value.variable == nullptr) value.info.layout = choice.outputs[i];
     }
-    for (const auto& [output, shape] : choice.workspaces) ir_.value(ir_.node(id).outputs[static_cast<std::size_t>(output)]).info.shape = shape;
+    for (const auto& [output, shape] : choice.workspaces)
+      ir_.value(ir_.node(id).outputs[static_cast<std::size_t>(output)]).info.shape = shape;
   }
 
   // All full-shaped operands in one layout, if there is one that the kernel can take; else plain.
@@ -116,7 +125,11 @@ class LayoutPass {
     info.layout = layout;
     const Node* variable = variable_of(v);
     const bool copy = variable != nullptr && !layout.plain();
-    IrNode node{.op = copy ? "VariableCopy" : "Reorder", .origin = ir_.node(reader).origin, .inputs = {v}, .device = ir_.node(reader).device, .rank = reader};
+    IrNode node{.op = copy ? "VariableCopy" : "Reorder",
+                .origin = ir_.node(reader).origin,
+                .inputs = {v},
+                .device = ir_.node(reader).device,
+                .rank = reader};
     const ValueId made = ir_.node(ir_.add_node(std::move(node), {info})).outputs[0];
     if (copy) bind_copy(made, variable, layout);
     reorders_[v].emplace_back(layout, made);
@@ -137,7 +150,8 @@ class LayoutPass {
       for (int i : std::vector(updated_inputs(ir_.node(id)))) {
         const ValueId source = ir_.node(id).inputs[static_cast<std::size_t>(i)];
         const Node* variable = ir_.value(source).variable;
-        for (const VariableStore::Copy& copy : std::vector(store_.storage(variable).copies)) refresh(id, source, copy.layout, i == updated_inputs(ir_.node(id))[0]);
+        for (const VariableStore::Copy& copy : std::vector(store_.storage(variable).copies))
+          refresh(id, source, copy.layout, i == updated_inputs(ir_.node(id))[0]);
       }
   }
 
@@ -152,7 +166,12 @@ class LayoutPass {
       return bind_copy(made, variable, layout);
     }
     info.layout = layout;
-    IrNode node{.op = "Reorder", .origin = ir_.node(id).origin, .inputs = {source}, .after = {id}, .device = ir_.node(id).device, .rank = id};
+    IrNode node{.op = "Reorder",
+                .origin = ir_.node(id).origin,
+                .inputs = {source},
+                .after = {id},
+                .device = ir_.node(id).device,
+                .rank = id};
     const NodeId made = ir_.add_node(std::move(node), {info});
     bind_copy(ir_.node(made).outputs[0], variable, layout);
     ir_.roots.push_back(made);
@@ -167,6 +186,8 @@ class LayoutPass {
 
 }  // namespace
 
-void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices) { LayoutPass(ir, store, devices).run(); }
+void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices) {
+  LayoutPass(ir, store, devices).run();
+}
 
 }  // namespace belfry

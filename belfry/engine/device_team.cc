@@ -36,7 +36,8 @@ struct DeviceTeam::Impl {
   }
 };
 
-DeviceTeam::DeviceTeam(std::vector<DeviceInfo> devices) : devices_(std::move(devices)), impl_(std::make_unique<Impl>()) {
+DeviceTeam::DeviceTeam(std::vector<DeviceInfo> devices)
+    : devices_(std::move(devices)), impl_(std::make_unique<Impl>()) {
   for (int d = 1; d < static_cast<int>(devices_.size()); ++d)
     impl_->threads.emplace_back([this, d] { impl_->serve(d, devices_[static_cast<std::size_t>(d)].threads); });
 }

@@ -20,7 +20,8 @@ class FeedKernel final : public Kernel {
   void run(const Step&) override { copy_bytes(to_, *slot_, bytes_); }
   static void copy_bytes(void* to, const void* from, std::size_t bytes) {
     parallel_for(static_cast<std::int64_t>(bytes), 1 << 18, [&](std::int64_t begin, std::int64_t end) {
-      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, static_cast<std::size_t>(end - begin));
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                  static_cast<std::size_t>(end - begin));
     });
   }
 
@@ -46,10 +47,15 @@ class FetchKernel final : public Kernel {
 class HostKernelAdapter final : public Kernel {
  public:
   HostKernelAdapter(const HostKernel& function, const KernelContext& context)
-      : function_(function), origin_(*context.origin), inputs_(context.inputs.begin(), context.inputs.end()), outputs_(context.outputs.begin(), context.outputs.end()) {}
+      : function_(function),
+        origin_(*context.origin),
+        inputs_(context.inputs.begin(), context.inputs.end()),
+        outputs_(context.outputs.begin(), context.outputs.end()) {}
   void bind(Buffers b) override {
-    for (std::size_t i = 0; i < inputs_.size(); ++i) ins_.emplace_back(inputs_[i].dtype, inputs_[i].shape, const_cast<void*>(b.inputs[i]), nullptr);
-    for (std::size_t i = 0; i < outputs_.size(); ++i) outs_.emplace_back(outputs_[i].dtype, outputs_[i].shape, b.outputs[i], nullptr);
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      ins_.emplace_back(inputs_[i].dtype, inputs_[i].shape, const_cast<void*>(b.inputs[i]), nullptr);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      outs_.emplace_back(outputs_[i].dtype, outputs_[i].shape, b.outputs[i], nullptr);
   }
   void run(const Step&) override {
     try {
@@ -80,7 +86,8 @@ class HostKernelAdapter final : public Kernel {
 
 class Emitter {
  public:
-  Emitter(Ir ir, const Signature& signature, const CompileTarget& target) : target_(target), plan_(std::make_unique<Plan>()) {
+  Emitter(Ir ir, const Signature& signature, const CompileTarget& target)
+      : target_(target), plan_(std::make_unique<Plan>()) {
     plan_->ir_ = std::move(ir);
     plan_->feed_slots_.assign(signature.feeds.size(), nullptr);
     plan_->fetch_slots_.assign(signature.fetches.size(), nullptr);
@@ -91,7 +98,8 @@ class Emitter {
     order_ = schedule(ir());
     make_kernels();
     plan_->memory_ = plan_memory(ir(), order_, scratch_, static_cast<int>(target_.devices.size()));
-    for (std::size_t d = 0; d < target_.devices.size(); ++d) bases_.push_back(target_.arenas[d]->require(plan_->memory_.arena_bytes[d]));
+    for (std::size_t d = 0; d < target_.devices.size(); ++d)
+      bases_.push_back(target_.arenas[d]->require(plan_->memory_.arena_bytes[d]));
     bind();
     link();
     collect_variables();
@@ -109,16 +117,21 @@ class Emitter {
   }
 
   bool nothing_to_run(const IrNode& node) {
-    if (node.op == "Variable" || node.op == "VariableCopy" || node.op == "Constant" || node.op == "ShapeOnly" || node.op == "NoOp") return true;
+    if (node.op == "Variable" || node.op == "VariableCopy" || node.op == "Constant" || node.op == "ShapeOnly" ||
+        node.op == "NoOp")
+      return true;
     if (const KernelDef* kernel = find_kernel(node.op); kernel != nullptr && kernel->view) return true;
     // Empty results need no work; what has an effect of its own still runs.
     const OpDef* def = node.def();
-    if (node.outputs.empty() || (def != nullptr && def->side_effect && (def->updates.empty() || ir().info(node.outputs[0]).elements() > 0))) return false;
+    if (node.outputs.empty() ||
+        (def != nullptr && def->side_effect && (def->updates.empty() || ir().info(node.outputs[0]).elements() > 0)))
+      return false;
     return std::ranges::all_of(node.outputs, [&](ValueId v) { return ir().info(v).elements() == 0; });
   }
 
   KernelPtr make_kernel(const IrNode& node) {
-    if (node.op == "Feed") return std::make_unique<FeedKernel>(&plan_->feed_slots_[index_of(node)], ir().info(node.outputs[0]).bytes());
+    if (node.op == "Feed")
+      return std::make_unique<FeedKernel>(&plan_->feed_slots_[index_of(node)], ir().info(node.outputs[0]).bytes());
     if (node.op == "Fetch") {
       plan_->fetched_[index_of(node)] = ir().info(node.inputs[0]);
       return std::make_unique<FetchKernel>(&plan_->fetch_slots_[index_of(node)], ir().info(node.inputs[0]).bytes());
@@ -126,11 +139,18 @@ class Emitter {
     const std::vector<TensorInfo> inputs = infos(node.inputs), outputs = infos(node.outputs);
     const int threads = target_.devices[static_cast<std::size_t>(node.device)].threads;
     const TeamScope team(threads);  // oneDNN bakes the thread count into a primitive
-    const KernelContext context{.inputs = inputs, .outputs = outputs, .attributes = &node.attributes, .origin = node.origin, .threads = threads};
-    if (const OpDef* def = node.def(); def != nullptr && def->host_kernel) return std::make_unique<HostKernelAdapter>(def->host_kernel, context);
+    const KernelContext context{.inputs = inputs,
+                                .outputs = outputs,
+                                .attributes = &node.attributes,
+                                .origin = node.origin,
+                                .threads = threads};
+    if (const OpDef* def = node.def(); def != nullptr && def->host_kernel)
+      return std::make_unique<HostKernelAdapter>(def->host_kernel, context);
     const KernelDef* kernel = find_kernel(node.op);
-    BELFRY_CHECK(kernel != nullptr, "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
-                 describe(*node.origin), node.op, made_at(*node.origin));
+    BELFRY_CHECK(
+        kernel != nullptr,
+        "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
+        describe(*node.origin), node.op, made_at(*node.origin));
     return kernel->make(context);
   }
 
@@ -148,7 +168,8 @@ class Emitter {
   }
 
   void* pointer(ValueId v) {
-    while (plan_->memory_.same_as[static_cast<std::size_t>(v)] != kNone) v = plan_->memory_.same_as[static_cast<std::size_t>(v)];
+    while (plan_->memory_.same_as[static_cast<std::size_t>(v)] != kNone)
+      v = plan_->memory_.same_as[static_cast<std::size_t>(v)];
     const IrValue& value = ir().value(v);
     if (value.variable != nullptr) {
       VariableStore::Storage& s = target_.store.storage(value.variable);
@@ -202,7 +223,8 @@ class Emitter {
       for (int before : waits) plan_->instructions_[static_cast<std::size_t>(before)].signals = true;
       const int index = static_cast<int>(plan_->instructions_.size());
       instruction_of_[id] = index;
-      plan_->instructions_.push_back({.kernel = kernel, .node = id, .device = node.device, .waits = {waits.begin(), waits.end()}});
+      plan_->instructions_.push_back(
+          {.kernel = kernel, .node = id, .device = node.device, .waits = {waits.begin(), waits.end()}});
       plan_->streams_[static_cast<std::size_t>(node.device)].push_back(index);
     }
     while (plan_->streams_.size() > 1 && plan_->streams_.back().empty()) plan_->streams_.pop_back();
@@ -223,8 +245,10 @@ class Emitter {
     plan_->variables_.assign(read.begin(), read.end());
     plan_->assigned_.assign(written.begin(), written.end());
     for (auto* list : {&plan_->variables_, &plan_->assigned_}) std::ranges::sort(*list, {}, &Node::id);
-    for (const Node* variable : plan_->variables_) plan_->variables_ready_.push_back(&target_.store.storage(variable).initialized);
-    for (const Node* variable : plan_->assigned_) plan_->assigned_ready_.push_back(&target_.store.storage(variable).initialized);
+    for (const Node* variable : plan_->variables_)
+      plan_->variables_ready_.push_back(&target_.store.storage(variable).initialized);
+    for (const Node* variable : plan_->assigned_)
+      plan_->assigned_ready_.push_back(&target_.store.storage(variable).initialized);
   }
 
   const CompileTarget& target_;
@@ -235,6 +259,8 @@ class Emitter {
   std::map<NodeId, int> instruction_of_;
 };
 
-std::unique_ptr<Plan> emit(Ir ir, const Signature& signature, const CompileTarget& target) { return Emitter(std::move(ir), signature, target).run(); }
+std::unique_ptr<Plan> emit(Ir ir, const Signature& signature, const CompileTarget& target) {
+  return Emitter(std::move(ir), signature, target).run();
+}
 
 }  // namespace belfry

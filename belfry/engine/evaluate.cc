@@ -4,7 +4,8 @@
 
 namespace belfry {
 
-std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs, const std::vector<TensorInfo>& outputs) {
+std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
+                            const std::vector<TensorInfo>& outputs) {
   const KernelDef* def = find_kernel(node.op);
   BELFRY_BUG_IF(def == nullptr, "op {} has no kernel", node.op);
   const TeamScope one(1);
@@ -17,7 +18,8 @@ std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs
   std::vector<Array> results;
   for (const TensorInfo& info : outputs) results.emplace_back(info.dtype, info.shape);
   for (Array& a : results) buffers.outputs.push_back(a.raw());
-  const KernelPtr kernel = def->make({.inputs = infos, .outputs = outputs, .attributes = &node.attributes, .origin = node.origin, .threads = 1});
+  const KernelPtr kernel = def->make(
+      {.inputs = infos, .outputs = outputs, .attributes = &node.attributes, .origin = node.origin, .threads = 1});
   const Array scratch(DType::u8, {static_cast<std::int64_t>(kernel->scratch_bytes())});
   buffers.scratch = const_cast<void*>(scratch.raw());
   kernel->bind(std::move(buffers));

@@ -12,7 +12,8 @@ std::string megabytes(double bytes) { return fmt::format("{:.2f} MB", bytes / 1e
 
 std::string operand(const Ir& ir, ValueId v) {
   const TensorInfo& info = ir.info(v);
-  return fmt::format("{}{}{}", name_of(info.dtype), to_string(info.shape), info.layout.plain() ? "" : ":" + info.layout.name());
+  return fmt::format("{}{}{}", name_of(info.dtype), to_string(info.shape),
+                     info.layout.plain() ? "" : ":" + info.layout.name());
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ std::string Plan::explain() const {
     reorders += node.op == "Reorder";
     fused += !node.fused.empty();
     const std::string how = instruction.kernel->describe();
-    text += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", i, instruction.device, node.op, inputs, outputs, how.empty() ? "" : "  [" + how + "]", node.origin->name);
+    text += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", i, instruction.device, node.op, inputs, outputs,
+                        how.empty() ? "" : "  [" + how + "]", node.origin->name);
     if (!node.fused.empty()) {
       text += "  fuses:";
       for (const std::string& name : node.fused) text += " " + name;
@@ -46,8 +48,9 @@ std::string Plan::explain() const {
   }
   std::size_t arena = 0;
   for (std::size_t b : memory_.arena_bytes) arena += b;
-  text += fmt::format("{} instructions, {} fused groups, {} reorders, arena {}, {:.3f} GFLOP, {} read and written\n", instructions_.size(), fused, reorders,
-                      megabytes(static_cast<double>(arena)), flops / 1e9, megabytes(bytes));
+  text += fmt::format("{} instructions, {} fused groups, {} reorders, arena {}, {:.3f} GFLOP, {} read and written\n",
+                      instructions_.size(), fused, reorders, megabytes(static_cast<double>(arena)), flops / 1e9,
+                      megabytes(bytes));
   return text;
 }
 

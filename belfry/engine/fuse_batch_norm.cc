@@ -7,7 +7,9 @@
 namespace belfry {
 namespace {
 
-bool usable(const Ir& ir, const IrNode& node) { return ir.info(node.inputs[0]).dtype == DType::f32 && ir.info(node.inputs[0]).elements() > 0; }
+bool usable(const Ir& ir, const IrNode& node) {
+  return ir.info(node.inputs[0]).dtype == DType::f32 && ir.info(node.inputs[0]).elements() > 0;
+}
 
 }  // namespace
 
@@ -25,7 +27,9 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
     add = first;
     residual = ir.node(add).inputs[ir.node(add).inputs[0] == y ? 1 : 0];
     const NodeId next = only_reader(ir, ir.node(add).outputs[0]);
-    if (next == kNone || ir.node(next).op != "Relu" || !unordered(ir, next) || !(ir.info(residual).shape == ir.info(y).shape)) return false;
+    if (next == kNone || ir.node(next).op != "Relu" || !unordered(ir, next) ||
+        !(ir.info(residual).shape == ir.info(y).shape))
+      return false;
     if (depends_on(ir, residual, id)) return false;  // made from the batch's statistics
     relu = next;
   } else {
@@ -33,7 +37,8 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   }
   const ValueId result = ir.node(relu).outputs[0];
   const ValueId mask = static_cast<ValueId>(ir.values.size());
-  ir.values.push_back({.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 3});  // sized with the layout
+  ir.values.push_back(
+      {.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 3});  // sized with the layout
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNorm";
   node.attributes.set("relu", true);
@@ -56,7 +61,9 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   const NodeId relu_grad = ir.value(ds).producer;
   const ValueId dr = ir.node(relu_grad).inputs[0], r = ir.node(relu_grad).inputs[1];
   const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // who made the mean
-  if (forward == kNone || ir.node(forward).op != "FusedBatchNorm" || ir.node(forward).outputs[0] != r || ir.value(r).producer != forward) return false;
+  if (forward == kNone || ir.node(forward).op != "FusedBatchNorm" || ir.node(forward).outputs[0] != r ||
+      ir.value(r).producer != forward)
+    return false;
   if (!unordered(ir, relu_grad)) return false;
   const bool shared = readers_of(ir, ds).size() > 1;
   IrNode& node = ir.node(id);
@@ -90,7 +97,8 @@ bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
   if (!ir.is_op(dy, "Add") || only_reader(ir, dy) != id) return false;
   const NodeId add = ir.value(dy).producer;
   const std::vector<ValueId> terms = ir.node(add).inputs;
-  if (!unordered(ir, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape)) return false;
+  if (!unordered(ir, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape))
+    return false;
   ir.node(id).attributes.set("sum", true);
   ir.node(id).inputs[0] = terms[0];
   ir.node(id).inputs.push_back(terms[1]);

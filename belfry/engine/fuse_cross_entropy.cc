@@ -1,5 +1,5 @@
-// Softmax cross-entropy and its gradient read the same logits. Where the gradient of the loss is known before the loss is
-// (a constant, as under a mean), both are made in one pass.
+// Softmax cross-entropy and its gradient read the same logits. Where the gradient of the loss is known before the loss
+// is (a constant, as under a mean), both are made in one pass.
 #include "belfry/engine/fusion.h"
 
 namespace belfry {
@@ -10,7 +10,9 @@ bool fuse_cross_entropy(Ir& ir, NodeId id) {
   if (ir.info(logits).dtype != DType::f32 || ir.info(logits).elements() == 0) return false;
   for (NodeId reader : readers_of(ir, logits)) {
     const IrNode& grad = ir.node(reader);
-    if (grad.op != "SparseSoftmaxCrossEntropyGrad" || grad.inputs[1] != labels || !ir.is_op(grad.inputs[2], "Constant") || !unordered(ir, reader)) continue;
+    if (grad.op != "SparseSoftmaxCrossEntropyGrad" || grad.inputs[1] != labels ||
+        !ir.is_op(grad.inputs[2], "Constant") || !unordered(ir, reader))
+      continue;
     const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
     ir.node(id).op = "FusedCrossEntropy";
     ir.node(id).inputs.push_back(factor);

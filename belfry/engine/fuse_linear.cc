@@ -15,7 +15,9 @@ NodeId relu_after(const Ir& ir, ValueId value) {
 // The bias of an Add that may take the product in, or kNone.
 ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   const ValueId product = ir.node(id).outputs[0];
-  if (ir.node(add).op != "Add" || !unordered(ir, add) || !(ir.info(ir.node(add).outputs[0]).shape == ir.info(product).shape)) return kNone;
+  if (ir.node(add).op != "Add" || !unordered(ir, add) ||
+      !(ir.info(ir.node(add).outputs[0]).shape == ir.info(product).shape))
+    return kNone;
   const std::vector<ValueId>& terms = ir.node(add).inputs;
   const ValueId bias = terms[0] == product ? terms[1] : terms[0];
   // Made before the product, or from nothing: it cannot depend on the product.
@@ -35,7 +37,8 @@ NodeId own_product(Ir& ir, NodeId id) {
 // y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.
 bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
   const ValueId product = ir.node(product_id).outputs[0];
-  if (ir.info(product).dtype != DType::f32 || ir.info(product).elements() == 0 || !unordered(ir, product_id)) return false;
+  if (ir.info(product).dtype != DType::f32 || ir.info(product).elements() == 0 || !unordered(ir, product_id))
+    return false;
   bool fused = false;
   for (NodeId add : readers_of(ir, product)) {
     const ValueId bias = bias_of(ir, add, product_id);
@@ -63,7 +66,9 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
 
 bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
-  if (node.op != "Conv2D" || node.attributes.get<std::string>("data_format") != "NHWC" || node.attributes.integer("groups") != 1) return false;
+  if (node.op != "Conv2D" || node.attributes.get<std::string>("data_format") != "NHWC" ||
+      node.attributes.integer("groups") != 1)
+    return false;
   return fuse_bias_relu(ir, id, "FusedConv");
 }
 
@@ -75,8 +80,9 @@ bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
 // SumToLike(dy -> bias) reads the same dy as the filter's gradient does: one primitive gives both.
 bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
-  if (node.op != "Conv2DBackpropFilter" || node.outputs.size() != 1 || node.attributes.get<std::string>("data_format") != "NHWC" ||
-      node.attributes.integer("groups") != 1 || ir.info(node.inputs[2]).dtype != DType::f32)
+  if (node.op != "Conv2DBackpropFilter" || node.outputs.size() != 1 ||
+      node.attributes.get<std::string>("data_format") != "NHWC" || node.attributes.integer("groups") != 1 ||
+      ir.info(node.inputs[2]).dtype != DType::f32)
     return false;
   const ValueId dy = node.inputs[2];
   if (ir.info(dy).elements() == 0 || ir.info(node.inputs[0]).elements() == 0) return false;

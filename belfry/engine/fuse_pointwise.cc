@@ -16,14 +16,31 @@ struct Entry {
   const char* op;
   PointwiseOp code;
 };
-constexpr std::array kTable{
-    Entry{"Add", PointwiseOp::add},       Entry{"Sub", PointwiseOp::subtract},       Entry{"Mul", PointwiseOp::multiply}, Entry{"Div", PointwiseOp::divide},
-    Entry{"Maximum", PointwiseOp::maximum}, Entry{"Minimum", PointwiseOp::minimum},  Entry{"Pow", PointwiseOp::power},    Entry{"Neg", PointwiseOp::negate},
-    Entry{"Abs", PointwiseOp::abs},       Entry{"Square", PointwiseOp::square},      Entry{"Sqrt", PointwiseOp::sqrt},    Entry{"Rsqrt", PointwiseOp::rsqrt},
-    Entry{"Reciprocal", PointwiseOp::reciprocal}, Entry{"Exp", PointwiseOp::exp},    Entry{"Log", PointwiseOp::log},      Entry{"Log1p", PointwiseOp::log1p},
-    Entry{"Tanh", PointwiseOp::tanh},     Entry{"Sigmoid", PointwiseOp::sigmoid},    Entry{"Sin", PointwiseOp::sin},      Entry{"Cos", PointwiseOp::cos},
-    Entry{"Sign", PointwiseOp::sign},     Entry{"Floor", PointwiseOp::floor},        Entry{"Ceil", PointwiseOp::ceil},    Entry{"Relu", PointwiseOp::relu},
-    Entry{"ReluGrad", PointwiseOp::relu_grad}};
+constexpr std::array kTable{Entry{"Add", PointwiseOp::add},
+                            Entry{"Sub", PointwiseOp::subtract},
+                            Entry{"Mul", PointwiseOp::multiply},
+                            Entry{"Div", PointwiseOp::divide},
+                            Entry{"Maximum", PointwiseOp::maximum},
+                            Entry{"Minimum", PointwiseOp::minimum},
+                            Entry{"Pow", PointwiseOp::power},
+                            Entry{"Neg", PointwiseOp::negate},
+                            Entry{"Abs", PointwiseOp::abs},
+                            Entry{"Square", PointwiseOp::square},
+                            Entry{"Sqrt", PointwiseOp::sqrt},
+                            Entry{"Rsqrt", PointwiseOp::rsqrt},
+                            Entry{"Reciprocal", PointwiseOp::reciprocal},
+                            Entry{"Exp", PointwiseOp::exp},
+                            Entry{"Log", PointwiseOp::log},
+                            Entry{"Log1p", PointwiseOp::log1p},
+                            Entry{"Tanh", PointwiseOp::tanh},
+                            Entry{"Sigmoid", PointwiseOp::sigmoid},
+                            Entry{"Sin", PointwiseOp::sin},
+                            Entry{"Cos", PointwiseOp::cos},
+                            Entry{"Sign", PointwiseOp::sign},
+                            Entry{"Floor", PointwiseOp::floor},
+                            Entry{"Ceil", PointwiseOp::ceil},
+                            Entry{"Relu", PointwiseOp::relu},
+                            Entry{"ReluGrad", PointwiseOp::relu_grad}};
 
 std::optional<PointwiseOp> code_of(std::string_view op) {
   const auto at = std::ranges::find_if(kTable, [&](const Entry& e) { return op == e.op; });
@@ -36,7 +53,9 @@ constexpr int kRegisters = simd::kPointwiseRegisters;
 // Every operand is full, one number, or a vector along the last axis.
 bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
   const IrNode& node = ir.node(id);
-  if (node.dead || !code_of(node.op) || ir.info(node.outputs[0]).dtype != DType::f32 || !(ir.info(node.outputs[0]).shape == shape)) return false;
+  if (node.dead || !code_of(node.op) || ir.info(node.outputs[0]).dtype != DType::f32 ||
+      !(ir.info(node.outputs[0]).shape == shape))
+    return false;
   return std::ranges::all_of(node.inputs, [&](ValueId v) {
     const Shape& s = ir.info(v).shape;
     return s == shape || s.elements() == 1 || (s.rank() == 1 && shape.rank() > 1 && s[0] == shape[-1]);
@@ -66,7 +85,9 @@ class Chain {
     for (ValueId v : ir_.node(id).inputs) {
       const NodeId producer = ir_.value(v).producer;
       if (producer == kNone || members_.size() >= kMostCode / 2 || is_member(producer)) continue;
-      if (!can_join(ir_, producer, shape_) || !unordered(ir_, producer) || ir_.node(producer).device != ir_.node(last_).device) continue;
+      if (!can_join(ir_, producer, shape_) || !unordered(ir_, producer) ||
+          ir_.node(producer).device != ir_.node(last_).device)
+        continue;
       const std::vector<NodeId> readers = readers_of(ir_, v);
       if (!std::ranges::all_of(readers, [&](NodeId r) { return is_member(r); })) continue;
       if (outside_operands(producer) > kMostOperands) continue;

@@ -6,16 +6,20 @@ namespace belfry {
 // MaxPool(x) -> y and MaxPoolGrad(x, y, dy) become MaxPoolIndexed -> (y, index) and MaxPoolIndexedGrad(index,
 // dy, y), which follows y's layout.
 bool fuse_max_pool_index(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "MaxPool" || ir.info(ir.node(id).inputs[0]).dtype != DType::f32 || ir.info(ir.node(id).outputs[0]).elements() == 0) return false;
+  if (ir.node(id).op != "MaxPool" || ir.info(ir.node(id).inputs[0]).dtype != DType::f32 ||
+      ir.info(ir.node(id).outputs[0]).elements() == 0)
+    return false;
   const Ints& window = ir.node(id).attributes.get<Ints>("window");
   if (window[0] * window[1] > 255) return false;
   const ValueId x = ir.node(id).inputs[0], y = ir.node(id).outputs[0];
   ValueId index = kNone;
   for (NodeId reader : readers_of(ir, y)) {
-    if (ir.node(reader).op != "MaxPoolGrad" || ir.node(reader).inputs[0] != x || ir.node(reader).inputs[1] != y) continue;
+    if (ir.node(reader).op != "MaxPoolGrad" || ir.node(reader).inputs[0] != x || ir.node(reader).inputs[1] != y)
+      continue;
     if (index == kNone) {
       index = static_cast<ValueId>(ir.values.size());
-      ir.values.push_back({.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 1});  // sized with the layout
+      ir.values.push_back(
+          {.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 1});  // sized with the layout
       ir.node(id).op = "MaxPoolIndexed";
       ir.node(id).outputs.push_back(index);
     }

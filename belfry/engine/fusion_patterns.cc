@@ -24,14 +24,16 @@ const std::vector<FusionPattern>& fusion_patterns() {
 }
 
 bool unordered(const Ir& ir, NodeId id) {
-  return ir.node(id).after.empty() &&
-         std::ranges::none_of(ir.nodes, [&](const IrNode& node) { return !node.dead && std::ranges::find(node.after, id) != node.after.end(); });
+  return ir.node(id).after.empty() && std::ranges::none_of(ir.nodes, [&](const IrNode& node) {
+           return !node.dead && std::ranges::find(node.after, id) != node.after.end();
+         });
 }
 
 std::vector<NodeId> readers_of(const Ir& ir, ValueId value) {
   std::vector<NodeId> out;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
-    if (!ir.node(id).dead && std::ranges::find(ir.node(id).inputs, value) != ir.node(id).inputs.end()) out.push_back(id);
+    if (!ir.node(id).dead && std::ranges::find(ir.node(id).inputs, value) != ir.node(id).inputs.end())
+      out.push_back(id);
   return out;
 }
 
@@ -57,15 +59,18 @@ bool depends_on(const Ir& ir, ValueId value, NodeId node) {
 
 bool is_bias(const Ir& ir, ValueId bias, ValueId of) {
   const TensorInfo &b = ir.info(bias), &x = ir.info(of);
-  return b.shape.rank() == 1 && x.shape.rank() > 1 && b.shape[0] == x.shape[-1] && b.dtype == DType::f32 && x.dtype == DType::f32;
+  return b.shape.rank() == 1 && x.shape.rank() > 1 && b.shape[0] == x.shape[-1] && b.dtype == DType::f32 &&
+         x.dtype == DType::f32;
 }
 
 void absorb(Ir& ir, NodeId into, NodeId absorbed) {
   std::vector<std::string>& names = ir.node(into).fused;
   if (names.empty()) names.push_back(ir.node(into).origin->name);
   const IrNode& gone = ir.node(absorbed);
-  if (gone.fused.empty()) names.push_back(gone.origin->name);
-  else names.insert(names.end(), gone.fused.begin(), gone.fused.end());
+  if (gone.fused.empty())
+    names.push_back(gone.origin->name);
+  else
+    names.insert(names.end(), gone.fused.begin(), gone.fused.end());
   ir.node(absorbed).dead = true;
 }
 

@@ -23,8 +23,8 @@ void infer_shapes(Ir& ir) {
       fail("{} {} with the shapes fed in this run {}", describe(*node.origin), error.what(), made_at(*node.origin));
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      BELFRY_CHECK(inferred.shapes[i].is_concrete(), "{} expected a shape that is known once all inputs are, got {} {}", describe(*node.origin),
-                   to_string(inferred.shapes[i]), made_at(*node.origin));
+      BELFRY_CHECK(inferred.shapes[i].is_concrete(), "{} expected a shape that is known once all inputs are, got {} {}",
+                   describe(*node.origin), to_string(inferred.shapes[i]), made_at(*node.origin));
       ir.value(node.outputs[i]).info.shape = inferred.shapes[i];
     }
   }

@@ -43,9 +43,12 @@ void bypass(Ir& ir, NodeId id, const std::vector<ValueId>& values) {
   for (IrNode& node : ir.nodes) {
     if (node.dead) continue;
     // A reader came after what the node waited for, and still does.
-    const bool reads = std::ranges::any_of(node.inputs, [&](ValueId v) { return std::ranges::find(gone.outputs, v) != gone.outputs.end(); });
-    if (std::erase(node.after, id) > 0) node.after.insert(node.after.end(), waits.begin(), waits.end());
-    else if (reads) node.after.insert(node.after.end(), gone.after.begin(), gone.after.end());
+    const bool reads = std::ranges::any_of(
+        node.inputs, [&](ValueId v) { return std::ranges::find(gone.outputs, v) != gone.outputs.end(); });
+    if (std::erase(node.after, id) > 0)
+      node.after.insert(node.after.end(), waits.begin(), waits.end());
+    else if (reads)
+      node.after.insert(node.after.end(), gone.after.begin(), gone.after.end());
   }
   for (std::size_t i = 0; i < values.size(); ++i) replace_uses(ir, gone.outputs[i], values[i]);
   if (std::erase(ir.roots, id) > 0) ir.roots.insert(ir.roots.end(), waits.begin(), waits.end());
@@ -94,8 +97,9 @@ std::vector<char> follows_effect(const Ir& ir) {
   const auto marked = [&](NodeId id) { return id != kNone && out[static_cast<std::size_t>(id)] != 0; };
   for (NodeId id : topological(ir)) {
     const IrNode& node = ir.node(id);
-    out[static_cast<std::size_t>(id)] = has_effect(node) || std::ranges::any_of(node.after, marked) ||
-                                        std::ranges::any_of(node.inputs, [&](ValueId v) { return marked(ir.value(v).producer); });
+    out[static_cast<std::size_t>(id)] =
+        has_effect(node) || std::ranges::any_of(node.after, marked) ||
+        std::ranges::any_of(node.inputs, [&](ValueId v) { return marked(ir.value(v).producer); });
   }
   return out;
 }

@@ -19,20 +19,20 @@ inline constexpr int kNone = -1;
 struct IrValue {
   TensorInfo info{};
   NodeId producer = kNone;
-  int output = 0;                    // which output of the producer
-  const Node* variable = nullptr;    // its memory is this variable's storage ...
-  int copy = kNone;                  // ... or this one of its copies in a second layout
+  int output = 0;                  // which output of the producer
+  const Node* variable = nullptr;  // its memory is this variable's storage ...
+  int copy = kNone;                // ... or this one of its copies in a second layout
 };
 
 struct IrNode {
-  std::string op{};             // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
-  const Node* origin = nullptr; // where it came from; the first of a fused group
+  std::string op{};              // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
+  const Node* origin = nullptr;  // where it came from; the first of a fused group
   std::vector<ValueId> inputs{}, outputs{};
-  std::vector<NodeId> after{};    // must run after these: control edges, and reads before assignments
+  std::vector<NodeId> after{};  // must run after these: control edges, and reads before assignments
   Attributes attributes{};
   int device = 0;
   bool dead = false;
-  NodeId rank = kNone;             // its place among ready nodes, if not its own number: a reorder goes with its reader
+  NodeId rank = kNone;  // its place among ready nodes, if not its own number: a reorder goes with its reader
   std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
 
   const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
@@ -64,8 +64,8 @@ struct Uses {
 
 // Every reader of `from` reads `to` instead.
 void replace_uses(Ir& ir, ValueId from, ValueId to);
-// `node` goes away and the readers of its outputs use `values` instead, one an output; what waited for it waits for what
-// it waited for, and so do its readers.
+// `node` goes away and the readers of its outputs use `values` instead, one an output; what waited for it waits for
+// what it waited for, and so do its readers.
 void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
 // Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
 std::vector<NodeId> topological(const Ir& ir);

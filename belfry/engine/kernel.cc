@@ -33,7 +33,9 @@ class SimpleKernel final : public Kernel {
 
 }  // namespace
 
-KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes) { return std::make_unique<SimpleKernel>(std::move(run), scratch_bytes); }
+KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes) {
+  return std::make_unique<SimpleKernel>(std::move(run), scratch_bytes);
+}
 
 KernelDefinition& KernelDefinition::layout_blind(bool zero_stays_zero) {
   def_.layouts = KernelDef::Layouts::blind;

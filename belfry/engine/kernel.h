@@ -1,6 +1,7 @@
 // How an op is computed on a device: what engine/cpu/<family>.cc registers for the ops of ops/<family>.cc.
 //
-//   const KernelRegistration relu_kernel = define_kernel("Relu").layout_blind().in_place(0).make([](const KernelContext& c) {
+//   const KernelRegistration relu_kernel = define_kernel("Relu").layout_blind().in_place(0).make([](const
+//   KernelContext& c) {
 //     return simple_kernel([n = c.output(0).elements()](const Buffers& b, const Step&) { ... });
 //   });
 //
@@ -86,12 +87,12 @@ struct KernelDef {
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
-  bool follows = false;                        // the rule takes what its inputs have: no opinion on a variable's layout
-  bool zero_stays_zero = false;                // a blind kernel that maps padding zeros to zeros
-  std::vector<std::pair<int, int>> in_place;   // (input, output) pairs that may share memory
+  bool follows = false;                       // the rule takes what its inputs have: no opinion on a variable's layout
+  bool zero_stays_zero = false;               // a blind kernel that maps padding zeros to zeros
+  std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
   // An update that can write a copy of its variable in this second layout along (as an output of its own).
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
-  bool view = false;                           // output 0 is input 0's memory: nothing to run (needs plain layouts)
+  bool view = false;  // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };
 using KernelRegistration = const KernelDef*;

@@ -59,7 +59,8 @@ std::string Layout::name() const {
     const bool blocked = std::find(b.inner_idxs, b.inner_idxs + b.inner_nblks, axis) != b.inner_idxs + b.inner_nblks;
     text += static_cast<char>((blocked ? 'A' : 'a') + axis);
   }
-  for (int i = 0; i < b.inner_nblks; ++i) text += std::to_string(b.inner_blks[i]) + static_cast<char>('a' + b.inner_idxs[i]);
+  for (int i = 0; i < b.inner_nblks; ++i)
+    text += std::to_string(b.inner_blks[i]) + static_cast<char>('a' + b.inner_idxs[i]);
   return text;
 }
 
@@ -98,7 +99,8 @@ Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
   constexpr dnnl_format_tag_t kEight[] = {dnnl_aBc8b, dnnl_aBcd8b, dnnl_aBcde8b};
   constexpr dnnl_format_tag_t kSixteen[] = {dnnl_aBc16b, dnnl_aBcd16b, dnnl_aBcde16b};
   const int rank = shape.rank();
-  BELFRY_BUG_IF(rank < 3 || rank > 5 || (block != 1 && block != 8 && block != 16), "no blocked layout for {} by {}", to_string(shape), block);
+  BELFRY_BUG_IF(rank < 3 || rank > 5 || (block != 1 && block != 8 && block != 16), "no blocked layout for {} by {}",
+                to_string(shape), block);
   std::vector<int> back(static_cast<std::size_t>(rank));  // where each logical axis is in the order above
   dnnl_dims_t dims{};
   int next = 2;
@@ -123,8 +125,10 @@ bool channel_view(const Shape& shape, const Layout& layout, int channel_axis, Ch
   const int rank = shape.rank();
   const auto product = [&](int first, int last) { return shape.slice(first, last).elements(); };
   if (layout.plain()) {
-    if (channel_axis == rank - 1) view = {shape[0], 1, rank > 1 ? product(1, rank - 1) : 1, shape[rank - 1], shape[rank - 1]};
-    else view = {product(0, channel_axis), shape[channel_axis], product(channel_axis + 1, rank), 1, shape[channel_axis]};
+    if (channel_axis == rank - 1)
+      view = {shape[0], 1, rank > 1 ? product(1, rank - 1) : 1, shape[rank - 1], shape[rank - 1]};
+    else
+      view = {product(0, channel_axis), shape[channel_axis], product(channel_axis + 1, rank), 1, shape[channel_axis]};
     if (rank == 1) view = {1, 1, 1, shape[0], shape[0]};
     return true;
   }
@@ -132,8 +136,10 @@ bool channel_view(const Shape& shape, const Layout& layout, int channel_axis, Ch
   if (d.format_kind != dnnl_blocked) return false;
   const auto& b = d.format_desc.blocking;
   std::int64_t inner = 1, stride = 1;
-  if (b.inner_nblks == 1 && b.inner_idxs[0] == channel_axis) inner = b.inner_blks[0];
-  else if (b.inner_nblks != 0) return false;
+  if (b.inner_nblks == 1 && b.inner_idxs[0] == channel_axis)
+    inner = b.inner_blks[0];
+  else if (b.inner_nblks != 0)
+    return false;
   // Expected order of the outer axes: batch, channel groups, the other axes in logical order.
   stride = inner;
   std::int64_t rows = 1;

@@ -55,7 +55,8 @@ class Planner {
     for (NodeId id : order_) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = find_kernel(node.op);
-      if (kernel != nullptr && kernel->view && !node.inputs.empty()) plan_.same_as[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
+      if (kernel != nullptr && kernel->view && !node.inputs.empty())
+        plan_.same_as[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
     }
   }
 
@@ -88,7 +89,8 @@ class Planner {
       if (kernel == nullptr || kernel->view) continue;
       for (const auto& [input, output] : kernel->in_place) {
         if (input >= static_cast<int>(node.inputs.size()) || output >= static_cast<int>(node.outputs.size())) continue;
-        if (try_share(node.inputs[static_cast<std::size_t>(input)], node.outputs[static_cast<std::size_t>(output)], at)) break;
+        if (try_share(node.inputs[static_cast<std::size_t>(input)], node.outputs[static_cast<std::size_t>(output)], at))
+          break;
       }
     }
   }
@@ -97,9 +99,12 @@ class Planner {
     const ValueId from = root(input), to = root(output);
     if (from == to || to != output || !in_arena(from) || !in_arena(output)) return false;
     const TensorInfo &a = ir_.info(input), &b = ir_.info(output);
-    if (last_[static_cast<std::size_t>(from)] != at || a.bytes() != b.bytes() || ir_.info(from).bytes() != b.bytes() || !(a.shape == b.shape)) return false;
+    if (last_[static_cast<std::size_t>(from)] != at || a.bytes() != b.bytes() || ir_.info(from).bytes() != b.bytes() ||
+        !(a.shape == b.shape))
+      return false;
     plan_.same_as[static_cast<std::size_t>(output)] = from;
-    last_[static_cast<std::size_t>(from)] = std::max(last_[static_cast<std::size_t>(from)], last_[static_cast<std::size_t>(output)]);
+    last_[static_cast<std::size_t>(from)] =
+        std::max(last_[static_cast<std::size_t>(from)], last_[static_cast<std::size_t>(output)]);
     return true;
   }
 
@@ -110,7 +115,8 @@ class Planner {
       auto& blocks = blocks_[static_cast<std::size_t>(node.device)];
       for (ValueId v : node.outputs) {
         const std::size_t i = static_cast<std::size_t>(v);
-        if (root(v) == v && in_arena(v) && ir_.info(v).bytes() > 0) blocks.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
+        if (root(v) == v && in_arena(v) && ir_.info(v).bytes() > 0)
+          blocks.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
       }
       const std::size_t scratch = scratch_bytes_[static_cast<std::size_t>(id)];
       if (scratch > 0) blocks.push_back({scratch, at, at, &plan_.scratch[static_cast<std::size_t>(id)]});
@@ -145,7 +151,8 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes, int devices) {
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
+                       int devices) {
   return Planner(ir, order, scratch_bytes, devices).run();
 }
 

@@ -38,10 +38,14 @@ class Orderer {
       if (node.dead) continue;
       for (int input : updated_inputs(node)) {
         const Node* variable = ir_.value(node.inputs[static_cast<std::size_t>(input)]).variable;
-        BELFRY_CHECK(variable != nullptr, "{} expected a variable as input {}, got '{}' {}. Pass the variable itself, not a value made from it.",
-                     describe(*node.origin), input, node.origin->inputs[static_cast<std::size_t>(input)].name(), made_at(*node.origin));
+        BELFRY_CHECK(
+            variable != nullptr,
+            "{} expected a variable as input {}, got '{}' {}. Pass the variable itself, not a value made from it.",
+            describe(*node.origin), input, node.origin->inputs[static_cast<std::size_t>(input)].name(),
+            made_at(*node.origin));
         assigns_[variable].push_back(id);
-        if (input == updated_inputs(node)[0]) ir_.value(node.outputs[0]).variable = variable;  // the new value lies there too
+        if (input == updated_inputs(node)[0])
+          ir_.value(node.outputs[0]).variable = variable;  // the new value lies there too
       }
       if (node.op == "Variable") variables_[node.origin] = id;
     }
@@ -75,9 +79,11 @@ class Orderer {
       for (std::size_t k = i + 1; k < assigns.size(); ++k) {
         const NodeId a = assigns[i], b = assigns[k];
         BELFRY_CHECK(path(a, b) || path(b, a),
-                     "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no path between them. "
+                     "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no "
+                     "path between them. "
                      "Use ControlDependencies to say which comes first.",
-                     variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin), describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
+                     variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin),
+                     describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
       }
     std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return a != b && path(a, b); });
   }
@@ -90,7 +96,8 @@ class Orderer {
     for (NodeId id : topological(ir_)) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = node.inputs.empty() ? nullptr : find_kernel(node.op);
-      if (kernel != nullptr && kernel->view && alias[static_cast<std::size_t>(node.inputs[0])]) alias[static_cast<std::size_t>(node.outputs[0])] = 1;
+      if (kernel != nullptr && kernel->view && alias[static_cast<std::size_t>(node.inputs[0])])
+        alias[static_cast<std::size_t>(node.outputs[0])] = 1;
     }
     return alias;
   }
@@ -104,13 +111,18 @@ class Orderer {
       if (ir_.node(reader).dead) continue;
       // An explicit read sees the assignments that come before it; any other reader the start of the run.
       const bool explicit_read = ir_.node(reader).op == "ReadVariable" && ir_.node(reader).inputs[0] == value;
-      if (!explicit_read && !reads(reader, [&](ValueId v) { return v < static_cast<ValueId>(alias.size()) && alias[static_cast<std::size_t>(v)]; })) continue;
+      if (!explicit_read && !reads(reader, [&](ValueId v) {
+            return v < static_cast<ValueId>(alias.size()) && alias[static_cast<std::size_t>(v)];
+          }))
+        continue;
       std::size_t seen = 0;
       while (explicit_read && seen < assigns.size() && path(assigns[seen], reader)) ++seen;
       if (seen == assigns.size() || (assigns[seen] == reader && seen + 1 == assigns.size())) continue;
       const NodeId next = assigns[assigns[seen] == reader ? seen + 1 : seen];  // must not have happened yet
-      if (!reached_from(next)[static_cast<std::size_t>(reader)]) ir_.node(next).after.push_back(reader);
-      else read_from(reader, value, version(value, assigns, seen, versions));
+      if (!reached_from(next)[static_cast<std::size_t>(reader)])
+        ir_.node(next).after.push_back(reader);
+      else
+        read_from(reader, value, version(value, assigns, seen, versions));
     }
   }
 
@@ -141,16 +153,18 @@ class Orderer {
       const ValueId result = ir_.node(assigns[i]).outputs[0];
       if (Uses(ir_).count(result) == 0) continue;
       const ValueId copy = copy_of(result, assigns[i]);
-      for (NodeId reader = 0; reader < ir_.value(copy).producer; ++reader)
-        replace_reads(reader, result, copy);
-      for (std::size_t k = i + 1; k < assigns.size(); ++k) ir_.node(assigns[k]).after.push_back(ir_.value(copy).producer);
+      for (NodeId reader = 0; reader < ir_.value(copy).producer; ++reader) replace_reads(reader, result, copy);
+      for (std::size_t k = i + 1; k < assigns.size(); ++k)
+        ir_.node(assigns[k]).after.push_back(ir_.value(copy).producer);
     }
   }
 
   bool reads(NodeId node, FunctionRef<bool(ValueId)> is_value) const {
     const auto& updated = updated_inputs(ir_.node(node));
     for (int i = 0; i < static_cast<int>(ir_.node(node).inputs.size()); ++i)
-      if (is_value(ir_.node(node).inputs[static_cast<std::size_t>(i)]) && std::ranges::find(updated, i) == updated.end()) return true;
+      if (is_value(ir_.node(node).inputs[static_cast<std::size_t>(i)]) &&
+          std::ranges::find(updated, i) == updated.end())
+        return true;
     return false;
   }
 
@@ -163,7 +177,8 @@ class Orderer {
   }
 
   ValueId copy_of(ValueId value, NodeId after) {
-    IrNode node{.op = "Snapshot", .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
+    IrNode node{
+        .op = "Snapshot", .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
     return ir_.node(ir_.add_node(std::move(node), {ir_.info(value)})).outputs[0];
   }
 

@@ -14,10 +14,10 @@ class VariableStore;
 
 // What a run asks for and is given.
 struct Signature {
-  std::vector<Tensor> fetches;         // tensors whose values are wanted
-  std::vector<Operation> targets;      // operations run for their effect
-  std::vector<Tensor> feeds;           // tensors that are given
-  std::vector<TensorSpec> fed;         // the dtype and concrete shape of each
+  std::vector<Tensor> fetches;     // tensors whose values are wanted
+  std::vector<Operation> targets;  // operations run for their effect
+  std::vector<Tensor> feeds;       // tensors that are given
+  std::vector<TensorSpec> fed;     // the dtype and concrete shape of each
 };
 
 struct DeviceInfo {
@@ -47,9 +47,11 @@ struct MemoryPlan {
   std::vector<std::size_t> arena_bytes;  // by device
   static constexpr std::size_t kNowhere = ~std::size_t{0};
 };
-MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes, int devices);
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
+                       int devices);
 
 // Computes one node on the spot, for constant folding: plain layouts, one thread.
-std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs, const std::vector<TensorInfo>& outputs);
+std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
+                            const std::vector<TensorInfo>& outputs);
 
 }  // namespace belfry

@@ -9,7 +9,8 @@
 
 namespace belfry {
 
-void Plan::run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team, Profiler* profiler) {
+void Plan::run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results,
+               DeviceTeam& team, Profiler* profiler) {
   std::ranges::copy(feeds, feed_slots_.begin());
   std::ranges::copy(results, fetch_slots_.begin());
   ++runs_;

@@ -20,18 +20,19 @@ struct Instruction {
   Kernel* kernel = nullptr;
   NodeId node = kNone;
   int device = 0;
-  std::vector<int> waits{};     // instructions of other devices that must have finished
-  bool signals = false;       // another device waits for this one
+  std::vector<int> waits{};  // instructions of other devices that must have finished
+  bool signals = false;      // another device waits for this one
 };
 
 class Plan {
  public:
   // The run: feeds and results are given as raw pointers in the order of the signature.
-  void run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team, Profiler* profiler);
+  void run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team,
+           Profiler* profiler);
 
-  const std::vector<TensorInfo>& fetched() const { return fetched_; }           // plain; in the order of the fetches
-  const std::vector<const Node*>& variables() const { return variables_; }      // read by this plan
-  const std::vector<const Node*>& assigned() const { return assigned_; }        // written by this plan
+  const std::vector<TensorInfo>& fetched() const { return fetched_; }       // plain; in the order of the fetches
+  const std::vector<const Node*>& variables() const { return variables_; }  // read by this plan
+  const std::vector<const Node*>& assigned() const { return assigned_; }    // written by this plan
   // Whether each of these has a value: the store's own flags, so that a step looks nothing up.
   const std::vector<const bool*>& variables_ready() const { return variables_ready_; }
   const std::vector<bool*>& assigned_ready() const { return assigned_ready_; }

@@ -10,7 +10,8 @@
 namespace belfry {
 
 std::int64_t Profiler::now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 void Profiler::record(Event event) {
@@ -28,11 +29,18 @@ void Profiler::write(const std::string& path) const {
   {
     const std::lock_guard lock(mutex_);
     for (const Event& e : events_)
-      trace.push_back({{"name", e.op}, {"cat", "op"}, {"ph", "X"}, {"pid", 0}, {"tid", e.device}, {"args", {{"name", e.name}}},
-                       {"ts", static_cast<double>(e.begin) * 1e-3}, {"dur", static_cast<double>(e.end - e.begin) * 1e-3}});
+      trace.push_back({{"name", e.op},
+                       {"cat", "op"},
+                       {"ph", "X"},
+                       {"pid", 0},
+                       {"tid", e.device},
+                       {"args", {{"name", e.name}}},
+                       {"ts", static_cast<double>(e.begin) * 1e-3},
+                       {"dur", static_cast<double>(e.end - e.begin) * 1e-3}});
   }
   // Names are bytes that a user chose: what is no UTF-8 is replaced rather than refused.
-  write_file_atomically(path, nlohmann::json{{"traceEvents", std::move(trace)}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  write_file_atomically(path, nlohmann::json{{"traceEvents", std::move(trace)}}.dump(
+                                  -1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::vector<Profiler::Total> Profiler::totals() const {

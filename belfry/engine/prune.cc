@@ -13,8 +13,10 @@ using Key = std::pair<const Node*, int>;
 
 class Pruner {
  public:
-  Pruner(const Graph& graph, const Signature& signature, int devices) : graph_(graph), signature_(signature), devices_(devices) {
-    for (std::size_t i = 0; i < signature.feeds.size(); ++i) fed_[{signature.feeds[i].node(), signature.feeds[i].output()}] = i;
+  Pruner(const Graph& graph, const Signature& signature, int devices)
+      : graph_(graph), signature_(signature), devices_(devices) {
+    for (std::size_t i = 0; i < signature.feeds.size(); ++i)
+      fed_[{signature.feeds[i].node(), signature.feeds[i].output()}] = i;
   }
 
   Ir run() {
@@ -48,8 +50,9 @@ class Pruner {
   int device_of(const Node& node) const {
     if (node.device.empty()) return 0;
     const int index = std::stoi(node.device.substr(4));
-    BELFRY_CHECK(index < devices_, "{} expected a device of the session (cpu:0 to cpu:{}), got {} {}. Add devices to SessionConfig.", describe(node),
-                 devices_ - 1, node.device, made_at(node));
+    BELFRY_CHECK(index < devices_,
+                 "{} expected a device of the session (cpu:0 to cpu:{}), got {} {}. Add devices to SessionConfig.",
+                 describe(node), devices_ - 1, node.device, made_at(node));
     return index;
   }
 
@@ -57,29 +60,38 @@ class Pruner {
     for (std::size_t i = 0; i < signature_.feeds.size(); ++i) {
       const Tensor& t = signature_.feeds[i];
       const TensorInfo info{.dtype = signature_.fed[i].dtype, .shape = signature_.fed[i].shape};
-      IrNode node{.op = "Feed", .origin = t.node(), .attributes = {{"index", static_cast<std::int64_t>(i)}}, .device = device_of(*t.node())};
+      IrNode node{.op = "Feed",
+                  .origin = t.node(),
+                  .attributes = {{"index", static_cast<std::int64_t>(i)}},
+                  .device = device_of(*t.node())};
       values_[{t.node(), t.output()}] = ir_.node(ir_.add_node(std::move(node), {info})).outputs[0];
     }
   }
 
   void add(const Node& origin) {
     BELFRY_CHECK(origin.def->name != "Placeholder",
-                 "{} expected a value to be fed, got none {}. Feed it, or fetch something that does not depend on it.", describe(origin), made_at(origin));
-    IrNode node{.op = origin.def->name, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
+                 "{} expected a value to be fed, got none {}. Feed it, or fetch something that does not depend on it.",
+                 describe(origin), made_at(origin));
+    IrNode node{
+        .op = origin.def->name, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
     for (const Tensor& t : origin.inputs) node.inputs.push_back(values_.at({t.node(), t.output()}));
     for (const Node* before : origin.control_inputs) node.after.push_back(nodes_.at(before));
     std::vector<TensorInfo> outputs;
     for (const TensorSpec& spec : origin.outputs) outputs.push_back({.dtype = spec.dtype, .shape = spec.shape});
     const NodeId id = ir_.add_node(std::move(node), outputs);
     nodes_[&origin] = id;
-    for (int i = 0; i < static_cast<int>(outputs.size()); ++i) values_.try_emplace({&origin, i}, ir_.node(id).outputs[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < static_cast<int>(outputs.size()); ++i)
+      values_.try_emplace({&origin, i}, ir_.node(id).outputs[static_cast<std::size_t>(i)]);
     if (origin.def->name == "Variable") ir_.value(ir_.node(id).outputs[0]).variable = &origin;
   }
 
   void add_fetch(std::size_t index) {
     const Tensor& t = signature_.fetches[index];
-    IrNode node{.op = "Fetch", .origin = t.node(), .inputs = {values_.at({t.node(), t.output()})},
-                .attributes = {{"index", static_cast<std::int64_t>(index)}}, .device = device_of(*t.node())};
+    IrNode node{.op = "Fetch",
+                .origin = t.node(),
+                .inputs = {values_.at({t.node(), t.output()})},
+                .attributes = {{"index", static_cast<std::int64_t>(index)}},
+                .device = device_of(*t.node())};
     ir_.roots.push_back(ir_.add_node(std::move(node), {}));
   }
 
@@ -95,6 +107,8 @@ class Pruner {
 
 }  // namespace
 
-Ir prune(const Graph& graph, const Signature& signature, int devices) { return Pruner(graph, signature, devices).run(); }
+Ir prune(const Graph& graph, const Signature& signature, int devices) {
+  return Pruner(graph, signature, devices).run();
+}
 
 }  // namespace belfry

@@ -12,7 +12,9 @@ namespace {
 // Takes no time and no memory worth mentioning: variables, constants, arithmetic on single numbers.
 bool tiny(const Ir& ir, const IrNode& node) {
   const auto single = [&](ValueId v) { return ir.info(v).elements() <= 1; };
-  return node.op == "Variable" || node.op == "Constant" || (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) && std::ranges::all_of(node.outputs, single));
+  return node.op == "Variable" || node.op == "Constant" ||
+         (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) &&
+          std::ranges::all_of(node.outputs, single));
 }
 
 }  // namespace
@@ -22,7 +24,9 @@ bool tiny(const Ir& ir, const IrNode& node) {
 // single numbers, built after the gradients) must not hold it up.
 std::vector<NodeId> schedule(const Ir& ir) {
   const auto place = [&](NodeId id) { return ir.node(id).rank == kNone ? id : ir.node(id).rank; };
-  const auto early = [&](NodeId id) { return !updated_inputs(ir.node(id)).empty() || ir.node(id).op == "Fetch" || tiny(ir, ir.node(id)); };
+  const auto early = [&](NodeId id) {
+    return !updated_inputs(ir.node(id)).empty() || ir.node(id).op == "Fetch" || tiny(ir, ir.node(id));
+  };
   std::vector<int> missing(ir.nodes.size(), 0);
   std::vector<std::vector<NodeId>> next(ir.nodes.size());
   std::set<std::tuple<bool, NodeId, NodeId>> ready;  // (not early, place, number)

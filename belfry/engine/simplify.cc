@@ -72,7 +72,8 @@ class Simplifier {
     if (node.outputs.empty()) return false;
     const std::string& op = node.op;
     const ValueId out = node.outputs[0];
-    const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" || op == "Cast" || op == "Transpose";
+    const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" ||
+                      op == "Cast" || op == "Transpose";
     const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
     if (op == "Identity" || op == "StopGradient" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
       bypass(ir_, id, {node.inputs[0]});
@@ -99,7 +100,8 @@ class Simplifier {
     for (int side : {1, 0}) {
       if (side == 0 && !sum && !product) continue;
       const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
-      if (uniform_value(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral && same_type_and_shape(other, node.outputs[0])) {
+      if (uniform_value(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral &&
+          same_type_and_shape(other, node.outputs[0])) {
         keep_order(id);
         bypass(ir_, id, {other});
         return true;
@@ -110,7 +112,8 @@ class Simplifier {
 
   bool pure(const IrNode& node) const {
     const OpDef* def = node.def();
-    return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() && node.op != "CheckNumerics";
+    return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() &&
+           node.op != "CheckNumerics";
   }
 
   bool fold(NodeId id) {
@@ -119,7 +122,9 @@ class Simplifier {
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;
     // Kernels that choose layouts cannot be run on plain arrays alone.
-    if (const KernelDef* kernel = find_kernel(node.op); kernel == nullptr || kernel->layouts == KernelDef::Layouts::rule) return false;
+    if (const KernelDef* kernel = find_kernel(node.op);
+        kernel == nullptr || kernel->layouts == KernelDef::Layouts::rule)
+      return false;
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) {
       if (ir_.is_op(v, "ShapeOnly") || ((node.op == "OnesLike" || node.op == "ZerosLike"))) {

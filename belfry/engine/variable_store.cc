@@ -67,7 +67,9 @@ const VariableStore::Copy& VariableStore::copy_in(const Node* variable, const La
 
 Array VariableStore::get(const Node* variable) const {
   const Storage* s = find(variable);
-  BELFRY_CHECK(s != nullptr && s->initialized, "[Variable '{}'] expected a value, got none. Call session.initialize() or load a checkpoint first.", variable->name);
+  BELFRY_CHECK(s != nullptr && s->initialized,
+               "[Variable '{}'] expected a value, got none. Call session.initialize() or load a checkpoint first.",
+               variable->name);
   Array out(s->info.dtype, s->info.shape);
   reorder(s->info, s->data.get(), {.dtype = s->info.dtype, .shape = s->info.shape}, out.raw());
   return out;
@@ -75,8 +77,9 @@ Array VariableStore::get(const Node* variable) const {
 
 void VariableStore::set(const Node* variable, const Array& value) {
   Storage& s = storage(variable);
-  BELFRY_CHECK(value.dtype() == s.info.dtype && value.shape() == s.info.shape, "[Variable '{}'] expected a value of {} {}, got {} {}", variable->name,
-               name_of(s.info.dtype), to_string(s.info.shape), name_of(value.dtype()), to_string(value.shape()));
+  BELFRY_CHECK(value.dtype() == s.info.dtype && value.shape() == s.info.shape,
+               "[Variable '{}'] expected a value of {} {}, got {} {}", variable->name, name_of(s.info.dtype),
+               to_string(s.info.shape), name_of(value.dtype()), to_string(value.shape()));
   const TensorInfo plain{.dtype = s.info.dtype, .shape = s.info.shape};
   reorder(plain, value.raw(), s.info, s.data.get());
   for (Copy& copy : s.copies) reorder(plain, value.raw(), in_layout(s.info, copy.layout), copy.data.get());

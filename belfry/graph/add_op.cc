@@ -21,9 +21,11 @@ void check_inputs(const Node& node, const Graph& graph) {
   BELFRY_CHECK(node.def->variadic ? node.inputs.size() >= fixed : node.inputs.size() == fixed,
                "{} expected {} inputs, got {} {}", describe(node), fixed, node.inputs.size(), made_at(node));
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    BELFRY_CHECK(node.inputs[i] && &node.inputs[i].graph() == &graph,
-                 "{} expected input {} from the current graph, got {} {}. Enter the GraphScope that the tensor was made in.",
-                 describe(node), i, node.inputs[i] ? "'" + node.inputs[i].name() + "' of another graph" : "an empty tensor", made_at(node));
+    BELFRY_CHECK(
+        node.inputs[i] && &node.inputs[i].graph() == &graph,
+        "{} expected input {} from the current graph, got {} {}. Enter the GraphScope that the tensor was made in.",
+        describe(node), i, node.inputs[i] ? "'" + node.inputs[i].name() + "' of another graph" : "an empty tensor",
+        made_at(node));
 }
 
 void infer(Node& node) {
@@ -41,7 +43,8 @@ void infer(Node& node) {
   } catch (const Error& error) {
     std::string inputs;
     for (const Tensor& input : node.inputs)
-      inputs += fmt::format("{}'{}' {} {}", inputs.empty() ? "" : ", ", input.name(), name_of(input.dtype()), to_string(input.shape()));
+      inputs += fmt::format("{}'{}' {} {}", inputs.empty() ? "" : ", ", input.name(), name_of(input.dtype()),
+                            to_string(input.shape()));
     fail("{} {}. Inputs: {} {}", describe(node), error.what(), inputs.empty() ? "none" : inputs, made_at(node));
   }
   for (std::size_t i = 0; i < inferred.shapes.size(); ++i) {
@@ -67,7 +70,8 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   node->device = scope.device;
   node->tower = scope.replica;
   if (def->random && node->attributes.find("seed") == nullptr)
-    node->attributes.set("seed", static_cast<std::int64_t>(mix_seed(seed_of(node->name), static_cast<std::uint64_t>(node->tower))));
+    node->attributes.set(
+        "seed", static_cast<std::int64_t>(mix_seed(seed_of(node->name), static_cast<std::uint64_t>(node->tower))));
   check_inputs(*node, graph);
   infer(*node);
   return graph.add_node(std::move(node));

@@ -8,7 +8,8 @@ namespace belfry {
 namespace {
 
 auto position(auto& items, std::string_view name) {
-  return std::lower_bound(items.begin(), items.end(), name, [](const auto& item, std::string_view n) { return item.first < n; });
+  return std::lower_bound(items.begin(), items.end(), name,
+                          [](const auto& item, std::string_view n) { return item.first < n; });
 }
 
 struct Printer {
@@ -39,12 +40,15 @@ const Attribute* Attributes::find(std::string_view name) const {
 
 void Attributes::set(std::string name, Attribute value) {
   const auto at = position(items_, name);
-  if (at != items_.end() && at->first == name) at->second = std::move(value);
-  else items_.emplace(at, std::move(name), std::move(value));
+  if (at != items_.end() && at->first == name)
+    at->second = std::move(value);
+  else
+    items_.emplace(at, std::move(name), std::move(value));
 }
 
 void Attributes::missing(std::string_view name) {
-  fail<InternalError>("[attributes] '{}' is missing or of another type. This is a bug in Belfry or in a user op.", name);
+  fail<InternalError>("[attributes] '{}' is missing or of another type. This is a bug in Belfry or in a user op.",
+                      name);
 }
 
 bool equal(const Attributes& a, const Attributes& b) {
@@ -53,8 +57,10 @@ bool equal(const Attributes& a, const Attributes& b) {
     if (const auto* array = std::get_if<Array>(&x.second)) return equal(*array, std::get<Array>(y.second));
     return std::visit(
         [&]<class T>(const T& v) {
-          if constexpr (std::is_same_v<T, Array>) return true;
-          else return v == std::get<T>(y.second);
+          if constexpr (std::is_same_v<T, Array>)
+            return true;
+          else
+            return v == std::get<T>(y.second);
         },
         x.second);
   });

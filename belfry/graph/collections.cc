@@ -14,7 +14,9 @@ std::vector<T> pick(const std::map<std::string, std::vector<CollectionItem>, std
 
 }  // namespace
 
-void Collections::add(std::string_view name, CollectionItem item) { items_[std::string(name)].push_back(std::move(item)); }
+void Collections::add(std::string_view name, CollectionItem item) {
+  items_[std::string(name)].push_back(std::move(item));
+}
 std::vector<Tensor> Collections::tensors(std::string_view name) const { return pick<Tensor>(items_, name); }
 std::vector<Operation> Collections::operations(std::string_view name) const { return pick<Operation>(items_, name); }
 std::vector<Variable> Collections::variables(std::string_view name) const { return pick<Variable>(items_, name); }

@@ -14,9 +14,9 @@
 namespace belfry {
 
 namespace collection {
-inline constexpr std::string_view kGlobalVariables = "GLOBAL_VARIABLES";        // all saved in checkpoints
-inline constexpr std::string_view kLocalVariables = "LOCAL_VARIABLES";          // never saved
-inline constexpr std::string_view kModelVariables = "MODEL_VARIABLES";          // exported with the trainables
+inline constexpr std::string_view kGlobalVariables = "GLOBAL_VARIABLES";  // all saved in checkpoints
+inline constexpr std::string_view kLocalVariables = "LOCAL_VARIABLES";    // never saved
+inline constexpr std::string_view kModelVariables = "MODEL_VARIABLES";    // exported with the trainables
 inline constexpr std::string_view kTrainableVariables = "TRAINABLE_VARIABLES";
 inline constexpr std::string_view kUpdateOps = "UPDATE_OPS";
 inline constexpr std::string_view kRegularizationLosses = "REGULARIZATION_LOSSES";

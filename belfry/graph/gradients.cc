@@ -19,7 +19,8 @@ std::set<const Node*> depends_on(const Graph& graph, const Tensors& xs) {
   std::set<const Node*> out;
   for (const Tensor& x : xs) out.insert(x.node());
   for (const auto& node : graph.nodes())
-    if (std::ranges::any_of(node->inputs, [&](const Tensor& t) { return out.contains(t.node()); })) out.insert(node.get());
+    if (std::ranges::any_of(node->inputs, [&](const Tensor& t) { return out.contains(t.node()); }))
+      out.insert(node.get());
   return out;
 }
 
@@ -45,7 +46,8 @@ class Backward {
         const Tensor total = sum_of(Tensor(node, i));
         grads.push_back(stopped ? Tensor() : total);
       }
-      if (std::ranges::any_of(grads, [](const Tensor& t) { return static_cast<bool>(t); })) pass_on(node, std::move(grads));
+      if (std::ranges::any_of(grads, [](const Tensor& t) { return static_cast<bool>(t); }))
+        pass_on(node, std::move(grads));
     }
   }
 
@@ -73,14 +75,16 @@ class Backward {
     const DeviceScope device(node->device);
     const ReplicaScope replica(node->tower);
     const Tensors inner = node->def->gradient(GradientContext(node, std::move(grads)));
-    BELFRY_CHECK(inner.size() == node->inputs.size(), "{} expected a gradient function that gives {} tensors, got {} {}", describe(*node),
+    BELFRY_CHECK(inner.size() == node->inputs.size(),
+                 "{} expected a gradient function that gives {} tensors, got {} {}", describe(*node),
                  node->inputs.size(), inner.size(), made_at(*node));
     for (std::size_t i = 0; i < inner.size(); ++i) {
       const Tensor& input = node->inputs[i];
       if (!inner[i] || !is_float(input.dtype()) || !reached_.contains(input.node())) continue;
       BELFRY_CHECK(compatible(inner[i].shape(), input.shape()) && inner[i].dtype() == input.dtype(),
-                   "{} expected a gradient of {} {} for input {}, got {} {} {}", describe(*node), name_of(input.dtype()), to_string(input.shape()),
-                   i, name_of(inner[i].dtype()), to_string(inner[i].shape()), made_at(*node));
+                   "{} expected a gradient of {} {} for input {}, got {} {} {}", describe(*node),
+                   name_of(input.dtype()), to_string(input.shape()), i, name_of(inner[i].dtype()),
+                   to_string(inner[i].shape()), made_at(*node));
       add(input, inner[i]);
     }
   }
@@ -95,14 +99,15 @@ class Backward {
 
 Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options) {
   if (ys.empty() || xs.empty()) return Tensors(xs.size());
-  BELFRY_CHECK(options.grad_ys.empty() || options.grad_ys.size() == ys.size(), "[gradients] expected {} grad_ys, one a y, got {}", ys.size(),
-               options.grad_ys.size());
+  BELFRY_CHECK(options.grad_ys.empty() || options.grad_ys.size() == ys.size(),
+               "[gradients] expected {} grad_ys, one a y, got {}", ys.size(), options.grad_ys.size());
   Graph& graph = ys[0].graph();
   const NameScope scope("gradients");
   Backward backward(graph, xs, options);
   int last = 0;
   for (std::size_t i = 0; i < ys.size(); ++i) {
-    BELFRY_CHECK(is_float(ys[i].dtype()), "[gradients] expected y of a float type, got '{}' of {}", ys[i].name(), name_of(ys[i].dtype()));
+    BELFRY_CHECK(is_float(ys[i].dtype()), "[gradients] expected y of a float type, got '{}' of {}", ys[i].name(),
+                 name_of(ys[i].dtype()));
     last = std::max(last, ys[i].node()->id);
     backward.seed(ys[i], options.grad_ys.empty() ? Tensor() : options.grad_ys[i]);
   }
@@ -122,20 +127,24 @@ namespace {
 
 // Inputs are the forward outputs, then the original inputs; the outputs repeat the former. The gradient function is
 // the user's, and it feeds the latter only.
-const OpRegistration custom_gradient_def = define_op("CustomGradient")
-    .inputs("tensors").output("outputs")
-    .shape([](const ShapeContext& c) {
-      Shapes out;
-      for (int i = 0; i < c.attributes().integer("outputs"); ++i) out.push_back(c.input(i));
-      return out;
-    })
-    .dtype([](const ShapeContext& c) {
-      std::vector<DType> out;
-      for (int i = 0; i < c.attributes().integer("outputs"); ++i) out.push_back(c.dtype(i));
-      return out;
-    })
-    .gradient([](const GradientContext& c) { return c.node()->graph->kept_gradient(c.attributes().integer("gradient"))(c); })
-    .doc("Passes tensors through and replaces their gradient by a user's function.");
+const OpRegistration custom_gradient_def =
+    define_op("CustomGradient")
+        .inputs("tensors")
+        .output("outputs")
+        .shape([](const ShapeContext& c) {
+          Shapes out;
+          for (int i = 0; i < c.attributes().integer("outputs"); ++i) out.push_back(c.input(i));
+          return out;
+        })
+        .dtype([](const ShapeContext& c) {
+          std::vector<DType> out;
+          for (int i = 0; i < c.attributes().integer("outputs"); ++i) out.push_back(c.dtype(i));
+          return out;
+        })
+        .gradient([](const GradientContext& c) {
+          return c.node()->graph->kept_gradient(c.attributes().integer("gradient"))(c);
+        })
+        .doc("Passes tensors through and replaces their gradient by a user's function.");
 
 }  // namespace
 
@@ -148,16 +157,19 @@ Tensors custom_gradient(const Tensors& inputs, const ForwardFunction& forward, B
     Tensors ins, outs, grads, result(static_cast<std::size_t>(c.inputs()));
     for (std::size_t i = 0; i < result.size(); ++i) (i < count ? outs : ins).push_back(c.input(static_cast<int>(i)));
     for (std::size_t i = 0; i < count; ++i)
-      grads.push_back(c.has_grad(static_cast<int>(i)) ? c.grad(static_cast<int>(i)) : add_tensor(find_op("ZerosLike"), {outs[i]}));
+      grads.push_back(c.has_grad(static_cast<int>(i)) ? c.grad(static_cast<int>(i))
+                                                      : add_tensor(find_op("ZerosLike"), {outs[i]}));
     const Tensors inner = backward(ins, outs, grads);
-    BELFRY_CHECK(inner.size() == ins.size(), "[custom_gradient] expected {} gradients, one an input, got {}", ins.size(), inner.size());
+    BELFRY_CHECK(inner.size() == ins.size(), "[custom_gradient] expected {} gradients, one an input, got {}",
+                 ins.size(), inner.size());
     std::ranges::copy(inner, result.begin() + static_cast<std::ptrdiff_t>(count));
     return result;
   };
   std::vector<Operand> all(outputs.begin(), outputs.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   const std::int64_t id = current_graph().keep_gradient(std::move(rule));
-  Node* node = add_op(custom_gradient_def, all, {.attributes = {{"gradient", id}, {"outputs", static_cast<std::int64_t>(count)}}});
+  Node* node = add_op(custom_gradient_def, all,
+                      {.attributes = {{"gradient", id}, {"outputs", static_cast<std::int64_t>(count)}}});
   Tensors out;
   for (std::size_t i = 0; i < count; ++i) out.emplace_back(node, static_cast<int>(i));
   return out;

@@ -13,11 +13,13 @@ Graph::Graph() = default;
 Graph::~Graph() = default;
 
 const Shape& Tensor::shape() const {
-  BELFRY_CHECK(node_ != nullptr, "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
+  BELFRY_CHECK(node_ != nullptr,
+               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
   return node_->outputs[static_cast<std::size_t>(output_)].shape;
 }
 DType Tensor::dtype() const {
-  BELFRY_CHECK(node_ != nullptr, "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
+  BELFRY_CHECK(node_ != nullptr,
+               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
   return node_->outputs[static_cast<std::size_t>(output_)].dtype;
 }
 std::string Tensor::name() const {
@@ -45,7 +47,8 @@ Tensor Graph::find_tensor(std::string_view name) const {
   std::string_view base = name;
   if (const auto colon = name.rfind(':'); colon != std::string_view::npos) {
     const auto digits = name.substr(colon + 1);
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), output).ec == std::errc{}) base = name.substr(0, colon);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), output).ec == std::errc{})
+      base = name.substr(0, colon);
   }
   const auto at = by_name_.find(base);
   if (at == by_name_.end() || output < 0 || output >= static_cast<int>(at->second->outputs.size())) return {};
@@ -78,8 +81,8 @@ Node* Graph::add_node(std::unique_ptr<Node> node) {
                "Add ops before the trainer initialises or the graph is finalised {}.",
                describe(*node), made_at(*node));
   if (const auto at = by_name_.find(node->name); at != by_name_.end())
-    fail("{} expected a name not in use, got one that {} has {} {}. Choose another name or open a NameScope.", describe(*node),
-         describe(*at->second), made_at(*at->second), made_at(*node));
+    fail("{} expected a name not in use, got one that {} has {} {}. Choose another name or open a NameScope.",
+         describe(*node), describe(*at->second), made_at(*at->second), made_at(*node));
   node->graph = this;
   node->id = static_cast<int>(nodes_.size());
   by_name_[node->name] = node.get();

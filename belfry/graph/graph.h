@@ -33,10 +33,10 @@ class Graph {
   std::uint64_t seed() const { return seed_; }
 
   // Look up by name; throws with the nearest names if there is none.
-  Tensor get_tensor_by_name(std::string_view name) const;      // "conv0/output", "split:1"
+  Tensor get_tensor_by_name(std::string_view name) const;  // "conv0/output", "split:1"
   Operation get_operation_by_name(std::string_view name) const;
-  Tensor find_tensor(std::string_view name) const;             // empty if there is none
-  std::vector<Operation> operations() const;                   // in creation order
+  Tensor find_tensor(std::string_view name) const;  // empty if there is none
+  std::vector<Operation> operations() const;        // in creation order
 
   const std::vector<Variable>& variables() const { return variables_; }  // every one, in creation order
   const VariableRecord& record(const Node* variable) const;

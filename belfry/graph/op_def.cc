@@ -90,11 +90,13 @@ OpDefinition::operator OpRegistration() {
   BELFRY_CHECK(!def_.outputs.empty() ? static_cast<bool>(def_.shape) : true,
                "[define_op '{}'] expected a shape rule, got none. Add .shape(...).", def_.name);
   BELFRY_CHECK(static_cast<bool>(def_.gradient) || !def_.differentiable,
-               "[define_op '{}'] expected a gradient, got none. Add .gradient(...) or .not_differentiable().", def_.name);
+               "[define_op '{}'] expected a gradient, got none. Add .gradient(...) or .not_differentiable().",
+               def_.name);
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   const auto [at, added] = r.ops.emplace(def_.name, def_);
-  BELFRY_CHECK(added, "[define_op '{}'] expected a new name, got one that is registered already. Choose another name.", def_.name);
+  BELFRY_CHECK(added, "[define_op '{}'] expected a new name, got one that is registered already. Choose another name.",
+               def_.name);
   return &at->second;
 }
 
@@ -120,7 +122,8 @@ InferredOutputs infer_outputs(const OpDef& def, const ShapeContext& context) {
   const bool follow_input = !def.dtype && context.inputs() > 0;
   if (follow_input) out.dtypes.assign(out.shapes.size(), context.dtype(0));
   if (out.dtypes.size() == 1 && out.shapes.size() > 1) out.dtypes.assign(out.shapes.size(), out.dtypes[0]);
-  BELFRY_BUG_IF(out.shapes.size() != out.dtypes.size(), "op {} has {} shapes but {} types", def.name, out.shapes.size(), out.dtypes.size());
+  BELFRY_BUG_IF(out.shapes.size() != out.dtypes.size(), "op {} has {} shapes but {} types", def.name, out.shapes.size(),
+                out.dtypes.size());
   return out;
 }
 

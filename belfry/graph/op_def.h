@@ -82,9 +82,9 @@ struct OpDef {
   bool random = false;
   // Has an effect of its own, so it counts as needed when fetched and is ordered by control paths alone.
   bool side_effect = false;
-  std::vector<int> updates;      // inputs that name a variable which this op overwrites
-  std::vector<int> shape_only;   // inputs of which only the shape is used; they do not keep a tensor alive
-  HostKernel host_kernel;        // a user's op: the kernel itself
+  std::vector<int> updates;     // inputs that name a variable which this op overwrites
+  std::vector<int> shape_only;  // inputs of which only the shape is used; they do not keep a tensor alive
+  HostKernel host_kernel;       // a user's op: the kernel itself
   std::string doc;
 };
 
@@ -116,8 +116,8 @@ class OpDefinition {
 
 inline OpDefinition define_op(std::string_view name) { return OpDefinition(name); }
 
-const OpDef* find_op(std::string_view name);   // nullptr if there is none
-std::vector<const OpDef*> registered_ops();    // sorted by name
+const OpDef* find_op(std::string_view name);  // nullptr if there is none
+std::vector<const OpDef*> registered_ops();   // sorted by name
 
 // Concrete or partial output shapes and types of an op; used when it is added and again by the compiler.
 struct InferredOutputs {

@@ -12,9 +12,11 @@ namespace {
 thread_local ScopeState current;
 
 void check_scope_name(std::string_view name, const char* what) {
-  const bool good = !name.empty() && name.front() != '/' && name.back() != '/' &&
-                    std::ranges::all_of(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-./").find(c) != std::string_view::npos; });
-  BELFRY_CHECK(good, "[{} '{}'] expected letters, digits, '_', '-', '.' and inner '/', got '{}'. Choose another name.", what, name, name);
+  const bool good = !name.empty() && name.front() != '/' && name.back() != '/' && std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-./").find(c) != std::string_view::npos;
+  });
+  BELFRY_CHECK(good, "[{} '{}'] expected letters, digits, '_', '-', '.' and inner '/', got '{}'. Choose another name.",
+               what, name, name);
 }
 
 }  // namespace

@@ -9,42 +9,55 @@
 namespace belfry {
 namespace {
 
-const OpRegistration constant_def = define_op("Constant")
-    .output("value")
-    .shape([](const ShapeContext& c) { return c.attributes().get<Array>("value").shape(); })
-    .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<Array>("value").dtype()}; })
-    .not_differentiable()
-    .doc("A value that is part of the graph.");
+const OpRegistration constant_def =
+    define_op("Constant")
+        .output("value")
+        .shape([](const ShapeContext& c) { return c.attributes().get<Array>("value").shape(); })
+        .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<Array>("value").dtype()}; })
+        .not_differentiable()
+        .doc("A value that is part of the graph.");
 
 // The gradient of a variable arrives here and stops: it has no inputs to pass it to.
-const OpRegistration variable_def = define_op("Variable")
-    .output("value")
-    .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
-    .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
-    .not_differentiable()
-    .stateful()
-    .doc("A value kept by the session between runs; reading it gives what it was when the run started.");
+const OpRegistration variable_def =
+    define_op("Variable")
+        .output("value")
+        .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
+        .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .not_differentiable()
+        .stateful()
+        .doc("A value kept by the session between runs; reading it gives what it was when the run started.");
 
 const OpRegistration read_def = define_op("ReadVariable")
-    .input("variable").output("value")
-    .shape([](const ShapeContext& c) { return c.input(0); })
-    .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
-    .stateful()
-    .doc("A variable's value after everything this read depends on.");
+                                    .input("variable")
+                                    .output("value")
+                                    .shape([](const ShapeContext& c) { return c.input(0); })
+                                    .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+                                    .stateful()
+                                    .doc("A variable's value after everything this read depends on.");
 
 Shapes same_shape(const ShapeContext& c) {
-  BELFRY_CHECK(c.dtype(0) == c.dtype(1), "expected a value of type {}, got {}", name_of(c.dtype(0)), name_of(c.dtype(1)));
-  BELFRY_CHECK(compatible(c.input(0), c.input(1)), "expected a value of shape {}, got {}", to_string(c.input(0)), to_string(c.input(1)));
+  BELFRY_CHECK(c.dtype(0) == c.dtype(1), "expected a value of type {}, got {}", name_of(c.dtype(0)),
+               name_of(c.dtype(1)));
+  BELFRY_CHECK(compatible(c.input(0), c.input(1)), "expected a value of shape {}, got {}", to_string(c.input(0)),
+               to_string(c.input(1)));
   return c.input(0);
 }
 
 OpRegistration define_assignment(const char* name, const char* doc) {
-  return define_op(name).input("variable").input("value").output("new_value").shape(same_shape).updates(0).not_differentiable().doc(doc);
+  return define_op(name)
+      .input("variable")
+      .input("value")
+      .output("new_value")
+      .shape(same_shape)
+      .updates(0)
+      .not_differentiable()
+      .doc(doc);
 }
 
 const OpRegistration assign_def = define_assignment("Assign", "Sets a variable and gives its new value.");
 const OpRegistration assign_add_def = define_assignment("AssignAdd", "Adds to a variable and gives its new value.");
-const OpRegistration assign_sub_def = define_assignment("AssignSub", "Subtracts from a variable and gives its new value.");
+const OpRegistration assign_sub_def =
+    define_assignment("AssignSub", "Subtracts from a variable and gives its new value.");
 
 }  // namespace
 
@@ -68,7 +81,8 @@ Initializer default_initializer() {
       return add_tensor(constant_def, {}, {.attributes = {{"value", Array::zeros(dtype, shape)}}});
     const std::int64_t spatial = shape.slice(0, shape.rank() - 2).elements();
     const double bound = std::sqrt(6.0 / static_cast<double>(spatial * (shape[-1] + shape[-2])));
-    return add_tensor(find_op("RandomUniform"), {}, {.attributes = {{"shape", shape}, {"dtype", dtype}, {"low", -bound}, {"high", bound}}});
+    return add_tensor(find_op("RandomUniform"), {},
+                      {.attributes = {{"shape", shape}, {"dtype", dtype}, {"low", -bound}, {"high", bound}}});
   };
 }
 

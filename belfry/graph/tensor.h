@@ -70,11 +70,15 @@ class Operation {
 // call, so it also brings the caller's source line along.
 class Operand {
  public:
-  Operand(const Tensor& tensor, const Location& where = Location::current()) : tensor_(tensor), where_(where) {}  // NOLINT
-  Operand(const Variable& variable, const Location& where = Location::current());                                 // NOLINT
-  Operand(float number, const Location& where = Location::current()) : is_number_(true), number_(number), where_(where) {}          // NOLINT
-  Operand(double number, const Location& where = Location::current()) : is_number_(true), number_(number), where_(where) {}         // NOLINT
-  Operand(int number, const Location& where = Location::current()) : is_number_(true), number_(number), where_(where) {}            // NOLINT
+  Operand(const Tensor& tensor, const Location& where = Location::current())
+      : tensor_(tensor), where_(where) {}                                          // NOLINT
+  Operand(const Variable& variable, const Location& where = Location::current());  // NOLINT
+  Operand(float number, const Location& where = Location::current())
+      : is_number_(true), number_(number), where_(where) {}  // NOLINT
+  Operand(double number, const Location& where = Location::current())
+      : is_number_(true), number_(number), where_(where) {}  // NOLINT
+  Operand(int number, const Location& where = Location::current())
+      : is_number_(true), number_(number), where_(where) {}  // NOLINT
 
   bool is_number() const { return is_number_; }
   double number() const { return number_; }

@@ -21,9 +21,15 @@ const std::string& Variable::name() const { return node_->name; }
 bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
 Tensor Variable::initial_value() const { return node_->graph->record(node_).initial_value; }
 Tensor Variable::read() const { return add_tensor(read_variable_op(), {handle()}); }
-Tensor Variable::assign(const Operand& value) const { return add_tensor(assign_op(), {Operand(handle(), value.where()), value}); }
-Tensor Variable::assign_add(const Operand& delta) const { return add_tensor(assign_add_op(), {Operand(handle(), delta.where()), delta}); }
-Tensor Variable::assign_sub(const Operand& delta) const { return add_tensor(assign_sub_op(), {Operand(handle(), delta.where()), delta}); }
+Tensor Variable::assign(const Operand& value) const {
+  return add_tensor(assign_op(), {Operand(handle(), value.where()), value});
+}
+Tensor Variable::assign_add(const Operand& delta) const {
+  return add_tensor(assign_add_op(), {Operand(handle(), delta.where()), delta});
+}
+Tensor Variable::assign_sub(const Operand& delta) const {
+  return add_tensor(assign_sub_op(), {Operand(handle(), delta.where()), delta});
+}
 
 // Finds or creates under the rules of reuse; runs the custom getters from the innermost scope outwards.
 class VariableLookup {
@@ -38,33 +44,40 @@ class VariableLookup {
   }
 
   static Variable create(const std::string& name, const VariableOptions& options, const Location& where) {
-    BELFRY_CHECK(options.shape.is_concrete(), "[get_variable '{}'] expected a shape without unknown dimensions, got {} (made at {})",
-                 name, to_string(options.shape), to_string(where));
-    BELFRY_CHECK(!options.trainable || is_float(options.dtype), "[get_variable '{}'] expected a float to train, got {}. Pass .trainable = false (made at {}).",
-                 name, name_of(options.dtype), to_string(where));
+    BELFRY_CHECK(options.shape.is_concrete(),
+                 "[get_variable '{}'] expected a shape without unknown dimensions, got {} (made at {})", name,
+                 to_string(options.shape), to_string(where));
+    BELFRY_CHECK(!options.trainable || is_float(options.dtype),
+                 "[get_variable '{}'] expected a float to train, got {}. Pass .trainable = false (made at {}).", name,
+                 name_of(options.dtype), to_string(where));
     Graph& graph = current_graph();
     // A variable's name does not depend on name scopes, and its initial value on no control dependency.
     const auto root = NameScope::at("");
     const ClearControlDependencies free;
-    const Tensor node = add_tensor(variable_op(), {}, {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
+    const Tensor node = add_tensor(variable_op(), {},
+                                   {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
     VariableRecord record{.initial_value = {}, .trainable = options.trainable};
     {
       const auto inside = NameScope::at(name + "/init");
-      record.initial_value = (options.initializer ? options.initializer : default_initializer())(options.shape, options.dtype);
+      record.initial_value =
+          (options.initializer ? options.initializer : default_initializer())(options.shape, options.dtype);
     }
     BELFRY_CHECK(record.initial_value.shape() == options.shape && record.initial_value.dtype() == options.dtype,
-                 "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {})", name, name_of(options.dtype), to_string(options.shape),
-                 name_of(record.initial_value.dtype()), to_string(record.initial_value.shape()), to_string(where));
+                 "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {})", name,
+                 name_of(options.dtype), to_string(options.shape), name_of(record.initial_value.dtype()),
+                 to_string(record.initial_value.shape()), to_string(where));
     const Variable variable = graph.add_variable(node.node(), record);
     add_to_collections(graph, variable, options);
     return variable;
   }
 
  private:
-  static Variable run_getters(const OpenedVariableScope* scope, const std::string& name, const VariableOptions& options, const Location& where) {
+  static Variable run_getters(const OpenedVariableScope* scope, const std::string& name, const VariableOptions& options,
+                              const Location& where) {
     for (; scope != nullptr; scope = scope->parent_.get()) {
       if (!scope->custom_getter_) continue;
-      const VariableGetter next = [outer = scope->parent_.get(), &where](const std::string& n, const VariableOptions& o) {
+      const VariableGetter next = [outer = scope->parent_.get(), &where](const std::string& n,
+                                                                         const VariableOptions& o) {
         return run_getters(outer, n, o, where);
       };
       return scope->custom_getter_(next, name, options);
@@ -77,16 +90,21 @@ class VariableLookup {
     const OpenedVariableScope& scope = get_variable_scope();
     const auto at = std::ranges::find_if(graph.variables(), [&](const Variable& v) { return v.name() == name; });
     const bool exists = at != graph.variables().end();
-    const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(), current_name_scope(), to_string(where));
+    const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(),
+                                           current_name_scope(), to_string(where));
     BELFRY_CHECK(!exists || scope.reuse() != Reuse::no,
-                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Open the scope with .reuse = Reuse::yes to share it ({}).",
+                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Open the scope with "
+                 ".reuse = Reuse::yes to share it ({}).",
                  name, exists ? made_at(*at->node()) : "", scopes);
     BELFRY_CHECK(exists || scope.reuse() != Reuse::yes,
-                 "[get_variable '{}'] expected a variable that exists, got none under reuse. Create it first, or use Reuse::automatic ({}).", name, scopes);
+                 "[get_variable '{}'] expected a variable that exists, got none under reuse. Create it first, or use "
+                 "Reuse::automatic ({}).",
+                 name, scopes);
     if (!exists) return create(name, options, where);
     BELFRY_CHECK(at->shape() == options.shape && at->dtype() == options.dtype,
-                 "[get_variable '{}'] expected {} {} as when it was created, got {} {} under reuse ({}).", name, name_of(at->dtype()),
-                 to_string(at->shape()), name_of(options.dtype), to_string(options.shape), scopes);
+                 "[get_variable '{}'] expected {} {} as when it was created, got {} {} under reuse ({}).", name,
+                 name_of(at->dtype()), to_string(at->shape()), name_of(options.dtype), to_string(options.shape),
+                 scopes);
     return *at;
   }
 

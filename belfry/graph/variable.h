@@ -35,9 +35,9 @@ class Variable {
   bool trainable() const;
   Tensor initial_value() const;
 
-  Tensor value() const { return value_; }            // as of the start of the run
-  operator Tensor() const { return value_; }         // NOLINT(google-explicit-constructor)
-  Tensor read() const;                               // after whatever control_dependencies are active
+  Tensor value() const { return value_; }     // as of the start of the run
+  operator Tensor() const { return value_; }  // NOLINT(google-explicit-constructor)
+  Tensor read() const;                        // after whatever control_dependencies are active
   Tensor handle() const { return {node_, 0}; }
 
   // Each gives the new value.
@@ -62,12 +62,13 @@ struct VariableOptions {
   DType dtype = DType::f32;
   Initializer initializer{};  // default: the scope's, else Glorot-uniform for floats of rank 2 or more, zeros otherwise
   bool trainable = true;
-  Regularizer regularizer{};  // default: the scope's
+  Regularizer regularizer{};               // default: the scope's
   std::vector<std::string> collections{};  // besides TRAINABLE; default GLOBAL_VARIABLES
 };
 
 // Creates a variable under the current variable scope or, under reuse, finds it.
-Variable get_variable(std::string_view name, const VariableOptions& options, const Location& where = Location::current());
+Variable get_variable(std::string_view name, const VariableOptions& options,
+                      const Location& where = Location::current());
 // Always a new one with a name made unique, never trainable: state that belongs to one tower.
 Variable new_variable(std::string_view name, VariableOptions options, const Location& where = Location::current());
 

@@ -17,11 +17,12 @@ enum class Reuse { no, yes, automatic };
 // The rest of the lookup, with the full name and final options.
 using VariableGetter = std::function<Variable(const std::string& full_name, const VariableOptions& options)>;
 // Wraps the lookup of every variable under a scope: freeze, rename, log. Calls `next` (or does not).
-using CustomGetter = std::function<Variable(const VariableGetter& next, const std::string& full_name, const VariableOptions& options)>;
+using CustomGetter =
+    std::function<Variable(const VariableGetter& next, const std::string& full_name, const VariableOptions& options)>;
 
 struct VariableScopeOptions {
-  Reuse reuse = Reuse::no;       // `no` inherits the enclosing scope's reuse
-  Initializer initializer{};     // default initialiser of variables below
+  Reuse reuse = Reuse::no;    // `no` inherits the enclosing scope's reuse
+  Initializer initializer{};  // default initialiser of variables below
   Regularizer regularizer{};
   CustomGetter custom_getter{};  // runs before the getters of enclosing scopes
 };
@@ -33,7 +34,7 @@ class VariableScope : private ScopeGuard {
   explicit VariableScope(std::string_view name, VariableScopeOptions options = {});
   // Opens the current scope once more with other options: same name, and no name scope is opened.
   static std::unique_ptr<VariableScope> reopen(VariableScopeOptions options);
-  const std::string& name() const;            // full
+  const std::string& name() const;  // full
   const std::string& name_scope() const { return opened_name_scope_; }
 
  private:

@@ -60,7 +60,8 @@ const OpRegistration fill_def =
 
 Tensor fill(const Shape& shape, double value, DType dtype, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  BELFRY_CHECK(shape.is_concrete(), "[fill] expected a shape without unknown dimensions, got {} (made at {})", to_string(shape), to_string(where));
+  BELFRY_CHECK(shape.is_concrete(), "[fill] expected a shape without unknown dimensions, got {} (made at {})",
+               to_string(shape), to_string(where));
   return add_tensor(fill_def, {}, {.name = name, .attributes = {{"shape", shape}, {"dtype", dtype}, {"value", value}}});
 }
 

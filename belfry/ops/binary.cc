@@ -14,7 +14,8 @@ const OpRegistration add_def = define_binary("Add", "a + b", [](T dy, T, T, T) {
 const OpRegistration sub_def = define_binary("Sub", "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; });
 const OpRegistration mul_def = define_binary("Mul", "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; });
 // d(a/b)/db = -a/b^2 = -y/b
-const OpRegistration div_def = define_binary("Div", "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
+const OpRegistration div_def =
+    define_binary("Div", "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
 // A tie sends the whole gradient to a.
 const OpRegistration max_def = define_binary("Maximum", "The larger of a and b.", [](T dy, T a, T b, T) {
   const Tensor first = greater_equal(a, b), zero = zeros_like(dy);
@@ -42,21 +43,29 @@ const OpRegistration less_equal_def = define_comparison("LessEqual", "a <= b");
 const OpRegistration greater_def = define_comparison("Greater", "a > b");
 const OpRegistration greater_equal_def = define_comparison("GreaterEqual", "a >= b");
 
-const OpRegistration select_def = define_op("Select")
-    .input("condition").input("a").input("b").output("y")
-    .shape([](const ShapeContext& c) {
-      BELFRY_CHECK(c.dtype(0) == boolean, "expected a condition of type bool, got {}", name_of(c.dtype(0)));
-      BELFRY_CHECK(c.dtype(1) == c.dtype(2), "expected two values of one type, got {} and {}. Use cast()", name_of(c.dtype(1)), name_of(c.dtype(2)));
-      return broadcast(c.input(0), broadcast(c.input(1), c.input(2)));
-    })
-    .dtype([](const ShapeContext& c) { return std::vector{c.dtype(1)}; })
-    .gradient([](const GradientContext& c) {
-      const Tensor condition = c.input(0), dy = c.grad(), zero = zeros_like(dy);
-      return Tensors{Tensor(), sum_to_like(select(condition, dy, zero), c.input(1)), sum_to_like(select(condition, zero, dy), c.input(2))};
-    })
-    .doc("a where the condition holds, b elsewhere.");
+const OpRegistration select_def =
+    define_op("Select")
+        .input("condition")
+        .input("a")
+        .input("b")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          BELFRY_CHECK(c.dtype(0) == boolean, "expected a condition of type bool, got {}", name_of(c.dtype(0)));
+          BELFRY_CHECK(c.dtype(1) == c.dtype(2), "expected two values of one type, got {} and {}. Use cast()",
+                       name_of(c.dtype(1)), name_of(c.dtype(2)));
+          return broadcast(c.input(0), broadcast(c.input(1), c.input(2)));
+        })
+        .dtype([](const ShapeContext& c) { return std::vector{c.dtype(1)}; })
+        .gradient([](const GradientContext& c) {
+          const Tensor condition = c.input(0), dy = c.grad(), zero = zeros_like(dy);
+          return Tensors{Tensor(), sum_to_like(select(condition, dy, zero), c.input(1)),
+                         sum_to_like(select(condition, zero, dy), c.input(2))};
+        })
+        .doc("a where the condition holds, b elsewhere.");
 
-Tensor binary(OpRegistration op, const Operand& a, const Operand& b, std::string_view name) { return add_tensor(op, {a, b}, {.name = name}); }
+Tensor binary(OpRegistration op, const Operand& a, const Operand& b, std::string_view name) {
+  return add_tensor(op, {a, b}, {.name = name});
+}
 
 }  // namespace
 
@@ -67,13 +76,21 @@ Tensor divide(const Operand& a, const Operand& b, std::string_view name) { retur
 Tensor maximum(const Operand& a, const Operand& b, std::string_view name) { return binary(max_def, a, b, name); }
 Tensor minimum(const Operand& a, const Operand& b, std::string_view name) { return binary(min_def, a, b, name); }
 Tensor pow(const Operand& a, const Operand& b, std::string_view name) { return binary(pow_def, a, b, name); }
-Tensor squared_difference(const Operand& a, const Operand& b, std::string_view name) { return binary(squared_difference_def, a, b, name); }
+Tensor squared_difference(const Operand& a, const Operand& b, std::string_view name) {
+  return binary(squared_difference_def, a, b, name);
+}
 Tensor equal(const Operand& a, const Operand& b, std::string_view name) { return binary(equal_def, a, b, name); }
-Tensor not_equal(const Operand& a, const Operand& b, std::string_view name) { return binary(not_equal_def, a, b, name); }
+Tensor not_equal(const Operand& a, const Operand& b, std::string_view name) {
+  return binary(not_equal_def, a, b, name);
+}
 Tensor less(const Operand& a, const Operand& b, std::string_view name) { return binary(less_def, a, b, name); }
-Tensor less_equal(const Operand& a, const Operand& b, std::string_view name) { return binary(less_equal_def, a, b, name); }
+Tensor less_equal(const Operand& a, const Operand& b, std::string_view name) {
+  return binary(less_equal_def, a, b, name);
+}
 Tensor greater(const Operand& a, const Operand& b, std::string_view name) { return binary(greater_def, a, b, name); }
-Tensor greater_equal(const Operand& a, const Operand& b, std::string_view name) { return binary(greater_equal_def, a, b, name); }
+Tensor greater_equal(const Operand& a, const Operand& b, std::string_view name) {
+  return binary(greater_equal_def, a, b, name);
+}
 
 Tensor select(const Operand& condition, const Operand& a, const Operand& b, std::string_view name) {
   // A number takes the type of the other value, not the condition's.

@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-Tensor sum_to_like(const Operand& x, const Operand& like, std::string_view name = "");   // undoes broadcasting
+Tensor sum_to_like(const Operand& x, const Operand& like, std::string_view name = "");  // undoes broadcasting
 Tensor broadcast_like(const Operand& x, const Operand& like, std::string_view name = "");
 Tensor reshape_like(const Operand& x, const Operand& like, std::string_view name = "");  // same number of elements
 

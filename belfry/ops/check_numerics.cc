@@ -8,13 +8,15 @@ namespace {
 
 // An effect: it is made where only a control edge asks for it, and it is not folded: the error belongs to the run.
 const OpRegistration check_numerics_def = define_op("CheckNumerics")
-    .input("x").output("y").side_effect()
-    .shape([](const ShapeContext& c) {
-      check_float(c, 0, "x");
-      return c.input(0);
-    })
-    .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
-    .doc("Passes x through; NaN or infinity in it is an error.");
+                                              .input("x")
+                                              .output("y")
+                                              .side_effect()
+                                              .shape([](const ShapeContext& c) {
+                                                check_float(c, 0, "x");
+                                                return c.input(0);
+                                              })
+                                              .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+                                              .doc("Passes x through; NaN or infinity in it is an error.");
 
 }  // namespace
 

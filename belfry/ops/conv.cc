@@ -20,35 +20,48 @@ ConvGeometry backward_geometry(const ShapeContext& c) {
   return g;
 }
 
-const OpRegistration conv_def = define_op("Conv2D")
-    .input("x").input("filter").output("y")
-    .shape([](const ShapeContext& c) {
-      check_one_float_type(c);
-      return conv_geometry(c.input(0), c.input(1), c.attributes()).output_shape();
-    })
-    .gradient([](const GradientContext& c) {
-      const Tensor x = c.input(0), filter = c.input(1), dy = c.grad();
-      return Tensors{backprop_input(x, filter, dy, c.attributes()), backprop_filter(x, filter, dy, c.attributes())};
-    })
-    .doc("Two-dimensional convolution of images with a filter [height, width, in / groups, out].");
+const OpRegistration conv_def =
+    define_op("Conv2D")
+        .input("x")
+        .input("filter")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          check_one_float_type(c);
+          return conv_geometry(c.input(0), c.input(1), c.attributes()).output_shape();
+        })
+        .gradient([](const GradientContext& c) {
+          const Tensor x = c.input(0), filter = c.input(1), dy = c.grad();
+          return Tensors{backprop_input(x, filter, dy, c.attributes()), backprop_filter(x, filter, dy, c.attributes())};
+        })
+        .doc("Two-dimensional convolution of images with a filter [height, width, in / groups, out].");
 
-const OpRegistration backprop_input_def = define_op("Conv2DBackpropInput")
-    .input("x").input("filter").input("dy").output("dx").shape_only(0)
-    .shape([](const ShapeContext& c) { return merge(c.input(0), backward_geometry(c).input_shape()); })
-    .gradient([](const GradientContext& c) {
-      const Tensor ddx = c.grad(), filter = c.input(1), dy = c.input(2);
-      return Tensors{Tensor(), backprop_filter(ddx, filter, dy, c.attributes()), conv(ddx, filter, c.attributes())};
-    })
-    .doc("The gradient of Conv2D with respect to its images.");
+const OpRegistration backprop_input_def =
+    define_op("Conv2DBackpropInput")
+        .input("x")
+        .input("filter")
+        .input("dy")
+        .output("dx")
+        .shape_only(0)
+        .shape([](const ShapeContext& c) { return merge(c.input(0), backward_geometry(c).input_shape()); })
+        .gradient([](const GradientContext& c) {
+          const Tensor ddx = c.grad(), filter = c.input(1), dy = c.input(2);
+          return Tensors{Tensor(), backprop_filter(ddx, filter, dy, c.attributes()), conv(ddx, filter, c.attributes())};
+        })
+        .doc("The gradient of Conv2D with respect to its images.");
 
-const OpRegistration backprop_filter_def = define_op("Conv2DBackpropFilter")
-    .input("x").input("filter").input("dy").output("dfilter").shape_only(1)
-    .shape([](const ShapeContext& c) { return merge(c.input(1), backward_geometry(c).filter_shape()); })
-    .gradient([](const GradientContext& c) {
-      const Tensor x = c.input(0), ddfilter = c.grad(), dy = c.input(2);
-      return Tensors{backprop_input(x, ddfilter, dy, c.attributes()), Tensor(), conv(x, ddfilter, c.attributes())};
-    })
-    .doc("The gradient of Conv2D with respect to its filter.");
+const OpRegistration backprop_filter_def =
+    define_op("Conv2DBackpropFilter")
+        .input("x")
+        .input("filter")
+        .input("dy")
+        .output("dfilter")
+        .shape_only(1)
+        .shape([](const ShapeContext& c) { return merge(c.input(1), backward_geometry(c).filter_shape()); })
+        .gradient([](const GradientContext& c) {
+          const Tensor x = c.input(0), ddfilter = c.grad(), dy = c.input(2);
+          return Tensors{backprop_input(x, ddfilter, dy, c.attributes()), Tensor(), conv(x, ddfilter, c.attributes())};
+        })
+        .doc("The gradient of Conv2D with respect to its filter.");
 
 Tensor conv(const Tensor& x, const Tensor& filter, const Attributes& attributes) {
   return add_tensor(conv_def, {x, filter}, {.attributes = attributes});

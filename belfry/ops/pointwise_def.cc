@@ -7,7 +7,8 @@ namespace belfry {
 namespace {
 
 void check_same_type(const ShapeContext& c) {
-  BELFRY_CHECK(c.dtype(0) == c.dtype(1), "expected operands of one type, got {} and {}. Use cast()", name_of(c.dtype(0)), name_of(c.dtype(1)));
+  BELFRY_CHECK(c.dtype(0) == c.dtype(1), "expected operands of one type, got {} and {}. Use cast()",
+               name_of(c.dtype(0)), name_of(c.dtype(1)));
 }
 
 Shapes broadcast_rule(const ShapeContext& c) {
@@ -21,7 +22,8 @@ OpRegistration define_unary(const char* name, const char* doc, UnaryGradient gra
   OpDefinition op = define_op(name);
   op.input("x").output("y").doc(doc).shape([](const ShapeContext& c) { return c.input(0); });
   if (gradient == nullptr) return op.not_differentiable();
-  return op.gradient([gradient](const GradientContext& c) { return Tensors{gradient(c.grad(), c.input(0), c.output())}; });
+  return op.gradient(
+      [gradient](const GradientContext& c) { return Tensors{gradient(c.grad(), c.input(0), c.output())}; });
 }
 
 OpRegistration define_binary(const char* name, const char* doc, BinaryGradient gradient) {
@@ -36,7 +38,14 @@ OpRegistration define_binary(const char* name, const char* doc, BinaryGradient g
 }
 
 OpRegistration define_comparison(const char* name, const char* doc) {
-  return define_op(name).input("a").input("b").output("y").doc(doc).shape(broadcast_rule).dtype(boolean).not_differentiable();
+  return define_op(name)
+      .input("a")
+      .input("b")
+      .output("y")
+      .doc(doc)
+      .shape(broadcast_rule)
+      .dtype(boolean)
+      .not_differentiable();
 }
 
 }  // namespace belfry

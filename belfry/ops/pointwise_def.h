@@ -10,7 +10,8 @@ namespace belfry {
 // dx from dy, the input and the output.
 using UnaryGradient = Tensor (*)(const Tensor& dy, const Tensor& x, const Tensor& y);
 // The two gradients, each of the broadcast shape; the helper sums them back to the operands' shapes.
-using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Tensor& a, const Tensor& b, const Tensor& y);
+using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Tensor& a, const Tensor& b,
+                                                     const Tensor& y);
 
 // Without a gradient function the op is not differentiable.
 OpRegistration define_unary(const char* name, const char* doc, UnaryGradient gradient);

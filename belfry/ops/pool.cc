@@ -26,51 +26,69 @@ Shape merge_pooled(const ShapeContext& c, int input, const char* what) {
   return merge(y, c.input(input));
 }
 
-const OpRegistration max_pool_def = define_op("MaxPool")
-    .input("x").output("y").shape(pooled)
-    .gradient([](const GradientContext& c) {
-      return Tensors{max_pool_grad(c.input(0), c.output(), c.grad(), c.attributes())};
-    })
-    .doc("The largest value in each window.");
+const OpRegistration max_pool_def =
+    define_op("MaxPool")
+        .input("x")
+        .output("y")
+        .shape(pooled)
+        .gradient([](const GradientContext& c) {
+          return Tensors{max_pool_grad(c.input(0), c.output(), c.grad(), c.attributes())};
+        })
+        .doc("The largest value in each window.");
 
 // dx = dy at the place of each window's first maximum. That place does not change with x almost everywhere, so there is
 // no gradient to x and y, and the one to dy picks the values at the same places.
-const OpRegistration max_pool_grad_def = define_op("MaxPoolGrad")
-    .input("x").input("y").input("dy").output("dx")
-    .shape([](const ShapeContext& c) {
-      merge_pooled(c, 1, "y");
-      merge_pooled(c, 2, "dy");
-      return c.input(0);
-    })
-    .gradient([](const GradientContext& c) {
-      return Tensors{Tensor(), Tensor(), max_pool_grad_grad(c.input(0), c.input(1), c.grad(), c.attributes())};
-    })
-    .doc("The gradient of MaxPool: dy goes to the first maximum of each window.");
+const OpRegistration max_pool_grad_def =
+    define_op("MaxPoolGrad")
+        .input("x")
+        .input("y")
+        .input("dy")
+        .output("dx")
+        .shape([](const ShapeContext& c) {
+          merge_pooled(c, 1, "y");
+          merge_pooled(c, 2, "dy");
+          return c.input(0);
+        })
+        .gradient([](const GradientContext& c) {
+          return Tensors{Tensor(), Tensor(), max_pool_grad_grad(c.input(0), c.input(1), c.grad(), c.attributes())};
+        })
+        .doc("The gradient of MaxPool: dy goes to the first maximum of each window.");
 
-const OpRegistration max_pool_grad_grad_def = define_op("MaxPoolGradGrad")
-    .input("x").input("y").input("ddx").output("ddy")
-    .shape([](const ShapeContext& c) {
-      check_shape(c, 2, "ddx", c.input(0));
-      return merge_pooled(c, 1, "y");
-    })
-    .gradient([](const GradientContext& c) {
-      return Tensors{Tensor(), Tensor(), max_pool_grad(c.input(0), c.input(1), c.grad(), c.attributes())};
-    })
-    .doc("The values of ddx at the first maximum of each window of x.");
+const OpRegistration max_pool_grad_grad_def =
+    define_op("MaxPoolGradGrad")
+        .input("x")
+        .input("y")
+        .input("ddx")
+        .output("ddy")
+        .shape([](const ShapeContext& c) {
+          check_shape(c, 2, "ddx", c.input(0));
+          return merge_pooled(c, 1, "y");
+        })
+        .gradient([](const GradientContext& c) {
+          return Tensors{Tensor(), Tensor(), max_pool_grad(c.input(0), c.input(1), c.grad(), c.attributes())};
+        })
+        .doc("The values of ddx at the first maximum of each window of x.");
 
-const OpRegistration avg_pool_def = define_op("AvgPool")
-    .input("x").output("y").shape(pooled)
-    .gradient([](const GradientContext& c) { return Tensors{avg_pool_grad(c.input(0), c.grad(), c.attributes())}; })
-    .doc("The mean of each window's pixels, padding not counted.");
+const OpRegistration avg_pool_def =
+    define_op("AvgPool")
+        .input("x")
+        .output("y")
+        .shape(pooled)
+        .gradient([](const GradientContext& c) { return Tensors{avg_pool_grad(c.input(0), c.grad(), c.attributes())}; })
+        .doc("The mean of each window's pixels, padding not counted.");
 
-const OpRegistration avg_pool_grad_def = define_op("AvgPoolGrad")
-    .input("x").input("dy").output("dx").shape_only(0)
-    .shape([](const ShapeContext& c) {
-      merge_pooled(c, 1, "dy");
-      return c.input(0);
-    })
-    .gradient([](const GradientContext& c) { return Tensors{Tensor(), avg_pool(c.grad(), c.attributes())}; })
-    .doc("The gradient of AvgPool: dy is spread evenly over each window's pixels.");
+const OpRegistration avg_pool_grad_def =
+    define_op("AvgPoolGrad")
+        .input("x")
+        .input("dy")
+        .output("dx")
+        .shape_only(0)
+        .shape([](const ShapeContext& c) {
+          merge_pooled(c, 1, "dy");
+          return c.input(0);
+        })
+        .gradient([](const GradientContext& c) { return Tensors{Tensor(), avg_pool(c.grad(), c.attributes())}; })
+        .doc("The gradient of AvgPool: dy is spread evenly over each window's pixels.");
 
 Tensor avg_pool(const Tensor& x, const Attributes& attributes) {
   return add_tensor(avg_pool_def, {x}, {.attributes = attributes});

@@ -26,37 +26,52 @@ Shapes normal_rule(const ShapeContext& c) {
   return random_shape(c);
 }
 
-const OpRegistration uniform_def = define_op("RandomUniform")
-    .output("y").random().dtype(type_rule).not_differentiable()
-    .shape([](const ShapeContext& c) {
-      const double low = c.attributes().get<double>("low"), high = c.attributes().get<double>("high");
-      BELFRY_CHECK(std::isfinite(low) && std::isfinite(high) && low <= high,
-                   "expected finite bounds with low <= high, got {} and {}", low, high);
-      return random_shape(c);
-    })
-    .doc("Values evenly distributed over [low, high).");
+const OpRegistration uniform_def =
+    define_op("RandomUniform")
+        .output("y")
+        .random()
+        .dtype(type_rule)
+        .not_differentiable()
+        .shape([](const ShapeContext& c) {
+          const double low = c.attributes().get<double>("low"), high = c.attributes().get<double>("high");
+          BELFRY_CHECK(std::isfinite(low) && std::isfinite(high) && low <= high,
+                       "expected finite bounds with low <= high, got {} and {}", low, high);
+          return random_shape(c);
+        })
+        .doc("Values evenly distributed over [low, high).");
 
 const OpRegistration normal_def = define_op("RandomNormal")
-    .output("y").random().dtype(type_rule).shape(normal_rule).not_differentiable()
-    .doc("Normally distributed values.");
+                                      .output("y")
+                                      .random()
+                                      .dtype(type_rule)
+                                      .shape(normal_rule)
+                                      .not_differentiable()
+                                      .doc("Normally distributed values.");
 
 const OpRegistration truncated_normal_def = define_op("TruncatedNormal")
-    .output("y").random().dtype(type_rule).shape(normal_rule).not_differentiable()
-    .doc("Normally distributed values within two deviations of the mean.");
+                                                .output("y")
+                                                .random()
+                                                .dtype(type_rule)
+                                                .shape(normal_rule)
+                                                .not_differentiable()
+                                                .doc("Normally distributed values within two deviations of the mean.");
 
 // The mask is a function of the seed alone, so the gradient is the same op with the same seed.
 Tensor dropout_again(const Tensor& dy, const Attributes& attributes);
-const OpRegistration dropout_def = define_op("Dropout")
-    .input("x").output("y").random()
-    .shape([](const ShapeContext& c) {
-      const double rate = c.attributes().get<double>("rate");
-      check_float(c, 0, "x");
-      BELFRY_CHECK(rate >= 0 && rate < 1,
-                   "expected a rate in [0, 1), got {}. It is the share that is dropped, not kept", rate);
-      return c.input(0);
-    })
-    .gradient([](const GradientContext& c) { return Tensors{dropout_again(c.grad(), c.attributes())}; })
-    .doc("Sets a random share of the elements to 0 and scales the rest by 1 / (1 - rate).");
+const OpRegistration dropout_def =
+    define_op("Dropout")
+        .input("x")
+        .output("y")
+        .random()
+        .shape([](const ShapeContext& c) {
+          const double rate = c.attributes().get<double>("rate");
+          check_float(c, 0, "x");
+          BELFRY_CHECK(rate >= 0 && rate < 1,
+                       "expected a rate in [0, 1), got {}. It is the share that is dropped, not kept", rate);
+          return c.input(0);
+        })
+        .gradient([](const GradientContext& c) { return Tensors{dropout_again(c.grad(), c.attributes())}; })
+        .doc("Sets a random share of the elements to 0 and scales the rest by 1 / (1 - rate).");
 Tensor dropout_again(const Tensor& dy, const Attributes& attributes) {
   return add_tensor(dropout_def, {dy}, {.attributes = attributes});
 }

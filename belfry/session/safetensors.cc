@@ -43,7 +43,8 @@ void check_layout(const SafetensorsHeader& header, std::uint64_t data_bytes, con
                     in_quotes(name), *bytes, name_of(entry.dtype), to_string(entry.shape), entry.begin, entry.end);
     BELFRY_CHECK_AS(FileError, entry.begin == expected_begin,
                     "[safetensors] '{}': tensor {}: expected its data to start at {}, where the one before ends, "
-                    "got {}.", path, in_quotes(name), expected_begin, entry.begin);
+                    "got {}.",
+                    path, in_quotes(name), expected_begin, entry.begin);
     expected_begin = entry.end;
   }
   BELFRY_CHECK_AS(FileError, expected_begin == data_bytes,
@@ -72,7 +73,8 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
   for (const auto& [name, array] : tensors) {
     BELFRY_CHECK_AS(FileError, name != kSafetensorsMetadata,
                     "[safetensors] '{}': expected tensors with names of their own, got one called '__metadata__'. "
-                    "Rename it.", path);
+                    "Rename it.",
+                    path);
     SafetensorsEntry& entry = header.tensors[name];
     entry.dtype = array.dtype();
     entry.shape = array.shape();
@@ -101,8 +103,7 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
   AtomicFile file(path);
   file.write(length);
   file.write(text);
-  for (const Array* array : order)
-    file.write(std::span(static_cast<const std::byte*>(array->raw()), array->bytes()));
+  for (const Array* array : order) file.write(std::span(static_cast<const std::byte*>(array->raw()), array->bytes()));
   file.commit();
 }
 
@@ -116,7 +117,8 @@ SafetensorsFile read_safetensors(const std::string& path) {
   const std::uint64_t most = std::min<std::uint64_t>(bytes.size() - kLengthBytes, kMaxSafetensorsHeader);
   BELFRY_CHECK_AS(FileError, length <= most,
                   "[safetensors] '{}': expected a header of at most {} bytes, got a length of {}. "
-                  "The file may be cut short, or no safetensors file.", path, most, length);
+                  "The file may be cut short, or no safetensors file.",
+                  path, most, length);
   const std::span<std::byte> data = bytes.subspan(kLengthBytes + length);
   SafetensorsHeader header =
       parse_safetensors_header({reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length}, path);

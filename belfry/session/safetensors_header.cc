@@ -190,7 +190,8 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, const std::str
   // The parser takes a NUL for the end of its input, and skips blanks and a byte order mark at the beginning.
   BELFRY_CHECK_AS(FileError, text.starts_with('{') && text.find('\0') == std::string_view::npos,
                   "[safetensors] '{}': expected a header of JSON text that starts with '{{', got something else. "
-                  "Is this a safetensors file?", path);
+                  "Is this a safetensors file?",
+                  path);
   HeaderReader reader(path);
   json::sax_parse(text, &reader);
   return reader.take();

@@ -19,15 +19,19 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config) {
   std::vector<DeviceInfo> out;
   int total = 0;
   for (const DeviceConfig& device : config.devices) {
-    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {}", device.threads);
+    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {}",
+                 device.threads);
     out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
     total += out.back().threads;
   }
-  BELFRY_CHECK(count == 1 || total <= std::max(cores, count), "[Session] expected devices with no more threads than the {} cores together, got {}", cores, total);
+  BELFRY_CHECK(count == 1 || total <= std::max(cores, count),
+               "[Session] expected devices with no more threads than the {} cores together, got {}", cores, total);
   return out;
 }
 
-std::string feed_text(const Array& value) { return fmt::format("{} {}", name_of(value.dtype()), to_string(value.shape())); }
+std::string feed_text(const Array& value) {
+  return fmt::format("{} {}", name_of(value.dtype()), to_string(value.shape()));
+}
 
 }  // namespace
 
@@ -42,14 +46,18 @@ struct Session::Impl {
     std::shared_ptr<Plan> plan;
   };
 
-  Tensor resolve_tensor(const Fetch& fetch) const { return fetch.name().empty() ? fetch.tensor() : graph.get_tensor_by_name(fetch.name()); }
+  Tensor resolve_tensor(const Fetch& fetch) const {
+    return fetch.name().empty() ? fetch.tensor() : graph.get_tensor_by_name(fetch.name());
+  }
 
   // Splits fetches into tensors and operations; `places` says where each tensor's value goes in the result.
-  Signature signature(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, std::vector<int>* places) const {
+  Signature signature(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
+                      std::vector<int>* places) const {
     Signature s;
     for (const Fetch& fetch : fetches) {
       Operation target = fetch.operation();
-      if (!fetch.name().empty() && graph.has_name(fetch.name()) && graph.get_operation_by_name(fetch.name()).outputs() == 0)
+      if (!fetch.name().empty() && graph.has_name(fetch.name()) &&
+          graph.get_operation_by_name(fetch.name()).outputs() == 0)
         target = graph.get_operation_by_name(fetch.name());
       if (target) {
         s.targets.push_back(target);
@@ -57,8 +65,10 @@ struct Session::Impl {
         continue;
       }
       const Tensor tensor = resolve_tensor(fetch);
-      BELFRY_CHECK(static_cast<bool>(tensor), "[Session::run] expected a tensor or operation to fetch, got an empty handle");
-      BELFRY_CHECK(&tensor.graph() == &graph, "[Session::run] expected fetches of the session's graph, got '{}' of another one", tensor.name());
+      BELFRY_CHECK(static_cast<bool>(tensor),
+                   "[Session::run] expected a tensor or operation to fetch, got an empty handle");
+      BELFRY_CHECK(&tensor.graph() == &graph,
+                   "[Session::run] expected fetches of the session's graph, got '{}' of another one", tensor.name());
       places->push_back(static_cast<int>(s.fetches.size()));
       s.fetches.push_back(tensor);
     }
@@ -67,17 +77,20 @@ struct Session::Impl {
   }
 
   void check_feed(const Tensor& tensor, const Array& value) const {
-    BELFRY_CHECK(static_cast<bool>(tensor) && &tensor.graph() == &graph, "[Session::run] expected feeds of the session's graph, got {}",
+    BELFRY_CHECK(static_cast<bool>(tensor) && &tensor.graph() == &graph,
+                 "[Session::run] expected feeds of the session's graph, got {}",
                  tensor ? "'" + tensor.name() + "' of another one" : "an empty handle");
-    BELFRY_CHECK(value.dtype() == tensor.dtype() && compatible(value.shape(), tensor.shape()), "[Session::run] expected {} {} for '{}', got {} {}",
-                 name_of(tensor.dtype()), to_string(tensor.shape()), tensor.name(), feed_text(value), made_at(*tensor.node()));
+    BELFRY_CHECK(value.dtype() == tensor.dtype() && compatible(value.shape(), tensor.shape()),
+                 "[Session::run] expected {} {} for '{}', got {} {}", name_of(tensor.dtype()),
+                 to_string(tensor.shape()), tensor.name(), feed_text(value), made_at(*tensor.node()));
   }
 
   static std::string key_of(const Signature& s) {
     std::string key;
     for (const Tensor& t : s.fetches) key += fmt::format("f{}:{} ", t.node()->id, t.output());
     for (const Operation& o : s.targets) key += fmt::format("o{} ", o.node()->id);
-    for (std::size_t i = 0; i < s.feeds.size(); ++i) key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(), to_string(s.fed[i].shape));
+    for (std::size_t i = 0; i < s.feeds.size(); ++i)
+      key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(), to_string(s.fed[i].shape));
     return key;
   }
 
@@ -97,13 +110,16 @@ struct Session::Impl {
 
   void check_initialized(const Plan& plan) const {
     for (std::size_t i = 0; i < plan.variables().size(); ++i)
-      BELFRY_CHECK(*plan.variables_ready()[i], "[Variable '{}'] expected a value before it is read, got none {}. Call session.initialize() or load a checkpoint first.",
+      BELFRY_CHECK(*plan.variables_ready()[i],
+                   "[Variable '{}'] expected a value before it is read, got none {}. Call session.initialize() or load "
+                   "a checkpoint first.",
                    plan.variables()[i]->name, made_at(*plan.variables()[i]));
   }
 
   Step next_step(const RunOptions& options) {
     constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
-    return {.number = options.random_step ? *options.random_step : (random_counter++ | kOwnSequence), .seed = graph.seed()};
+    return {.number = options.random_step ? *options.random_step : (random_counter++ | kOwnSequence),
+            .seed = graph.seed()};
   }
 
   void execute(Plan& plan, const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results) {
@@ -143,7 +159,8 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
   std::vector<Tensor> fed;
   for (const auto& [tensor, value] : feeds) {
     impl_->check_feed(tensor, value);
-    BELFRY_CHECK(std::ranges::find(fed, tensor) == fed.end(), "[Session::run] expected each tensor to be fed once, got '{}' twice", tensor.name());
+    BELFRY_CHECK(std::ranges::find(fed, tensor) == fed.end(),
+                 "[Session::run] expected each tensor to be fed once, got '{}' twice", tensor.name());
     fed.push_back(tensor);
   }
   std::vector<int> places;
@@ -163,7 +180,9 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
   return out;
 }
 
-Array Session::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options) { return run(std::vector<Fetch>{fetch}, feeds, options)[0]; }
+Array Session::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options) {
+  return run(std::vector<Fetch>{fetch}, feeds, options)[0];
+}
 
 // Everything a callable needs between calls; rebuilt when the shapes fed or the variables' layouts change.
 namespace {
@@ -181,9 +200,11 @@ Session::Callable Session::make_callable(const std::vector<Fetch>& fetches, cons
   const Signature base = impl_->signature(fetches, feeds, places.get());
   auto bound = std::make_shared<Bound>();
   return [impl = impl_.get(), base, places, bound](std::span<const Array> given) -> std::span<const Array> {
-    BELFRY_CHECK(given.size() == base.feeds.size(), "[callable] expected {} feeds, got {}", base.feeds.size(), given.size());
+    BELFRY_CHECK(given.size() == base.feeds.size(), "[callable] expected {} feeds, got {}", base.feeds.size(),
+                 given.size());
     bool same = bound->plan && bound->plan->generation() == impl->store.generation();
-    for (std::size_t i = 0; i < given.size() && same; ++i) same = given[i].shape() == bound->shapes[i] && given[i].dtype() == base.feeds[i].dtype();
+    for (std::size_t i = 0; i < given.size() && same; ++i)
+      same = given[i].shape() == bound->shapes[i] && given[i].dtype() == base.feeds[i].dtype();
     if (!same) {
       Signature signature = base;
       for (std::size_t i = 0; i < given.size(); ++i) {
@@ -194,8 +215,10 @@ Session::Callable Session::make_callable(const std::vector<Fetch>& fetches, cons
       bound->plan = impl->plan_for(signature);
       for (const Array& a : given) bound->shapes.push_back(a.shape());
       bound->feeds.resize(given.size());
-      for (const TensorInfo& info : bound->plan->fetched()) bound->results.push_back(bound->values.emplace_back(info.dtype, info.shape).raw());
-      for (int place : *places) bound->out.push_back(place == kNone ? Array() : bound->values[static_cast<std::size_t>(place)]);
+      for (const TensorInfo& info : bound->plan->fetched())
+        bound->results.push_back(bound->values.emplace_back(info.dtype, info.shape).raw());
+      for (int place : *places)
+        bound->out.push_back(place == kNone ? Array() : bound->values[static_cast<std::size_t>(place)]);
     }
     for (std::size_t i = 0; i < given.size(); ++i) bound->feeds[i] = given[i].raw();
     impl->execute(*bound->plan, impl->next_step({}), bound->feeds, bound->results);
@@ -229,7 +252,8 @@ std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& fee
 std::vector<ProfileTotal> Session::profile_totals() const {
   std::vector<ProfileTotal> out;
   if (impl_->profiler)
-    for (const Profiler::Total& t : impl_->profiler->totals()) out.push_back({t.op, static_cast<double>(t.nanoseconds) * 1e-9, t.onednn});
+    for (const Profiler::Total& t : impl_->profiler->totals())
+      out.push_back({t.op, static_cast<double>(t.nanoseconds) * 1e-9, t.onednn});
   return out;
 }
 
@@ -238,7 +262,8 @@ void Session::clear_profile() {
 }
 
 void Session::write_trace(const std::string& path) const {
-  BELFRY_CHECK(impl_->profiler != nullptr, "[write_trace] expected a session with a profiler, got one without. Set SessionConfig::profile.");
+  BELFRY_CHECK(impl_->profiler != nullptr,
+               "[write_trace] expected a session with a profiler, got one without. Set SessionConfig::profile.");
   impl_->profiler->write(path);
 }
 

@@ -35,11 +35,11 @@ struct SessionConfig {
 // What to compute: a tensor (by handle or name), a variable's value, or an operation run for its effect.
 class Fetch {
  public:
-  Fetch(const Tensor& tensor) : tensor_(tensor) {}                       // NOLINT(google-explicit-constructor)
-  Fetch(const Variable& variable) : tensor_(variable.value()) {}         // NOLINT(google-explicit-constructor)
-  Fetch(const Operation& operation) : operation_(operation) {}           // NOLINT(google-explicit-constructor)
-  Fetch(std::string name) : name_(std::move(name)) {}                    // NOLINT(google-explicit-constructor)
-  Fetch(const char* name) : name_(name) {}                               // NOLINT(google-explicit-constructor)
+  Fetch(const Tensor& tensor) : tensor_(tensor) {}                // NOLINT(google-explicit-constructor)
+  Fetch(const Variable& variable) : tensor_(variable.value()) {}  // NOLINT(google-explicit-constructor)
+  Fetch(const Operation& operation) : operation_(operation) {}    // NOLINT(google-explicit-constructor)
+  Fetch(std::string name) : name_(std::move(name)) {}             // NOLINT(google-explicit-constructor)
+  Fetch(const char* name) : name_(name) {}                        // NOLINT(google-explicit-constructor)
   const Tensor& tensor() const { return tensor_; }
   const Operation& operation() const { return operation_; }
   const std::string& name() const { return name_; }
@@ -77,7 +77,8 @@ class Session {
 
   // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array).
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {});
-  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {}, const RunOptions& options = {}) {
+  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {},
+                         const RunOptions& options = {}) {
     return run(std::vector<Fetch>(fetches), feeds, options);
   }
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {});

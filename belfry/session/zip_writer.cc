@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::uint16_t kVersion = 20;         // of the format: 2.0
+constexpr std::uint16_t kVersion = 20;          // of the format: 2.0
 constexpr std::uint16_t kMadeBy = 3 << 8 | 20;  // Unix: without it, unpackers ignore the permissions
 constexpr std::uint32_t kPermissions = 0100644u << 16;
 constexpr std::uint16_t kTime = 0, kDate = 1 << 5 | 1;  // 1980-01-01: equal content gives equal files
@@ -31,11 +31,11 @@ void ZipWriter::add(const std::string& name, std::string_view front, std::span<c
                   name.size());
   // The sum counts everything up to the end of the directory, so no offset or size in the file can be too large.
   const std::uint64_t record = zip::kLocalBytes + zip::kEntryBytes + 2 * name.size();
-  const std::uint64_t total =
-      file_.size() + directory_.size() + record + front.size() + body.size() + zip::kEndBytes;
+  const std::uint64_t total = file_.size() + directory_.size() + record + front.size() + body.size() + zip::kEndBytes;
   BELFRY_CHECK_AS(FileError, total < zip::kIsZip64 && entries_ + 1 < zip::kIsZip64Count,
                   "[npz] '{}': expected fewer than 65535 arrays and less than 4 GiB in all, got {} arrays and {} "
-                  "bytes. Use safetensors.", path_, entries_ + 1, total);
+                  "bytes. Use safetensors.",
+                  path_, entries_ + 1, total);
 
   const bool is_ascii = std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   const auto size = static_cast<std::uint32_t>(front.size() + body.size());

@@ -15,7 +15,8 @@ TEST(Array, HoldsTypedValuesAndRefusesTheWrongType) {
     a.values<int>();
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "[Array] expected elements of type i32, got an array of f32. Ask for values<f32>() or cast() it.");
+    EXPECT_STREQ(e.what(),
+                 "[Array] expected elements of type i32, got an array of f32. Ask for values<f32>() or cast() it.");
   }
 }
 

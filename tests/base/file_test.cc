@@ -110,7 +110,9 @@ TEST(AtomicFile, KeepsTheOrderOfSmallAndLargeWrites) {
 TEST(AtomicFile, WithoutACommitTheOldFileStaysAndNoTemporaryDoes) {
   TempDir dir;
   put_bytes(dir / "x", "old");
-  { AtomicFile(dir / "x").write("new"); }
+  {
+    AtomicFile(dir / "x").write("new");
+  }
   EXPECT_EQ(read_file(dir / "x"), "old");
   EXPECT_EQ(dir.names(), Names{"x"});
 }

@@ -1,7 +1,6 @@
 // The handbook's code: ./dev docs checks that every block there stands here word for word.
-#include <gtest/gtest.h>
-
 #include <belfry/belfry.h>
+#include <gtest/gtest.h>
 
 namespace bf = belfry;
 
@@ -50,17 +49,19 @@ TEST(Handbook, Gradients) {
 }
 
 namespace {
-const bf::OpRegistration cube_op = bf::define_op("HandbookCube")
-    .input("x").output("y")
-    .shape([](const bf::ShapeContext& c) { return c.input(0); })
-    .gradient([](const bf::GradientContext& c) { return bf::Tensors{c.grad() * bf::square(c.input(0)) * 3.f}; })
-    .kernel([](std::span<const bf::Array> in, std::span<bf::Array> out) {
-      for (std::size_t i = 0; i < in[0].values<float>().size(); ++i) {
-        const float x = in[0].values<float>()[i];
-        out[0].values<float>()[i] = x * x * x;
-      }
-    })
-    .doc("x^3");
+const bf::OpRegistration cube_op =
+    bf::define_op("HandbookCube")
+        .input("x")
+        .output("y")
+        .shape([](const bf::ShapeContext& c) { return c.input(0); })
+        .gradient([](const bf::GradientContext& c) { return bf::Tensors{c.grad() * bf::square(c.input(0)) * 3.f}; })
+        .kernel([](std::span<const bf::Array> in, std::span<bf::Array> out) {
+          for (std::size_t i = 0; i < in[0].values<float>().size(); ++i) {
+            const float x = in[0].values<float>()[i];
+            out[0].values<float>()[i] = x * x * x;
+          }
+        })
+        .doc("x^3");
 }  // namespace
 
 TEST(Handbook, UserOp) {
@@ -89,7 +90,8 @@ TEST(Handbook, LayersAndTowers) {
     const bf::Tensor loss = bf::reduce_mean(bf::square(model(image)));
     const bf::Tensor cost = loss + bf::regularize_cost(".*/W", bf::l2(1e-4f));  // of the variables made so far
     const bf::Operation step = bf::momentum({.learning_rate = 0.1f})->minimize(cost);
-    std::vector<bf::Operation> all = graph.collections().operations(bf::collection::kUpdateOps);  // batch norm's averages
+    std::vector<bf::Operation> all =
+        graph.collections().operations(bf::collection::kUpdateOps);  // batch norm's averages
     all.push_back(step);
     train = bf::group(all);
   }
@@ -109,10 +111,10 @@ TEST(Handbook, DataFlow) {
   std::vector<bf::DataPoint> points;
   for (int i = 0; i < 10; ++i) points.push_back({bf::Array(static_cast<float>(i)), bf::Array(i % 2)});
   bf::Flow flow = bf::from_list(points) | bf::shuffle(7) | bf::batch(4, bf::Remainder::keep) | bf::prefetch(2);
-  const auto first = flow->next();            // two arrays: f32 [4] and i32 [4]
+  const auto first = flow->next();  // two arrays: f32 [4] and i32 [4]
   const bf::FlowState position = flow->state();
   const auto second = flow->next();
-  flow->restore(position);                    // exactly where it was: after the first point
+  flow->restore(position);  // exactly where it was: after the first point
   EXPECT_TRUE(bf::equal((*flow->next())[0], (*second)[0]));
   EXPECT_EQ((*first)[0].shape(), bf::Shape({4}));
 }

@@ -26,8 +26,8 @@ struct Layout {
 inline std::vector<Layout> layouts(std::int64_t n, std::int64_t channels, std::int64_t rows) {
   std::vector<Layout> result;
   for (const std::int64_t block : {16, 8}) {
-    result.push_back({"nChw" + std::to_string(block) + "c",
-                      {n, (channels + block - 1) / block, rows, block, channels}});
+    result.push_back(
+        {"nChw" + std::to_string(block) + "c", {n, (channels + block - 1) / block, rows, block, channels}});
   }
   result.push_back({"NHWC", {n, 1, rows, channels, channels}});
   result.push_back({"NCHW", {n, channels, rows, 1, channels}});

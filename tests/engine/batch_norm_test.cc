@@ -61,8 +61,8 @@ Expected reference(const Problem& p, const Expected* given = nullptr) {
     } else {
       each([&](std::size_t i) { mean += static_cast<double>(p.x[i]) / static_cast<double>(count); });
       each([&](std::size_t i) {
-        variance += (static_cast<double>(p.x[i]) - mean) * (static_cast<double>(p.x[i]) - mean) /
-                    static_cast<double>(count);
+        variance +=
+            (static_cast<double>(p.x[i]) - mean) * (static_cast<double>(p.x[i]) - mean) / static_cast<double>(count);
       });
     }
     const double inv_std = 1 / std::sqrt(variance + static_cast<double>(p.epsilon)), gamma = or_else(p.gamma, c, 1);
@@ -105,21 +105,39 @@ void check(const Problem& p, const Expected& e, const Layout& layout, Isa isa, c
   std::vector<float> mean(static_cast<std::size_t>(p.channels), kPoison), variance = mean, inv_std = mean;
   std::vector<float> y = poisoned(layout);
   Workspace work(view, isa);
-  batch_norm_forward({.view = view, .x = x.data(), .gamma = data_or_null(p.gamma), .beta = data_or_null(p.beta),
-                      .residual = data_or_null(residual), .epsilon = p.epsilon, .relu = p.relu, .y = y.data(),
-                      .mean = mean.data(), .variance = variance.data(), .inv_std = inv_std.data(),
-                      .mask = p.relu ? work.mask.data() : nullptr, .scratch = work.scratch.data() + 1, .isa = isa});
+  batch_norm_forward({.view = view,
+                      .x = x.data(),
+                      .gamma = data_or_null(p.gamma),
+                      .beta = data_or_null(p.beta),
+                      .residual = data_or_null(residual),
+                      .epsilon = p.epsilon,
+                      .relu = p.relu,
+                      .y = y.data(),
+                      .mean = mean.data(),
+                      .variance = variance.data(),
+                      .inv_std = inv_std.data(),
+                      .mask = p.relu ? work.mask.data() : nullptr,
+                      .scratch = work.scratch.data() + 1,
+                      .isa = isa});
   expect_near(e.mean, mean, tolerance, "mean " + what);
   expect_near(e.variance, variance, tolerance, "variance " + what);
   expect_near(e.inv_std, inv_std, tolerance, "inv_std " + what);
   expect_near(e.y, unpack(layout, y), tolerance, "y " + what);
 
   std::vector<float> dx = poisoned(layout), d_residual = poisoned(layout), dgamma(mean.size(), kPoison), dbeta = dgamma;
-  batch_norm_backward({.view = view, .dy = dy.data(), .x = x.data(), .mean = mean.data(), .inv_std = inv_std.data(),
-                       .gamma = data_or_null(p.gamma), .mask = p.relu ? work.mask.data() : nullptr, .dx = dx.data(),
-                       .dgamma = dgamma.data(), .dbeta = dbeta.data(),
+  batch_norm_backward({.view = view,
+                       .dy = dy.data(),
+                       .x = x.data(),
+                       .mean = mean.data(),
+                       .inv_std = inv_std.data(),
+                       .gamma = data_or_null(p.gamma),
+                       .mask = p.relu ? work.mask.data() : nullptr,
+                       .dx = dx.data(),
+                       .dgamma = dgamma.data(),
+                       .dbeta = dbeta.data(),
                        .d_residual = p.residual.empty() ? nullptr : d_residual.data(),
-                       .scratch = work.scratch.data() + 1, .isa = isa});
+                       .scratch = work.scratch.data() + 1,
+                       .isa = isa});
   expect_near(e.dgamma, dgamma, sum_tolerance, "dgamma " + what);
   expect_near(e.dbeta, dbeta, sum_tolerance, "dbeta " + what);
   expect_near(e.dx, unpack(layout, dx), tolerance, "dx " + what);
@@ -153,10 +171,18 @@ void check_inference(const Problem& p, const Given& given, const Layout& layout,
   const std::vector<float> residual = p.residual.empty() ? std::vector<float>{} : pack(layout, p.residual);
   std::vector<float> y = poisoned(layout);
   Workspace work(view, isa);
-  BatchNormInference forward{.view = view, .x = x.data(), .mean = mean.data(), .variance = variance.data(),
-                             .gamma = data_or_null(p.gamma), .beta = data_or_null(p.beta),
-                             .residual = data_or_null(residual), .epsilon = p.epsilon, .relu = p.relu, .y = y.data(),
-                             .scratch = work.scratch.data(), .isa = isa};
+  BatchNormInference forward{.view = view,
+                             .x = x.data(),
+                             .mean = mean.data(),
+                             .variance = variance.data(),
+                             .gamma = data_or_null(p.gamma),
+                             .beta = data_or_null(p.beta),
+                             .residual = data_or_null(residual),
+                             .epsilon = p.epsilon,
+                             .relu = p.relu,
+                             .y = y.data(),
+                             .scratch = work.scratch.data(),
+                             .isa = isa};
   batch_norm_inference(forward);  // without a mask first
   expect_near(e.y, unpack(layout, y), 1e-5, "y " + what);
   std::vector<float> again = poisoned(layout);
@@ -165,11 +191,20 @@ void check_inference(const Problem& p, const Given& given, const Layout& layout,
   EXPECT_EQ(y, again) << what;
 
   std::vector<float> dx = poisoned(layout), d_residual = poisoned(layout), dgamma(mean.size(), kPoison), dbeta = dgamma;
-  batch_norm_backward({.view = view, .dy = dy.data(), .x = x.data(), .mean = mean.data(), .inv_std = inv_std.data(),
-                       .gamma = data_or_null(p.gamma), .mask = forward.mask, .constant_statistics = true,
-                       .dx = dx.data(), .dgamma = dgamma.data(), .dbeta = dbeta.data(),
+  batch_norm_backward({.view = view,
+                       .dy = dy.data(),
+                       .x = x.data(),
+                       .mean = mean.data(),
+                       .inv_std = inv_std.data(),
+                       .gamma = data_or_null(p.gamma),
+                       .mask = forward.mask,
+                       .constant_statistics = true,
+                       .dx = dx.data(),
+                       .dgamma = dgamma.data(),
+                       .dbeta = dbeta.data(),
                        .d_residual = p.residual.empty() ? nullptr : d_residual.data(),
-                       .scratch = work.scratch.data(), .isa = isa});
+                       .scratch = work.scratch.data(),
+                       .isa = isa});
   expect_near(e.dgamma, dgamma, 1e-4, "dgamma " + what);
   expect_near(e.dbeta, dbeta, 1e-4, "dbeta " + what);
   expect_near(e.dx, unpack(layout, dx), 1e-5, "dx " + what);
@@ -226,8 +261,13 @@ TEST(BatchNorm, AMeanFarFromZeroDoesNotSpoilTheVariance) {
       const std::vector<float> x = pack(layout, p.x);
       std::vector<float> y = poisoned(layout), mean(17), variance(17);
       Workspace work(layout.view, isa);
-      batch_norm_forward({.view = layout.view, .x = x.data(), .epsilon = p.epsilon, .y = y.data(),
-                          .mean = mean.data(), .variance = variance.data(), .scratch = work.scratch.data(),
+      batch_norm_forward({.view = layout.view,
+                          .x = x.data(),
+                          .epsilon = p.epsilon,
+                          .y = y.data(),
+                          .mean = mean.data(),
+                          .variance = variance.data(),
+                          .scratch = work.scratch.data(),
                           .isa = isa});
       expect_near(e.mean, mean, 1e-6, "mean " + layout.name + machine);
       expect_near(e.variance, variance, 1e-5, "variance " + layout.name + machine);
@@ -245,8 +285,13 @@ TEST(BatchNorm, ALeapBetweenImagesDoesNotSpoilTheVariance) {  // the running mea
       const std::vector<float> x = pack(layout, p.x);
       std::vector<float> y = poisoned(layout), mean(16), variance(16);
       Workspace work(layout.view, isa);
-      batch_norm_forward({.view = layout.view, .x = x.data(), .epsilon = p.epsilon, .y = y.data(),
-                          .mean = mean.data(), .variance = variance.data(), .scratch = work.scratch.data(),
+      batch_norm_forward({.view = layout.view,
+                          .x = x.data(),
+                          .epsilon = p.epsilon,
+                          .y = y.data(),
+                          .mean = mean.data(),
+                          .variance = variance.data(),
+                          .scratch = work.scratch.data(),
                           .isa = isa});
       expect_near(e.mean, mean, 1e-6, "mean " + layout.name + machine);
       expect_near(e.variance, variance, 1e-6, "variance " + layout.name + machine);
@@ -261,9 +306,16 @@ TEST(BatchNorm, RepeatsBitByBitAndWorksInPlace) {
       const std::vector<float> x = pack(layout, p.x), residual = pack(layout, p.residual);
       std::vector<float> y = poisoned(layout), in_place = x, mean(40), mean_again(40), inv_std(40);
       Workspace work(layout.view, isa);
-      BatchNormForward forward{.view = layout.view, .x = x.data(), .residual = residual.data(), .relu = true,
-                               .y = y.data(), .mean = mean.data(), .inv_std = inv_std.data(),
-                               .mask = work.mask.data(), .scratch = work.scratch.data(), .isa = isa};
+      BatchNormForward forward{.view = layout.view,
+                               .x = x.data(),
+                               .residual = residual.data(),
+                               .relu = true,
+                               .y = y.data(),
+                               .mean = mean.data(),
+                               .inv_std = inv_std.data(),
+                               .mask = work.mask.data(),
+                               .scratch = work.scratch.data(),
+                               .isa = isa};
       batch_norm_forward(forward);
       forward.x = forward.y = in_place.data(), forward.mean = mean_again.data();
       batch_norm_forward(forward);
@@ -272,9 +324,15 @@ TEST(BatchNorm, RepeatsBitByBitAndWorksInPlace) {
 
       const std::vector<float> dy = pack(layout, p.dy);
       std::vector<float> dx = poisoned(layout), over_dy = dy;
-      BatchNormBackward backward{.view = layout.view, .dy = dy.data(), .x = x.data(), .mean = mean.data(),
-                                 .inv_std = inv_std.data(), .mask = work.mask.data(), .dx = dx.data(),
-                                 .scratch = work.scratch.data(), .isa = isa};
+      BatchNormBackward backward{.view = layout.view,
+                                 .dy = dy.data(),
+                                 .x = x.data(),
+                                 .mean = mean.data(),
+                                 .inv_std = inv_std.data(),
+                                 .mask = work.mask.data(),
+                                 .dx = dx.data(),
+                                 .scratch = work.scratch.data(),
+                                 .isa = isa};
       batch_norm_backward(backward);
       backward.dy = backward.dx = over_dy.data();
       batch_norm_backward(backward);
@@ -289,8 +347,15 @@ TEST(BatchNorm, ReluKeepsNaN) {
     std::vector<float> y(3);
     const ActivationView view{1, 1, 3, 1, 1};
     Workspace work(view, isa);
-    batch_norm_inference({.view = view, .x = x.data(), .mean = mean.data(), .variance = variance.data(),
-                          .epsilon = 0.f, .relu = true, .y = y.data(), .scratch = work.scratch.data(), .isa = isa});
+    batch_norm_inference({.view = view,
+                          .x = x.data(),
+                          .mean = mean.data(),
+                          .variance = variance.data(),
+                          .epsilon = 0.f,
+                          .relu = true,
+                          .y = y.data(),
+                          .scratch = work.scratch.data(),
+                          .isa = isa});
     EXPECT_EQ(y[0], 1.f) << machine;
     EXPECT_TRUE(std::isnan(y[1])) << machine;
     EXPECT_EQ(y[2], 0.f) << machine;
@@ -303,11 +368,11 @@ TEST(BatchNorm, NoElementsGiveZeroSumsAndTouchNothingElse) {
       Workspace work(view, isa);
       EXPECT_EQ(work.mask.size(), 0u);
       std::vector<float> mean(4, kPoison), variance = mean, dgamma = mean, dbeta = mean;
-      batch_norm_forward({.view = view, .mean = mean.data(), .variance = variance.data(),
-                          .scratch = work.scratch.data(), .isa = isa});
+      batch_norm_forward(
+          {.view = view, .mean = mean.data(), .variance = variance.data(), .scratch = work.scratch.data(), .isa = isa});
       batch_norm_inference({.view = view, .scratch = work.scratch.data(), .isa = isa});
-      batch_norm_backward({.view = view, .dgamma = dgamma.data(), .dbeta = dbeta.data(),
-                           .scratch = work.scratch.data(), .isa = isa});
+      batch_norm_backward(
+          {.view = view, .dgamma = dgamma.data(), .dbeta = dbeta.data(), .scratch = work.scratch.data(), .isa = isa});
       const std::vector<float> zeros = {0, 0, 0, kPoison};
       EXPECT_EQ(mean, zeros) << machine;
       EXPECT_EQ(variance, zeros) << machine;

@@ -16,9 +16,15 @@ using testing::Numbers;
 
 TEST(BiasGradient, AloneAndWithReluMatchesSumsInDouble) {
   for_each_machine([](Isa isa, const std::string& machine) {
-    for (const auto& [n, channels, rows] :
-         {std::tuple{2, 1, 35}, {2, 3, 35}, {3, 16, 49}, {2, 17, 35}, {2, 40, 35}, {3, 16, 2048}, {9, 40, 300},
-          {1, 3, 20011}, {700, 129, 1}}) {
+    for (const auto& [n, channels, rows] : {std::tuple{2, 1, 35},
+                                            {2, 3, 35},
+                                            {3, 16, 49},
+                                            {2, 17, 35},
+                                            {2, 40, 35},
+                                            {3, 16, 2048},
+                                            {9, 40, 300},
+                                            {1, 3, 20011},
+                                            {700, 129, 1}}) {
       Numbers numbers(static_cast<std::uint64_t>(channels));
       const std::vector<float> dy = numbers.many(n * channels * rows), y = numbers.many(n * channels * rows);
       std::vector<double> dbias(static_cast<std::size_t>(channels)), relu_dbias = dbias, dx(dy.size());

@@ -1,10 +1,9 @@
-#include "belfry/engine/cpu/kernels/optimizer.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernels/optimizer.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {
@@ -83,8 +82,14 @@ TEST(OptimizerKernels, OneAndTwoThreadsGiveTheSameBits) {
   for (Isa isa : available_isas()) {
     for (UpdateRule rule : kRules) {
       State one = random_state(n, 9), two = one;
-      { TeamScope team(1); apply_update(step_of(rule), one.buffers(), n, isa); }
-      { TeamScope team(2); apply_update(step_of(rule), two.buffers(), n, isa); }
+      {
+        TeamScope team(1);
+        apply_update(step_of(rule), one.buffers(), n, isa);
+      }
+      {
+        TeamScope team(2);
+        apply_update(step_of(rule), two.buffers(), n, isa);
+      }
       EXPECT_TRUE(same_bits(one.w, two.w) && same_bits(one.s0, two.s0) && same_bits(one.s1, two.s1));
     }
   }
@@ -113,9 +118,16 @@ TEST(OptimizerKernels, ASecondBlockedLayoutIsWrittenAlong) {
         State after = before, plain = before;
         std::vector<float> copy(static_cast<std::size_t>(n), -1.f);
         apply_update(step_of(UpdateRule::adam), after.buffers(),
-                     SecondCopy{.data = copy.data(), .outer0 = outer0, .outer1 = outer1, .spatial = spatial,
-                                .stride0 = spatial, .stride1 = outer0 * spatial, .stride_spatial = 1, .block = block,
-                                .transpose_tile = transpose}, isa);
+                     SecondCopy{.data = copy.data(),
+                                .outer0 = outer0,
+                                .outer1 = outer1,
+                                .spatial = spatial,
+                                .stride0 = spatial,
+                                .stride1 = outer0 * spatial,
+                                .stride_spatial = 1,
+                                .block = block,
+                                .transpose_tile = transpose},
+                     isa);
         apply_update(step_of(UpdateRule::adam), plain.buffers(), n, isa);
         EXPECT_TRUE(same_bits(after.w, plain.w) && same_bits(after.s0, plain.s0) && same_bits(after.s1, plain.s1));
         for (std::int64_t i = 0; i < n; ++i) {

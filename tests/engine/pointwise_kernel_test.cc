@@ -1,5 +1,3 @@
-#include "belfry/engine/cpu/kernels/pointwise.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "belfry/base/error.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernels/pointwise.h"
 #include "tests/engine/kernel_testing.h"
 #include "tests/engine/ulp.h"
 
@@ -127,8 +126,10 @@ void expect_chain(Isa isa, std::int64_t rows, std::int64_t inner) {
   const auto x = random_values(rows * inner, 3), mean = random_values(rows, 4), scale = random_values(inner, 5);
   const float shift = 0.125f;
   std::vector<float> y0(x.size() + 1, -7.f), y1 = y0;  // one more, which must stay
-  const PointwiseOperand operands[] = {{x.data(), PointwiseAccess::full}, {mean.data(), PointwiseAccess::column},
-                                       {scale.data(), PointwiseAccess::row}, {&shift, PointwiseAccess::scalar}};
+  const PointwiseOperand operands[] = {{x.data(), PointwiseAccess::full},
+                                       {mean.data(), PointwiseAccess::column},
+                                       {scale.data(), PointwiseAccess::row},
+                                       {&shift, PointwiseAccess::scalar}};
   float* const outputs[] = {y0.data(), y1.data()};
   run_pointwise(kChainProgram, {rows, inner, operands, outputs}, isa);
   for (std::int64_t i = 0; i < rows * inner; ++i) {
@@ -157,8 +158,10 @@ TEST(PointwiseKernels, ChainsWithEveryBroadcastMatchAtEveryShape) {
 TEST(PointwiseKernels, OneAndTwoThreadsGiveTheSameBits) {
   const std::int64_t rows = 211, inner = 777;
   const auto x = random_values(rows * inner, 6), mean = random_values(rows, 7), scale = random_values(inner, 8);
-  const PointwiseOperand operands[] = {{x.data(), PointwiseAccess::full}, {mean.data(), PointwiseAccess::column},
-                                       {scale.data(), PointwiseAccess::row}, {mean.data(), PointwiseAccess::scalar}};
+  const PointwiseOperand operands[] = {{x.data(), PointwiseAccess::full},
+                                       {mean.data(), PointwiseAccess::column},
+                                       {scale.data(), PointwiseAccess::row},
+                                       {mean.data(), PointwiseAccess::scalar}};
   for (Isa isa : available_isas()) {
     std::vector<float> results[2][2];
     for (int threads : {1, 2}) {

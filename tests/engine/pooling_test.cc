@@ -46,12 +46,12 @@ struct Shape {
 };
 
 const Shape kShapes[] = {
-    {8, 12, 2, 2, 2, 2, 0, 0, 0, 0},      {7, 9, 2, 2, 2, 2, 0, 0, 0, 0},    // the fast path, even and odd
-    {7, 71, 2, 2, 2, 2, 0, 0, 0, 0},      {7, 9, 2, 2, 2, 2, 0, 1, 0, 1},    // several vectors; padded behind
-    {9, 14, 3, 3, 2, 2, 1, 1, 1, 1},      {8, 41, 3, 3, 2, 2, 0, 1, 0, 1},   // overlapping, same padding
-    {6, 37, 3, 3, 1, 1, 1, 1, 1, 1},      {5, 40, 2, 3, 1, 2, 1, 0, 2, 0},   // and not square
-    {10, 25, 2, 1, 3, 4, 0, 0, 0, 0},     {3, 3, 3, 3, 3, 3, 2, 2, 2, 2},    // gaps; nearly only padding
-    {4, 5, 4, 5, 1, 1, 0, 0, 0, 0},       {16, 17, 15, 17, 1, 1, 0, 0, 0, 0}};  // one window; the largest one
+    {8, 12, 2, 2, 2, 2, 0, 0, 0, 0},  {7, 9, 2, 2, 2, 2, 0, 0, 0, 0},       // the fast path, even and odd
+    {7, 71, 2, 2, 2, 2, 0, 0, 0, 0},  {7, 9, 2, 2, 2, 2, 0, 1, 0, 1},       // several vectors; padded behind
+    {9, 14, 3, 3, 2, 2, 1, 1, 1, 1},  {8, 41, 3, 3, 2, 2, 0, 1, 0, 1},      // overlapping, same padding
+    {6, 37, 3, 3, 1, 1, 1, 1, 1, 1},  {5, 40, 2, 3, 1, 2, 1, 0, 2, 0},      // and not square
+    {10, 25, 2, 1, 3, 4, 0, 0, 0, 0}, {3, 3, 3, 3, 3, 3, 2, 2, 2, 2},       // gaps; nearly only padding
+    {4, 5, 4, 5, 1, 1, 0, 0, 0, 0},   {16, 17, 15, 17, 1, 1, 0, 0, 0, 0}};  // one window; the largest one
 
 struct Case {
   Image image;
@@ -61,9 +61,16 @@ struct Case {
 
 Case make_case(const Shape& s, std::int64_t n, std::int64_t channels) {
   Case c{.image = {n, channels, s.height, s.width},
-         .pooling = {.height = s.height, .width = s.width, .kernel_h = s.kernel_h, .kernel_w = s.kernel_w,
-                     .stride_h = s.stride_h, .stride_w = s.stride_w, .pad_top = s.top, .pad_bottom = s.bottom,
-                     .pad_left = s.left, .pad_right = s.right},
+         .pooling = {.height = s.height,
+                     .width = s.width,
+                     .kernel_h = s.kernel_h,
+                     .kernel_w = s.kernel_w,
+                     .stride_h = s.stride_h,
+                     .stride_w = s.stride_w,
+                     .pad_top = s.top,
+                     .pad_bottom = s.bottom,
+                     .pad_left = s.left,
+                     .pad_right = s.right},
          .name = {}};
   c.name = std::to_string(s.height) + "x" + std::to_string(s.width) + " by " + std::to_string(s.kernel_h) + "x" +
            std::to_string(s.kernel_w) + ", channels " + std::to_string(channels);
@@ -143,8 +150,8 @@ TEST(MaxPool, MatchesANaiveLoopForwardAndBackwardInEveryLayout) {
 TEST(MaxPool, NaNAndMinusInfinityComeThrough) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), low = -std::numeric_limits<float>::infinity();
   const Case c = make_case({2, 6, 2, 2, 2, 2, 0, 0, 0, 0}, 1, 1);
-  const std::vector<float> x = {1, 9, low, low, nan, 2,  //
-                                nan, 5, low, low, 1, 7};
+  const std::vector<float> x = {1,   9, low, low, nan, 2,  //
+                                nan, 5, low, low, 1,   7};
   for_each_machine([&](Isa isa, const std::string& machine) {
     for_each_layout(c, [&](const Pooling& pooling, const Layout& in, const Layout& out) {
       const std::vector<float> packed = pack(in, x);

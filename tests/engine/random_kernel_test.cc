@@ -1,10 +1,9 @@
-#include "belfry/engine/cpu/kernels/random.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernels/random.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

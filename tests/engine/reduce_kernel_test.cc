@@ -1,5 +1,3 @@
-#include "belfry/engine/cpu/kernels/reduce.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernels/reduce.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {
@@ -67,11 +66,11 @@ TEST(ReduceKernels, MatchOnLargeShapesWithOneAndTwoThreads) {
     TeamScope team(threads);
     for (Isa isa : available_isas()) {
       for (ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
-        expect_reduced(isa, op, 1, 100003, 1);   // all of a tensor
-        expect_reduced(isa, op, 300, 301, 1);    // rows
-        expect_reduced(isa, op, 1, 40001, 3);    // narrow columns, cut along the axis
+        expect_reduced(isa, op, 1, 100003, 1);  // all of a tensor
+        expect_reduced(isa, op, 300, 301, 1);   // rows
+        expect_reduced(isa, op, 1, 40001, 3);   // narrow columns, cut along the axis
         expect_reduced(isa, op, 1, 2100, 64);
-        expect_reduced(isa, op, 1, 33, 5003);    // wide columns, cut across
+        expect_reduced(isa, op, 1, 33, 5003);  // wide columns, cut across
         expect_reduced(isa, op, 5, 100, 300);
         expect_reduced(isa, op, 1, 200, 1000);
       }

@@ -1,5 +1,3 @@
-#include "belfry/engine/cpu/kernels/softmax.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <limits>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernels/softmax.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {
@@ -75,8 +74,14 @@ void expect_cross_entropy(Isa isa, std::int64_t n) {
   std::vector<Label> labels;
   for (std::int64_t r = 0; r < rows; ++r) labels.push_back(static_cast<Label>((r * 7 + 3) % n));
   std::vector<float> loss(static_cast<std::size_t>(rows)), only_loss = loss, dx(x.size()), only_dx(x.size());
-  CrossEntropyArgs args{.logits = x.data(), .labels = labels.data(), .wide_labels = sizeof(Label) == 8, .rows = rows,
-                        .classes = n, .loss = loss.data(), .gradient = dx.data(), .factor = factor.data(),
+  CrossEntropyArgs args{.logits = x.data(),
+                        .labels = labels.data(),
+                        .wide_labels = sizeof(Label) == 8,
+                        .rows = rows,
+                        .classes = n,
+                        .loss = loss.data(),
+                        .gradient = dx.data(),
+                        .factor = factor.data(),
                         .factor_stride = 1};
   EXPECT_EQ(sparse_cross_entropy(args, isa), -1);
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -117,8 +122,14 @@ TEST(SoftmaxKernels, TheFirstLabelOutOfRangeIsReported) {
   for (int threads : {1, 2}) {
     TeamScope team(threads);
     for (Isa isa : available_isas()) {
-      EXPECT_EQ(sparse_cross_entropy({.logits = x.data(), .labels = labels.data(), .rows = rows, .classes = n,
-                                      .loss = loss.data(), .gradient = dx.data()}, isa), 1234);
+      EXPECT_EQ(sparse_cross_entropy({.logits = x.data(),
+                                      .labels = labels.data(),
+                                      .rows = rows,
+                                      .classes = n,
+                                      .loss = loss.data(),
+                                      .gradient = dx.data()},
+                                     isa),
+                1234);
       EXPECT_TRUE(std::isnan(loss[1234]));
       EXPECT_EQ(dx[12345], 0.f);
       EXPECT_FALSE(std::isnan(loss[1235]));
@@ -131,8 +142,14 @@ TEST(SoftmaxKernels, OneAndTwoThreadsGiveTheSameBits) {
   const auto x = random_values(rows * n, 6);
   for (Isa isa : available_isas()) {
     std::vector<float> one(x.size()), two(x.size());
-    { TeamScope team(1); softmax_forward({x.data(), one.data(), rows, n}, isa); }
-    { TeamScope team(2); softmax_forward({x.data(), two.data(), rows, n}, isa); }
+    {
+      TeamScope team(1);
+      softmax_forward({x.data(), one.data(), rows, n}, isa);
+    }
+    {
+      TeamScope team(2);
+      softmax_forward({x.data(), two.data(), rows, n}, isa);
+    }
     EXPECT_TRUE(same_bits(one, two));
   }
 }

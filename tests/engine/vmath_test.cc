@@ -35,10 +35,12 @@ TEST(VectorMath, StaysWithinItsErrorBounds) {
   expect_within(1.0, "log", all, [](Vec x) { return avx2::log(x); }, [](double x) { return std::log(x); });
   expect_within(1.5, "log1p", all, [](Vec x) { return avx2::log1p(x); }, [](double x) { return std::log1p(x); });
   expect_within(2.5, "tanh", all, [](Vec x) { return avx2::tanh(x); }, [](double x) { return std::tanh(x); });
-  expect_within(2.5, "sigmoid", all, [](Vec x) { return avx2::sigmoid(x); },
-                [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); });
-  expect_within(2.0, "softplus", all, [](Vec x) { return avx2::softplus(x); },
-                [](double x) { return std::isnan(x) ? x : std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
+  expect_within(
+      2.5, "sigmoid", all, [](Vec x) { return avx2::sigmoid(x); },
+      [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); });
+  expect_within(
+      2.0, "softplus", all, [](Vec x) { return avx2::softplus(x); },
+      [](double x) { return std::isnan(x) ? x : std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
   expect_within(2.0, "erf", all, [](Vec x) { return avx2::erf(x); }, [](double x) { return std::erf(x); });
   expect_within(0.5, "sqrt", all, [](Vec x) { return avx2::sqrt(x); }, [](double x) { return std::sqrt(x); });
   expect_within(1.6, "rsqrt", all, [](Vec x) { return avx2::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
@@ -50,8 +52,9 @@ TEST(VectorMath, PowFollowsLibm) {
   using avx2::Vec;
   const auto xs = probes(-kInf, kInf, 200003);
   for (float y : {-2.5f, -1.f, 0.f, 0.01f, 0.5f, 1.f, 2.f, 3.f, 17.f, 33.3f, kInf, -kInf}) {
-    expect_within(1.1, "pow", xs, [=](Vec x) { return avx2::pow(x, avx2::splat(y)); },
-                  [=](double x) { return x == -1 && std::isinf(y) ? NAN : std::pow(x, static_cast<double>(y)); });
+    expect_within(
+        1.1, "pow", xs, [=](Vec x) { return avx2::pow(x, avx2::splat(y)); },
+        [=](double x) { return x == -1 && std::isinf(y) ? NAN : std::pow(x, static_cast<double>(y)); });
   }
 }
 

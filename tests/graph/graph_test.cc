@@ -12,10 +12,14 @@ namespace belfry {
 namespace {
 
 Initializer zero() {
-  return [](const Shape& shape, DType dtype) { return add_tensor(find_op("Constant"), {}, {.attributes = {{"value", Array::zeros(dtype, shape)}}}); };
+  return [](const Shape& shape, DType dtype) {
+    return add_tensor(find_op("Constant"), {}, {.attributes = {{"value", Array::zeros(dtype, shape)}}});
+  };
 }
 
-Variable var(const char* name, Shape shape = {2, 3}) { return get_variable(name, {.shape = shape, .initializer = zero()}); }
+Variable var(const char* name, Shape shape = {2, 3}) {
+  return get_variable(name, {.shape = shape, .initializer = zero()});
+}
 
 template <class F>
 std::string error_of(F&& f) {
@@ -64,14 +68,21 @@ TEST_F(GraphTest, ExplicitNamesMustBeNewAndDefaultNamesAreMadeUnique) {
 
 TEST_F(GraphTest, NameScopesPrefixOpsAndReopenWithASuffix) {
   const Variable a = var("a");
-  { const NameScope block("block"); EXPECT_EQ(add(a, a, "y").name(), "block/y"); }
-  { const NameScope block("block"); EXPECT_EQ(add(a, a, "y").name(), "block_1/y"); }
+  {
+    const NameScope block("block");
+    EXPECT_EQ(add(a, a, "y").name(), "block/y");
+  }
+  {
+    const NameScope block("block");
+    EXPECT_EQ(add(a, a, "y").name(), "block_1/y");
+  }
 }
 
 TEST_F(GraphTest, AddingToAFinalisedGraphNamesTheOp) {
   const Variable a = var("a");
   graph.finalize();
-  EXPECT_NE(error_of([&] { add(a, a, "late"); }).find("[Add 'late'] expected a graph that is still being defined"), std::string::npos);
+  EXPECT_NE(error_of([&] { add(a, a, "late"); }).find("[Add 'late'] expected a graph that is still being defined"),
+            std::string::npos);
 }
 
 TEST_F(GraphTest, AnUnknownNameShowsTheNearestOnes) {
@@ -80,7 +91,10 @@ TEST_F(GraphTest, AnUnknownNameShowsTheNearestOnes) {
 }
 
 TEST_F(GraphTest, VariablesAreSharedUnderReuseOnly) {
-  { const VariableScope s("fc"); EXPECT_EQ(var("W").name(), "fc/W"); }
+  {
+    const VariableScope s("fc");
+    EXPECT_EQ(var("W").name(), "fc/W");
+  }
   {
     const VariableScope s("fc");
     EXPECT_NE(error_of([] { var("W"); }).find("[get_variable 'fc/W'] expected a new variable"), std::string::npos);
@@ -88,17 +102,30 @@ TEST_F(GraphTest, VariablesAreSharedUnderReuseOnly) {
   {
     const VariableScope s("fc", {.reuse = Reuse::yes});
     var("W");
-    EXPECT_NE(error_of([] { var("V"); }).find("[get_variable 'fc/V'] expected a variable that exists"), std::string::npos);
-    EXPECT_NE(error_of([] { var("W", {7}); }).find("expected f32 [2, 3] as when it was created, got f32 [7]"), std::string::npos);
+    EXPECT_NE(error_of([] { var("V"); }).find("[get_variable 'fc/V'] expected a variable that exists"),
+              std::string::npos);
+    EXPECT_NE(error_of([] { var("W", {7}); }).find("expected f32 [2, 3] as when it was created, got f32 [7]"),
+              std::string::npos);
   }
-  { const VariableScope s("fc", {.reuse = Reuse::automatic}); var("W"); var("V"); }
+  {
+    const VariableScope s("fc", {.reuse = Reuse::automatic});
+    var("W");
+    var("V");
+  }
   EXPECT_EQ(graph.variables().size(), 2u);
 }
 
 TEST_F(GraphTest, ReuseIsInheritedAndBelongsToOneOpening) {
-  { const VariableScope s("a"); const VariableScope t("b"); var("W"); }
+  {
+    const VariableScope s("a");
+    const VariableScope t("b");
+    var("W");
+  }
   const VariableScope outer("a", {.reuse = Reuse::yes});
-  { const VariableScope inner("b"); EXPECT_EQ(var("W").name(), "a/b/W"); }
+  {
+    const VariableScope inner("b");
+    EXPECT_EQ(var("W").name(), "a/b/W");
+  }
 }
 
 TEST_F(GraphTest, VariableNamesIgnoreNameScopes) {
@@ -158,8 +185,9 @@ TEST_F(GraphTest, GradientsAreOpsAndEmptyWhereNothingFlows) {
 
 TEST_F(GraphTest, CustomGradientReplacesTheDerivative) {
   const Variable a = var("a");
-  const Tensors y = custom_gradient({a}, [](const Tensors& in) { return Tensors{exp(in[0])}; },
-                                    [](const Tensors&, const Tensors&, const Tensors& dy) { return Tensors{multiply(dy[0], 3.f, "mine")}; });
+  const Tensors y = custom_gradient(
+      {a}, [](const Tensors& in) { return Tensors{exp(in[0])}; },
+      [](const Tensors&, const Tensors&, const Tensors& dy) { return Tensors{multiply(dy[0], 3.f, "mine")}; });
   const Tensors g = gradients(y, {a.handle()});
   EXPECT_EQ(g[0].name(), "gradients/mine");
 }

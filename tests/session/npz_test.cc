@@ -159,8 +159,9 @@ TEST(Npz, ArchivesThatLieAreRefusedWithTheReason) {
     change(part);
     return zip_of({part});
   };
-  EXPECT_EQ(refusal_of("not a zip"), "expected the directory of a zip archive at the file's end, got none. "
-                                     "The file may be cut short, or no .npz file.");
+  EXPECT_EQ(refusal_of("not a zip"),
+            "expected the directory of a zip archive at the file's end, got none. "
+            "The file may be cut short, or no .npz file.");
   EXPECT_EQ(refusal_of(zip_of({{.name = "w.npy", .content = good}, {.name = "w.npy", .content = good}})),
             "expected every name once, got 'w.npy' twice.");
   EXPECT_EQ(refusal_of(zip_of({{.name = "a.npy", .content = good},
@@ -188,8 +189,8 @@ TEST(Npz, ArchivesThatLieAreRefusedWithTheReason) {
   EXPECT_EQ(refusal_of(with([](ZipPart& p) { p.compressed = p.size = 5000; })),
             "entry 'w.npy': expected data inside the archive, got 5000 bytes at 0.");
   EXPECT_EQ(refusal_of(with([](ZipPart& p) { p.size = 5000; })),
-            "entry 'w.npy': expected a size that its data can have, got 5000 from " +
-                std::to_string(good.size()) + " bytes.");
+            "entry 'w.npy': expected a size that its data can have, got 5000 from " + std::to_string(good.size()) +
+                " bytes.");
   EXPECT_EQ(refusal_of(with([](ZipPart& p) { p.crc = 0; })).substr(0, 46),
             "entry 'w.npy': expected the checksum 00000000,");
 }
@@ -200,9 +201,9 @@ TEST(Npz, OverlappingEntriesAreRefused) {
   const std::string hidden = zip_of({{.name = "b.npy", .content = inner}}).substr(0, 35 + inner.size());
   const std::string outer = npy(npy_dict("|u1", "(" + std::to_string(hidden.size()) + ",)"), hidden);
   const auto at = static_cast<std::uint32_t>(35 + outer.size() - hidden.size());
-  EXPECT_EQ(refusal_of(zip_of({{.name = "a.npy", .content = outer},
-                               {.name = "b.npy", .content = inner, .local_at = at}})),
-            "expected entries one after the other, got two that overlap at " + std::to_string(at) + ".");
+  EXPECT_EQ(
+      refusal_of(zip_of({{.name = "a.npy", .content = outer}, {.name = "b.npy", .content = inner, .local_at = at}})),
+      "expected entries one after the other, got two that overlap at " + std::to_string(at) + ".");
 }
 
 TEST(Npz, BombsAreRefusedBeforeMemoryIsTaken) {
@@ -226,15 +227,14 @@ TEST(Npz, DamagedDeflateDataAreRefused) {
   garbage.stored = std::string(200, '\xff');
   longer.stored = deflated(content) + "more";
   EXPECT_TRUE(contains(refusal_of(zip_of({cut})), " bytes of deflated data, got an error after "));
-  EXPECT_TRUE(contains(refusal_of(zip_of({garbage})),
-                       " bytes of deflated data, got an error after 0. The file is damaged."));
+  EXPECT_TRUE(
+      contains(refusal_of(zip_of({garbage})), " bytes of deflated data, got an error after 0. The file is damaged."));
   EXPECT_TRUE(contains(refusal_of(zip_of({longer})), " bytes of content, got another number."));
   ZipPart shorter = good;
   shorter.stored = deflated(content.substr(0, content.size() - 1));
-  EXPECT_EQ(refusal_of(zip_of({shorter})),
-            "entry 'w.npy': expected " + std::to_string(content.size()) +
-                " bytes of deflated data, got their end after " + std::to_string(content.size() - 1) +
-                ". The file is damaged.");
+  EXPECT_EQ(refusal_of(zip_of({shorter})), "entry 'w.npy': expected " + std::to_string(content.size()) +
+                                               " bytes of deflated data, got their end after " +
+                                               std::to_string(content.size() - 1) + ". The file is damaged.");
 }
 
 TEST(Npz, NpyHeadersThatLieAreRefusedWithTheReason) {
@@ -242,8 +242,9 @@ TEST(Npz, NpyHeadersThatLieAreRefusedWithTheReason) {
   const auto dict = [&](std::string_view descr, std::string_view shape, std::string_view order = "False") {
     return refusal_of_npy(npy(npy_dict(descr, shape, order), two));
   };
-  EXPECT_EQ(dict("<f2", "(4,)"), "expected a dtype of <f4, <f8, <i4, <i8, |u1 or |b1, got '<f2'. "
-                                 "Convert it with astype() before saving.");
+  EXPECT_EQ(dict("<f2", "(4,)"),
+            "expected a dtype of <f4, <f8, <i4, <i8, |u1 or |b1, got '<f2'. "
+            "Convert it with astype() before saving.");
   EXPECT_TRUE(contains(dict(">f4", "(2,)"), "got '>f4'."));
   EXPECT_EQ(dict("<f4", "(3,)"), "expected the data of f32 [3], got 8 bytes.");
   EXPECT_EQ(dict("<f4", "(1,)"), "expected the data of f32 [1], got 8 bytes.");

@@ -30,7 +30,9 @@ Initializer filled(float value) {
 
 class SessionTest : public testing::Test {
  protected:
-  Variable var(const char* name, Shape shape, float value) { return get_variable(name, {.shape = shape, .initializer = filled(value)}); }
+  Variable var(const char* name, Shape shape, float value) {
+    return get_variable(name, {.shape = shape, .initializer = filled(value)});
+  }
   Graph graph;
   GraphScope scope{graph};
 };
@@ -100,7 +102,9 @@ TEST_F(SessionTest, UnorderedAssignmentsAreAnErrorThatNamesBoth) {
   Session session(graph);
   session.initialize();
   const std::string text = error_of([&] { session.run({a, b}); });
-  EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run, got [Assign 'Assign']"), std::string::npos) << text;
+  EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run, got [Assign 'Assign']"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("[AssignAdd 'AssignAdd']"), std::string::npos) << text;
   EXPECT_EQ(session.run(a).item(), 2);  // the session is usable afterwards
 }
@@ -125,11 +129,19 @@ TEST_F(SessionTest, MistakesAreClearErrorsAndTheSessionStaysUsable) {
   const Variable w = var("w", {2}, 1.f);
   const Tensor y = add(x, w, "logits");
   Session session(graph);
-  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(f32, {1, 2})}}); }).find("[Variable 'w'] expected a value before it is read"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              session.run(y, {{x, Array::zeros(f32, {1, 2})}});
+            }).find("[Variable 'w'] expected a value before it is read"),
+            std::string::npos);
   session.initialize();
-  EXPECT_NE(error_of([&] { session.run(y); }).find("[Placeholder 'image'] expected a value to be fed, got none"), std::string::npos);
-  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(f32, {1, 3})}}); }).find("expected f32 [?, 2] for 'image', got f32 [1, 3]"), std::string::npos);
-  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(i32, {1, 2})}}); }).find("got i32 [1, 2]"), std::string::npos);
+  EXPECT_NE(error_of([&] { session.run(y); }).find("[Placeholder 'image'] expected a value to be fed, got none"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              session.run(y, {{x, Array::zeros(f32, {1, 3})}});
+            }).find("expected f32 [?, 2] for 'image', got f32 [1, 3]"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { session.run(y, {{x, Array::zeros(i32, {1, 2})}}); }).find("got i32 [1, 2]"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { session.run("logit"); }).find("Did you mean 'logits'"), std::string::npos);
   EXPECT_EQ(session.run("logits", {{x, Array::zeros(f32, {1, 2})}}).item(), 1);
 }
@@ -168,17 +180,25 @@ TEST_F(SessionTest, DevicesRunTheirStreamsAndMeetWhereDataCrosses) {
   two.initialize();
   const Array first = two.run(total);
   for (int i = 0; i < 50; ++i) EXPECT_TRUE(equal(first, two.run(total)));
-  EXPECT_NE(error_of([&] { Session one(graph); one.run(total); }).find("expected a device of the session (cpu:0 to cpu:0), got cpu:1"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              Session one(graph);
+              one.run(total);
+            }).find("expected a device of the session (cpu:0 to cpu:0), got cpu:1"),
+            std::string::npos);
 }
 
 TEST_F(SessionTest, AnEmptyTensorIsNotTakenForANumber) {
   const Variable w = var("w", {2}, 1.f), unrelated = var("unrelated", {2}, 1.f);
   const Tensor none = gradients(square(w), std::vector<Variable>{unrelated})[0];
-  EXPECT_NE(error_of([&] { add(w, none, "sum"); }).find("[Add 'sum'] expected input 1 from the current graph, got an empty tensor"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              add(w, none, "sum");
+            }).find("[Add 'sum'] expected input 1 from the current graph, got an empty tensor"),
+            std::string::npos);
 }
 
 TEST_F(SessionTest, AConvolutionOfConstantsGivesItsValue) {
-  const Tensor y = conv2d(constant(Array::full(f32, {1, 4, 4, 2}, 1)), constant(Array::full(f32, {3, 3, 2, 5}, 1)), {.padding = Padding::valid});
+  const Tensor y = conv2d(constant(Array::full(f32, {1, 4, 4, 2}, 1)), constant(Array::full(f32, {3, 3, 2, 5}, 1)),
+                          {.padding = Padding::valid});
   Session session(graph);
   EXPECT_EQ(session.run(y).item(7), 18);
 }

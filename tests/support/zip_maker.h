@@ -17,14 +17,14 @@ std::string le(T value) {
 }
 
 inline std::string npy(const std::string& dict, const std::string& data, int version = 1) {
-  const std::string length = version == 1 ? le(static_cast<std::uint16_t>(dict.size()))
-                                          : le(static_cast<std::uint32_t>(dict.size()));
+  const std::string length =
+      version == 1 ? le(static_cast<std::uint16_t>(dict.size())) : le(static_cast<std::uint32_t>(dict.size()));
   return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' + length + dict + data;
 }
 
 inline std::string npy_dict(std::string_view descr, std::string_view shape, std::string_view order = "False") {
-  return "{'descr': '" + std::string(descr) + "', 'fortran_order': " + std::string(order) + ", 'shape': " +
-         std::string(shape) + ", }\n";
+  return "{'descr': '" + std::string(descr) + "', 'fortran_order': " + std::string(order) +
+         ", 'shape': " + std::string(shape) + ", }\n";
 }
 
 inline std::string deflated(const std::string& content) {

@@ -46,7 +46,8 @@ const KernelRegistration cast_kernel = define_kernel("Cast").make([](const Kerne
 const KernelRegistration fill_kernel = define_kernel("Fill").make([](const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const T value = static_cast<T>(c.attributes->get<double>("value"));
-    return simple_kernel([value, n = c.output().elements()](const Buffers& b, const Step&) { std::fill_n(b.out<T>(), n, value); });
+    return simple_kernel(
+        [value, n = c.output().elements()](const Buffers& b, const Step&) { std::fill_n(b.out<T>(), n, value); });
   });
 });
 

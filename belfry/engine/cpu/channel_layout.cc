@@ -11,7 +11,8 @@ Layout channel_layout(const TensorInfo& info, int channel_axis) {
 
 ActivationView activation_view(const TensorInfo& info, int channel_axis) {
   ChannelView view;
-  BELFRY_BUG_IF(!channel_view(info.shape, info.layout, channel_axis, view), "layout {} has no channels", info.layout.name());
+  BELFRY_BUG_IF(!channel_view(info.shape, info.layout, channel_axis, view), "layout {} has no channels",
+                info.layout.name());
   return {view.outer, view.groups, view.rows, view.inner, view.channels};
 }
 

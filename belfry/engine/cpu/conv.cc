@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/image.h"
 #include "belfry/engine/cpu/dnnl_conv.h"
+#include "belfry/engine/cpu/image.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/ops/conv_geometry.h"
 
@@ -104,9 +104,13 @@ ConvGeometry geometry(const KernelContext& c) {
   return conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes);
 }
 
-ConvTensors tensors(const KernelContext& c, const Shape& y) { return {c.input(0).shape, c.input(1).shape, y, c.output().dtype}; }
+ConvTensors tensors(const KernelContext& c, const Shape& y) {
+  return {c.input(0).shape, c.input(1).shape, y, c.output().dtype};
+}
 
-LayoutChoice plain(const KernelContext& c) { return {std::vector<Layout>(c.inputs.size()), std::vector<Layout>(c.outputs.size())}; }
+LayoutChoice plain(const KernelContext& c) {
+  return {std::vector<Layout>(c.inputs.size()), std::vector<Layout>(c.outputs.size())};
+}
 
 const KernelRegistration conv_kernel =
     define_kernel("Conv2D")
@@ -150,7 +154,8 @@ const KernelRegistration backprop_filter_kernel =
         });
 
 // Made by the fuse pass, only where oneDNN does the convolution.
-const KernelRegistration fused_conv_kernel = define_kernel("FusedConv").layout_rule(conv_forward_layouts).make(make_conv_forward);
+const KernelRegistration fused_conv_kernel =
+    define_kernel("FusedConv").layout_rule(conv_forward_layouts).make(make_conv_forward);
 const KernelRegistration fused_filter_kernel =
     define_kernel("FusedConvBackpropFilter").layout_rule(conv_backward_filter_layouts).make(make_conv_backward_filter);
 

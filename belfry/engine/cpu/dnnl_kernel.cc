@@ -11,7 +11,10 @@ namespace {
 class DnnlKernel final : public Kernel {
  public:
   DnnlKernel(const DnnlDescriptor& descriptor, std::vector<DnnlArgument> arguments, int threads)
-      : arguments_(std::move(arguments)), implementation_(descriptor.implementation()), scratchpad_(descriptor.argument(DNNL_ARG_SCRATCHPAD)), threads_(threads) {
+      : arguments_(std::move(arguments)),
+        implementation_(descriptor.implementation()),
+        scratchpad_(descriptor.argument(DNNL_ARG_SCRATCHPAD)),
+        threads_(threads) {
     dnnl_check(dnnl_primitive_create(&primitive_, descriptor.handle()), "create a primitive");
   }
   ~DnnlKernel() override {
@@ -27,7 +30,9 @@ class DnnlKernel final : public Kernel {
 
   void bind(Buffers b) override {
     for (const DnnlArgument& a : arguments_)
-      add(a.arg, a.descriptor, a.input >= 0 ? const_cast<void*>(b.inputs[static_cast<std::size_t>(a.input)]) : b.outputs[static_cast<std::size_t>(a.output)]);
+      add(a.arg, a.descriptor,
+          a.input >= 0 ? const_cast<void*>(b.inputs[static_cast<std::size_t>(a.input)])
+                       : b.outputs[static_cast<std::size_t>(a.output)]);
     if (scratch_bytes() > 0) add(DNNL_ARG_SCRATCHPAD, scratchpad_, b.scratch);
   }
 
@@ -38,7 +43,10 @@ class DnnlKernel final : public Kernel {
   }
 
  private:
-  void execute() { dnnl_check(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), static_cast<int>(args_.size()), args_.data()), "execute"); }
+  void execute() {
+    dnnl_check(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), static_cast<int>(args_.size()), args_.data()),
+               "execute");
+  }
 
   void add(int arg, const dnnl_memory_desc_t& descriptor, void* data) {
     dnnl_memory_t memory = nullptr;
@@ -68,7 +76,8 @@ dnnl_memory_desc_t DnnlDescriptor::argument(int arg) const {
 
 std::string DnnlDescriptor::implementation() const {
   const char* text = nullptr;
-  if (dnnl_primitive_desc_query(handle_, dnnl_query_impl_info_str, 0, static_cast<void*>(&text)) != dnnl_success) return "oneDNN";
+  if (dnnl_primitive_desc_query(handle_, dnnl_query_impl_info_str, 0, static_cast<void*>(&text)) != dnnl_success)
+    return "oneDNN";
   return text;
 }
 
@@ -94,7 +103,8 @@ dnnl_primitive_attr_t DnnlAttributes::handle() const { return handle_; }
 
 DnnlDescriptor make_descriptor(const void* operation, const DnnlAttributes& attributes, const DnnlDescriptor* forward) {
   dnnl_primitive_desc_t pd = nullptr;
-  dnnl_check(dnnl_primitive_desc_create(&pd, operation, attributes.handle(), dnnl_cpu_engine(), forward == nullptr ? nullptr : forward->handle()),
+  dnnl_check(dnnl_primitive_desc_create(&pd, operation, attributes.handle(), dnnl_cpu_engine(),
+                                        forward == nullptr ? nullptr : forward->handle()),
              "create a primitive descriptor");
   return DnnlDescriptor(pd);
 }

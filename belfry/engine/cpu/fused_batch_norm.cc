@@ -1,4 +1,5 @@
-// Batch norm + residual + relu on channel-blocked, channels-last or channels-first f32 tensors: what the fuse pass makes.
+// Batch norm + residual + relu on channel-blocked, channels-last or channels-first f32 tensors: what the fuse pass
+// makes.
 #include <cmath>
 
 #include "belfry/engine/cpu/channel_layout.h"
@@ -11,7 +12,9 @@ int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->inte
 float epsilon_of(const KernelContext& c) { return static_cast<float>(c.attributes->get<double>("epsilon")); }
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-Shape mask_shape(const TensorInfo& x, int axis) { return {static_cast<std::int64_t>(batch_norm_mask_bytes(activation_view(x, axis)))}; }
+Shape mask_shape(const TensorInfo& x, int axis) {
+  return {static_cast<std::int64_t>(batch_norm_mask_bytes(activation_view(x, axis)))};
+}
 
 // Inputs x, gamma, beta[, residual]; outputs y, mean, variance and, with attribute "relu", its mask.
 const KernelRegistration forward_kernel =
@@ -33,15 +36,24 @@ const KernelRegistration forward_kernel =
           const bool residual = c.inputs.size() > 3, relu = c.attributes->flag("relu");
           return simple_kernel(
               [view, residual, relu, epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
-                batch_norm_forward({.view = view, .x = b.in<float>(0), .gamma = b.in<float>(1), .beta = b.in<float>(2),
-                                    .residual = residual ? b.in<float>(3) : nullptr, .epsilon = epsilon, .relu = relu, .y = b.out<float>(0),
-                                    .mean = b.out<float>(1), .variance = b.out<float>(2), .mask = relu ? b.out<std::uint8_t>(3) : nullptr, .scratch = b.scratch});
+                batch_norm_forward({.view = view,
+                                    .x = b.in<float>(0),
+                                    .gamma = b.in<float>(1),
+                                    .beta = b.in<float>(2),
+                                    .residual = residual ? b.in<float>(3) : nullptr,
+                                    .epsilon = epsilon,
+                                    .relu = relu,
+                                    .y = b.out<float>(0),
+                                    .mean = b.out<float>(1),
+                                    .variance = b.out<float>(2),
+                                    .mask = relu ? b.out<std::uint8_t>(3) : nullptr,
+                                    .scratch = b.scratch});
               },
               batch_norm_scratch_bytes(view, c.threads));
         });
 
-// Inputs dy, x, gamma, mean, variance, with attribute "relu" its mask, with attribute "sum" a second gradient to be added
-// to dy; outputs dx, dgamma, dbeta[, masked dy].
+// Inputs dy, x, gamma, mean, variance, with attribute "relu" its mask, with attribute "sum" a second gradient to be
+// added to dy; outputs dx, dgamma, dbeta[, masked dy].
 const KernelRegistration backward_kernel =
     define_kernel("FusedBatchNormGrad")
         .layout_rule([](const KernelContext& c) {
@@ -58,12 +70,23 @@ const KernelRegistration backward_kernel =
           const int second = c.attributes->flag("sum") ? static_cast<int>(c.inputs.size()) - 1 : 0;
           const std::size_t own = aligned(static_cast<std::size_t>(view.channels) * sizeof(float));
           return simple_kernel(
-              [view, own, second, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"), epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
+              [view, own, second, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"),
+               epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
                 float* inv_std = static_cast<float*>(b.scratch);
-                for (std::int64_t i = 0; i < view.channels; ++i) inv_std[i] = 1.f / std::sqrt(b.in<float>(4)[i] + epsilon);
-                batch_norm_backward({.view = view, .dy = b.in<float>(0), .dy2 = second > 0 ? b.in<float>(second) : nullptr, .x = b.in<float>(1), .mean = b.in<float>(3), .inv_std = inv_std,
-                                     .gamma = b.in<float>(2), .mask = relu ? b.in<std::uint8_t>(5) : nullptr, .dx = b.out<float>(0), .dgamma = b.out<float>(1),
-                                     .dbeta = b.out<float>(2), .d_residual = shared ? b.out<float>(3) : nullptr,
+                for (std::int64_t i = 0; i < view.channels; ++i)
+                  inv_std[i] = 1.f / std::sqrt(b.in<float>(4)[i] + epsilon);
+                batch_norm_backward({.view = view,
+                                     .dy = b.in<float>(0),
+                                     .dy2 = second > 0 ? b.in<float>(second) : nullptr,
+                                     .x = b.in<float>(1),
+                                     .mean = b.in<float>(3),
+                                     .inv_std = inv_std,
+                                     .gamma = b.in<float>(2),
+                                     .mask = relu ? b.in<std::uint8_t>(5) : nullptr,
+                                     .dx = b.out<float>(0),
+                                     .dgamma = b.out<float>(1),
+                                     .dbeta = b.out<float>(2),
+                                     .d_residual = shared ? b.out<float>(3) : nullptr,
                                      .scratch = static_cast<char*>(b.scratch) + own});
               },
               own + batch_norm_scratch_bytes(view, c.threads));

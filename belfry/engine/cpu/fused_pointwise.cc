@@ -1,4 +1,5 @@
-// The program of a fused chain, on the tiled interpreter. Operands are full, one number, or a vector along the last axis.
+// The program of a fused chain, on the tiled interpreter. Operands are full, one number, or a vector along the last
+// axis.
 #include <algorithm>
 
 #include "belfry/engine/cpu/kernels/pointwise.h"
@@ -10,8 +11,9 @@ namespace {
 std::vector<PointwiseInstruction> decode(const Ints& program) {
   std::vector<PointwiseInstruction> code;
   for (std::size_t i = 0; i + 4 < program.size(); i += 5)
-    code.push_back({static_cast<PointwiseOp>(program[i]), static_cast<std::uint8_t>(program[i + 1]), static_cast<std::uint8_t>(program[i + 2]),
-                    static_cast<std::uint8_t>(program[i + 3]), static_cast<std::uint8_t>(program[i + 4])});
+    code.push_back({static_cast<PointwiseOp>(program[i]), static_cast<std::uint8_t>(program[i + 1]),
+                    static_cast<std::uint8_t>(program[i + 2]), static_cast<std::uint8_t>(program[i + 3]),
+                    static_cast<std::uint8_t>(program[i + 4])});
   return code;
 }
 
@@ -23,15 +25,29 @@ PointwiseAccess access_of(const TensorInfo& operand, const TensorInfo& output) {
 // Whether full operands that are 0 give a result that is 0, whatever the numbers among the operands are.
 bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector<PointwiseAccess>& operands) {
   std::vector<bool> zero(simd::kPointwisePlaces, false);
-  for (std::size_t i = 0; i < operands.size(); ++i) zero[static_cast<std::size_t>(simd::kFirstOperand) + i] = operands[i] == PointwiseAccess::full;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    zero[static_cast<std::size_t>(simd::kFirstOperand) + i] = operands[i] == PointwiseAccess::full;
   for (const PointwiseInstruction& c : code) {
     using enum PointwiseOp;
     bool result = false;
     switch (c.op) {
-      case copy: case negate: case abs: case square: case sqrt: case tanh: case sin: case sign: case floor: case ceil: case relu: case relu_grad: case log1p:
-        result = zero[c.a];
-        break;
-      case add: case subtract: case maximum: case minimum: result = zero[c.a] && zero[c.b]; break;
+      case copy:
+      case negate:
+      case abs:
+      case square:
+      case sqrt:
+      case tanh:
+      case sin:
+      case sign:
+      case floor:
+      case ceil:
+      case relu:
+      case relu_grad:
+      case log1p: result = zero[c.a]; break;
+      case add:
+      case subtract:
+      case maximum:
+      case minimum: result = zero[c.a] && zero[c.b]; break;
       case multiply: result = zero[c.a] && zero[c.b]; break;  // 0 times a number that may be infinite is not 0
       default: break;
     }
@@ -50,7 +66,8 @@ LayoutChoice layouts(const KernelContext& c) {
     if (operands.back() == PointwiseAccess::row) return plain;
     if (operands.back() == PointwiseAccess::full && common.plain()) common = input.layout;
   }
-  if (common.plain() || (has_padding(common) && !keeps_zero(decode(c.attributes->get<Ints>("program")), operands))) return plain;
+  if (common.plain() || (has_padding(common) && !keeps_zero(decode(c.attributes->get<Ints>("program")), operands)))
+    return plain;
   LayoutChoice choice = plain;
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i] == PointwiseAccess::full) choice.inputs[i] = common;
@@ -64,7 +81,8 @@ class FusedPointwise final : public Kernel {
     for (const TensorInfo& input : c.inputs) operands_.push_back({nullptr, access_of(input, c.output())});
     program_ = {code_, static_cast<int>(operands_.size()), 1};
     check_pointwise(program_);
-    const bool rowwise = std::ranges::any_of(operands_, [](const PointwiseOperand& o) { return o.access == PointwiseAccess::row; });
+    const bool rowwise =
+        std::ranges::any_of(operands_, [](const PointwiseOperand& o) { return o.access == PointwiseAccess::row; });
     const std::int64_t count = static_cast<std::int64_t>(c.output().bytes() / sizeof(float));
     inner_ = rowwise ? c.output().shape[-1] : count;
     rows_ = rowwise ? count / inner_ : 1;
@@ -73,7 +91,9 @@ class FusedPointwise final : public Kernel {
     for (std::size_t i = 0; i < operands_.size(); ++i) operands_[i].data = static_cast<const float*>(b.inputs[i]);
     output_ = b.out<float>();
   }
-  void run(const Step&) override { run_pointwise(program_, {.rows = rows_, .inner = inner_, .operands = operands_, .outputs = std::span(&output_, 1)}); }
+  void run(const Step&) override {
+    run_pointwise(program_, {.rows = rows_, .inner = inner_, .operands = operands_, .outputs = std::span(&output_, 1)});
+  }
   std::string describe() const override { return "own:pointwise x" + std::to_string(code_.size()); }
 
  private:

@@ -26,13 +26,16 @@ struct MatMulShape {
 
 // tile[i][j] = view(row + i, column + j)
 template <class T>
-void pack(const MatrixView<T>& view, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, T (*tile)[kTile]) {
+void pack(const MatrixView<T>& view, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+          T (*tile)[kTile]) {
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) tile[i][j] = view.data[(row + i) * view.row_stride + (column + j) * view.column_stride];
+    for (std::int64_t j = 0; j < columns; ++j)
+      tile[i][j] = view.data[(row + i) * view.row_stride + (column + j) * view.column_stride];
 }
 
 template <class T>
-void multiply_tile(const MatMulShape& s, const MatrixView<T>& a, const MatrixView<T>& b, std::int64_t row, std::int64_t column, T* y) {
+void multiply_tile(const MatMulShape& s, const MatrixView<T>& a, const MatrixView<T>& b, std::int64_t row,
+                   std::int64_t column, T* y) {
   alignas(64) T left[kTile][kTile], right[kTile][kTile], sum[kTile][kTile] = {};
   const std::int64_t rows = std::min(kTile, s.m - row), columns = std::min(kTile, s.n - column);
   for (std::int64_t k = 0; k < s.k; k += kTile) {
@@ -61,7 +64,8 @@ dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transpos
 // Inputs a, b and, if `fused`, a bias [n]; attribute "relu".
 KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   const MatMulShape s = shape_of(c);
-  const dnnl_memory_desc_t a = matrix(s.m, s.k, c.attributes->flag("transpose_a")), b = matrix(s.k, s.n, c.attributes->flag("transpose_b"));
+  const dnnl_memory_desc_t a = matrix(s.m, s.k, c.attributes->flag("transpose_a")),
+                           b = matrix(s.k, s.n, c.attributes->flag("transpose_b"));
   const dnnl_memory_desc_t bias = matrix(1, s.n, false), y = matrix(s.m, s.n, false);
   dnnl_matmul_desc_t desc;
   dnnl_check(dnnl_matmul_desc_init(&desc, &a, &b, fused ? &bias : nullptr, &y), "matmul");
@@ -69,7 +73,8 @@ KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   if (c.attributes->flag("relu")) attributes.append_relu();
   // A product this small is done before a second thread has woken up.
   const int threads = 2 * s.m * s.n * s.k < 2'000'000 ? 1 : c.threads;
-  std::vector<DnnlArgument> arguments{{.arg = DNNL_ARG_SRC, .input = 0, .descriptor = a}, {.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = b}};
+  std::vector<DnnlArgument> arguments{{.arg = DNNL_ARG_SRC, .input = 0, .descriptor = a},
+                                      {.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = b}};
   if (fused) arguments.push_back({.arg = DNNL_ARG_BIAS, .input = 2, .descriptor = bias});
   arguments.push_back({.arg = DNNL_ARG_DST, .output = 0, .descriptor = y});
   return dnnl_kernel([&] { return make_descriptor(&desc, attributes, nullptr); }, std::move(arguments), threads);
@@ -94,7 +99,8 @@ const KernelRegistration matmul_kernel = define_kernel("MatMul").make([](const K
   const MatMulShape s = shape_of(c);
   return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
 });
-const KernelRegistration fused_kernel = define_kernel("FusedMatMul").make([](const KernelContext& c) { return make_dnnl(c, true); });
+const KernelRegistration fused_kernel =
+    define_kernel("FusedMatMul").make([](const KernelContext& c) { return make_dnnl(c, true); });
 
 }  // namespace
 }  // namespace belfry

@@ -13,8 +13,18 @@ int axis_of(const KernelContext& c) { return c.attributes->get<std::string>("dat
 Pooling pooling_of(const Shape& x, const Layout& layout, const KernelContext& c) {
   const ConvGeometry g = pool_geometry(x, *c.attributes);
   const ActivationView view = activation_view({.dtype = f32, .shape = x, .layout = layout}, axis_of(c));
-  return {.outer = view.outer, .groups = view.groups, .inner = view.inner, .height = g.h, .width = g.w, .kernel_h = g.kh, .kernel_w = g.kw,
-          .stride_h = g.strides.height, .stride_w = g.strides.width, .pad_top = g.pads.top, .pad_bottom = g.pads.bottom, .pad_left = g.pads.left,
+  return {.outer = view.outer,
+          .groups = view.groups,
+          .inner = view.inner,
+          .height = g.h,
+          .width = g.w,
+          .kernel_h = g.kh,
+          .kernel_w = g.kw,
+          .stride_h = g.strides.height,
+          .stride_w = g.strides.width,
+          .pad_top = g.pads.top,
+          .pad_bottom = g.pads.bottom,
+          .pad_left = g.pads.left,
           .pad_right = g.pads.right};
 }
 
@@ -35,7 +45,8 @@ const KernelRegistration forward_kernel =
         .make([](const KernelContext& c) {
           const Pooling pooling = pooling_of(c.input(0).shape, c.input(0).layout, c);
           return simple_kernel([pooling](const Buffers& b, const Step&) {
-            max_pool_forward({.pooling = pooling, .x = b.in<float>(0), .y = b.out<float>(0), .index = b.out<std::uint8_t>(1)});
+            max_pool_forward(
+                {.pooling = pooling, .x = b.in<float>(0), .y = b.out<float>(0), .index = b.out<std::uint8_t>(1)});
           });
         });
 
@@ -49,7 +60,11 @@ const KernelRegistration backward_kernel =
         .make([](const KernelContext& c) {
           const Pooling pooling = pooling_of(c.output().shape, c.output().layout, c);
           return simple_kernel([pooling, relu = c.attributes->flag("relu")](const Buffers& b, const Step&) {
-            max_pool_backward({.pooling = pooling, .dy = b.in<float>(1), .index = b.in<std::uint8_t>(0), .y = relu ? b.in<float>(2) : nullptr, .dx = b.out<float>(0)});
+            max_pool_backward({.pooling = pooling,
+                               .dy = b.in<float>(1),
+                               .index = b.in<std::uint8_t>(0),
+                               .y = relu ? b.in<float>(2) : nullptr,
+                               .dx = b.out<float>(0)});
           });
         });
 

@@ -74,14 +74,16 @@ void uniform(const Draws& from, std::int64_t elements, T low, T high, T* y) {
 template <class T>
 void dropout(const Draws& from, std::int64_t elements, double rate, const T* x, T* y) {
   if constexpr (std::is_same_v<T, float>) {
-    apply_dropout(random_source(from.key, from.step), {.x = x, .y = y, .n = elements, .rate = static_cast<float>(rate)});
+    apply_dropout(random_source(from.key, from.step),
+                  {.x = x, .y = y, .n = elements, .rate = static_cast<float>(rate)});
     return;
   }
   const T scale = static_cast<T>(1.0 / (1.0 - rate));
   const auto threshold = static_cast<std::uint32_t>(std::llround((1.0 - rate) * 0x1p24));
   for_each_block(elements, [&](std::int64_t block, std::int64_t at, int count) {
     const PhiloxBlock words = from.block(block);
-    for (int i = 0; i < count; ++i) y[at + i] = (words[static_cast<std::size_t>(i)] >> 8) < threshold ? x[at + i] * scale : T(0);
+    for (int i = 0; i < count; ++i)
+      y[at + i] = (words[static_cast<std::size_t>(i)] >> 8) < threshold ? x[at + i] * scale : T(0);
   });
 }
 

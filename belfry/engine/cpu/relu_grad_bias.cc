@@ -17,8 +17,12 @@ const KernelRegistration kernel = define_kernel("FusedReluGradBias")
                                         const ActivationView view = activation_view(c.input(1), axis_of(c));
                                         return simple_kernel(
                                             [view](const Buffers& b, const Step&) {
-                                              relu_backward_bias({.view = view, .dy = b.in<float>(0), .y = b.in<float>(1), .dx = b.out<float>(0),
-                                                                  .dbias = b.out<float>(1), .scratch = b.scratch});
+                                              relu_backward_bias({.view = view,
+                                                                  .dy = b.in<float>(0),
+                                                                  .y = b.in<float>(1),
+                                                                  .dx = b.out<float>(0),
+                                                                  .dbias = b.out<float>(1),
+                                                                  .scratch = b.scratch});
                                             },
                                             bias_gradient_scratch_bytes(view, c.threads));
                                       });

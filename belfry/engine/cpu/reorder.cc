@@ -23,21 +23,25 @@ KernelPtr copy_kernel(std::size_t bytes) {
 
 KernelPtr make_reorder(const TensorInfo& from, const TensorInfo& to) {
   if (from.layout == to.layout) return copy_kernel(from.bytes());
-  const dnnl_memory_desc_t source = descriptor_of(from.shape, from.dtype, from.layout), destination = descriptor_of(to.shape, to.dtype, to.layout);
+  const dnnl_memory_desc_t source = descriptor_of(from.shape, from.dtype, from.layout),
+                           destination = descriptor_of(to.shape, to.dtype, to.layout);
   const DnnlAttributes attributes;
   const auto describe = [&] {
     dnnl_primitive_desc_t pd = nullptr;
-    dnnl_check(dnnl_reorder_primitive_desc_create(&pd, &source, dnnl_cpu_engine(), &destination, dnnl_cpu_engine(), attributes.handle()), "reorder");
+    dnnl_check(dnnl_reorder_primitive_desc_create(&pd, &source, dnnl_cpu_engine(), &destination, dnnl_cpu_engine(),
+                                                  attributes.handle()),
+               "reorder");
     return DnnlDescriptor(pd);
   };
-  return dnnl_kernel(describe, {{.arg = DNNL_ARG_FROM, .input = 0, .descriptor = source}, {.arg = DNNL_ARG_TO, .output = 0, .descriptor = destination}});
+  return dnnl_kernel(describe, {{.arg = DNNL_ARG_FROM, .input = 0, .descriptor = source},
+                                {.arg = DNNL_ARG_TO, .output = 0, .descriptor = destination}});
 }
 
 LayoutChoice keep(const KernelContext& c) { return {{c.input(0).layout}, {c.input(0).layout}}; }
 KernelPtr make_copy(const KernelContext& c) { return copy_kernel(c.input(0).bytes()); }
 
-const KernelRegistration reorder_kernel =
-    define_kernel("Reorder").layout_rule(keep).follows_inputs().make([](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
+const KernelRegistration reorder_kernel = define_kernel("Reorder").layout_rule(keep).follows_inputs().make(
+    [](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
 const KernelRegistration snapshot_kernel = define_kernel("Snapshot").layout_rule(keep).follows_inputs().make(make_copy);
 const KernelRegistration read_kernel = define_kernel("ReadVariable").layout_rule(keep).follows_inputs().make(make_copy);
 

@@ -1,11 +1,12 @@
-// Softmax and its cross-entropy over plain rows. f32 takes the vectorised kernels, with loss and gradient in one pass where
-// the fuse pass put them together ("FusedCrossEntropy"); f64 is written out here.
+// Softmax and its cross-entropy over plain rows. f32 takes the vectorised kernels, with loss and gradient in one pass
+// where the fuse pass put them together ("FusedCrossEntropy"); f64 is written out here.
+#include "belfry/engine/cpu/kernels/softmax.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
-#include "belfry/engine/cpu/kernels/softmax.h"
 #include "belfry/engine/cpu/runtime_error.h"
 
 namespace belfry {
@@ -103,21 +104,31 @@ KernelPtr labelled_kernel(const KernelContext& c, Body body) {
   });
 }
 
-// The f32 kernel: inputs logits, labels and, for a gradient, the factor of each row; outputs loss and gradient as asked.
+// The f32 kernel: inputs logits, labels and, for a gradient, the factor of each row; outputs loss and gradient as
+// asked.
 struct FastCrossEntropy {
   int loss = -1, gradient = -1;  // which output each is, or none
 };
 
 KernelPtr make_fast(const KernelContext& c, FastCrossEntropy outputs) {
   const Rows r = rows_of(c.input(0).shape);
-  return simple_kernel([r, outputs, wide = c.input(1).dtype == i64, factor = c.inputs.size() > 2, origin = c.origin](const Buffers& b, const Step&) {
-    const std::int64_t bad = sparse_cross_entropy({.logits = b.in<float>(0), .labels = b.in<void>(1), .wide_labels = wide, .rows = r.rows, .classes = r.classes,
-                                                   .loss = outputs.loss >= 0 ? b.out<float>(outputs.loss) : nullptr,
-                                                   .gradient = outputs.gradient >= 0 ? b.out<float>(outputs.gradient) : nullptr,
-                                                   .factor = factor ? b.in<float>(2) : nullptr, .factor_stride = 1});
+  return simple_kernel([r, outputs, wide = c.input(1).dtype == i64, factor = c.inputs.size() > 2, origin = c.origin](
+                           const Buffers& b, const Step&) {
+    const std::int64_t bad =
+        sparse_cross_entropy({.logits = b.in<float>(0),
+                              .labels = b.in<void>(1),
+                              .wide_labels = wide,
+                              .rows = r.rows,
+                              .classes = r.classes,
+                              .loss = outputs.loss >= 0 ? b.out<float>(outputs.loss) : nullptr,
+                              .gradient = outputs.gradient >= 0 ? b.out<float>(outputs.gradient) : nullptr,
+                              .factor = factor ? b.in<float>(2) : nullptr,
+                              .factor_stride = 1});
     if (bad < 0) return;
-    if (wide) check_labels(r, b.in<std::int64_t>(1), origin);
-    else check_labels(r, b.in<std::int32_t>(1), origin);
+    if (wide)
+      check_labels(r, b.in<std::int64_t>(1), origin);
+    else
+      check_labels(r, b.in<std::int32_t>(1), origin);
   });
 }
 
@@ -162,7 +173,9 @@ const KernelRegistration cross_entropy_grad_kernel =
     });
 
 const KernelRegistration fused_kernel =
-    define_kernel("FusedCrossEntropy").in_place(0, 1).make([](const KernelContext& c) { return make_fast(c, {.loss = 0, .gradient = 1}); });
+    define_kernel("FusedCrossEntropy").in_place(0, 1).make([](const KernelContext& c) {
+      return make_fast(c, {.loss = 0, .gradient = 1});
+    });
 
 }  // namespace
 }  // namespace belfry

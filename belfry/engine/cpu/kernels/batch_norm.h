@@ -27,9 +27,9 @@ struct BatchNormForward {
   bool relu = false;
   float* y = nullptr;
   float* mean = nullptr;
-  float* variance = nullptr;       // null: not wanted
-  float* inv_std = nullptr;        // null: not wanted
-  std::uint8_t* mask = nullptr;    // relu's signs for the backward pass; null: not wanted
+  float* variance = nullptr;     // null: not wanted
+  float* inv_std = nullptr;      // null: not wanted
+  std::uint8_t* mask = nullptr;  // relu's signs for the backward pass; null: not wanted
   void* scratch = nullptr;
   Isa isa = cpu_isa();
 };

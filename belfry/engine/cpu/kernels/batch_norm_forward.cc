@@ -1,10 +1,9 @@
 // Forward passes of batch normalisation.
-#include "belfry/engine/cpu/kernels/batch_norm.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/kernels/batch_norm.h"
 #include "belfry/engine/cpu/kernels/batch_norm_scratch.h"
 #include "belfry/engine/cpu/simd/batch_norm.h"
 

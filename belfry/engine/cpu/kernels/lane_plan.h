@@ -34,7 +34,7 @@ class LanePlan {
   LaneShare share(int part) const;
 
   simd::Run run(std::int64_t chunk) const;
-  std::int64_t rows(std::int64_t chunk) const;                          // elements of each channel
+  std::int64_t rows(std::int64_t chunk) const;                        // elements of each channel
   std::int64_t offset(std::int64_t group, std::int64_t chunk) const;  // of the chunk's first float
   simd::RunMask mask(std::uint8_t* bits, std::int64_t group, std::int64_t chunk) const;
   std::size_t mask_bytes() const;
@@ -51,11 +51,11 @@ class LanePlan {
   ActivationView view_;
   int width_ = 0;
   std::int64_t period_ = 0, table_floats_ = 0;
-  std::int64_t slab_periods_ = 0;    // periods of a slab, the last may be short
-  std::int64_t chunk_periods_ = 0;   // at most, when a slab has several chunks
-  std::int64_t chunks_a_slab_ = 1;   // one of these two is 1
+  std::int64_t slab_periods_ = 0;   // periods of a slab, the last may be short
+  std::int64_t chunk_periods_ = 0;  // at most, when a slab has several chunks
+  std::int64_t chunks_a_slab_ = 1;  // one of these two is 1
   std::int64_t slabs_a_chunk_ = 1;
-  std::int64_t chunks_ = 0;          // of a group
+  std::int64_t chunks_ = 0;  // of a group
   int parts_ = 1;
   bool by_group_ = true;
 };

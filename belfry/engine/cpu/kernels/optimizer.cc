@@ -40,9 +40,8 @@ void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, std::int
 void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, const SecondCopy& copy, Isa isa) {
   BELFRY_BUG_IF(copy.block != 8 && copy.block != 16, "second copy of weights in blocks of {}", copy.block);
   const std::int64_t tiles = copy.outer0 * copy.outer1 * copy.spatial;
-  parallel_for(tiles, kGrain / (copy.block * copy.block), [&](std::int64_t begin, std::int64_t end) {
-    table(isa).update_tiles(step, buffers, copy, begin, end);
-  });
+  parallel_for(tiles, kGrain / (copy.block * copy.block),
+               [&](std::int64_t begin, std::int64_t end) { table(isa).update_tiles(step, buffers, copy, begin, end); });
 }
 
 void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, const TransposedCopy& copy, Isa isa) {

@@ -48,8 +48,8 @@ void check_pointwise(const PointwiseProgram& program) {
   BELFRY_BUG_IF(program.code.empty(), "a pointwise program without instructions");
   BELFRY_BUG_IF(program.operands < 0 || program.operands > simd::kPointwiseOperands,
                 "a pointwise program with {} operands", program.operands);
-  BELFRY_BUG_IF(program.outputs < 0 || program.outputs > simd::kPointwiseOutputs,
-                "a pointwise program with {} outputs", program.outputs);
+  BELFRY_BUG_IF(program.outputs < 0 || program.outputs > simd::kPointwiseOutputs, "a pointwise program with {} outputs",
+                program.outputs);
   bool ready[simd::kPointwisePlaces] = {};
   for (int i = 0; i < program.operands; ++i) ready[place::operand(i)] = true;
   int position = 0;
@@ -73,9 +73,12 @@ void check_pointwise(const PointwiseProgram& program) {
 
 void run_pointwise(const PointwiseProgram& program, const PointwiseRun& run, Isa isa) {
   if (run.rows * run.inner == 0) return;
-  simd::PointwiseArgs args{.code = program.code.data(), .instructions = static_cast<int>(program.code.size()),
-                           .outputs = run.outputs.data(), .output_count = program.outputs,
-                           .rows = run.rows, .inner = run.inner};
+  simd::PointwiseArgs args{.code = program.code.data(),
+                           .instructions = static_cast<int>(program.code.size()),
+                           .outputs = run.outputs.data(),
+                           .output_count = program.outputs,
+                           .rows = run.rows,
+                           .inner = run.inner};
   // A row of one element or a single row makes broadcasts simpler ones, and without broadcasts all is one long row.
   PointwiseOperand operands[simd::kPointwiseOperands];
   bool in_rows = false, needs_scratch = program.code.size() > 1;

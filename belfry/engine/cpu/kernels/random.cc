@@ -27,7 +27,10 @@ void fill_random_bits(const RandomSource& source, std::uint32_t* to, std::int64_
 }
 
 void fill_uniform(const RandomSource& source, float* to, std::int64_t n, RandomRange range, Isa isa) {
-  const simd::RandomArgs args{.source = source, .to = to, .first = range.low, .second = range.high - range.low,
+  const simd::RandomArgs args{.source = source,
+                              .to = to,
+                              .first = range.low,
+                              .second = range.high - range.low,
                               .largest = std::nextafter(range.high, range.low)};
   over_groups(n, [&](std::int64_t begin, std::int64_t end) { table(isa).uniform(args, begin, end); });
 }
@@ -44,7 +47,9 @@ void fill_truncated_normal(const RandomSource& source, float* to, std::int64_t n
 
 void apply_dropout(const RandomSource& source, const DropoutRun& run, Isa isa) {
   const double keep = 1 - static_cast<double>(run.rate);
-  const simd::DropoutArgs args{.source = source, .x = run.x, .y = run.y,
+  const simd::DropoutArgs args{.source = source,
+                               .x = run.x,
+                               .y = run.y,
                                .scale = keep > 0 ? static_cast<float>(1 / keep) : 0.f,
                                .threshold = static_cast<std::int32_t>(std::lround(keep * (1 << 24)))};
   over_groups(run.n, [&](std::int64_t begin, std::int64_t end) { table(isa).dropout(args, begin, end); });

@@ -26,7 +26,7 @@ void fill_uniform(const RandomSource& source, float* to, std::int64_t n, RandomR
 void fill_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape, Isa isa = cpu_isa());
 // Normal numbers given that they are within two deviations of the mean.
 void fill_truncated_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape,
-                             Isa isa = cpu_isa());
+                           Isa isa = cpu_isa());
 
 // y_i = x_i / (1 - rate), or 0 with probability `rate`. Given dy for x, the same source gives dx: no mask is stored.
 struct DropoutRun {

@@ -37,9 +37,8 @@ void reduce_rows(const AxisReduction& reduction, const simd::ReduceKernels& kern
   if (reduction.outer >= team_size() || parts == 1) {
     const simd::ReduceRows args{reduction.op, reduction.input, reduction.output, axis, reduction.scale};
     const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, axis));
-    return parallel_for(reduction.outer, grain, [&](std::int64_t begin, std::int64_t end) {
-      kernels.rows(args, begin, end);
-    });
+    return parallel_for(reduction.outer, grain,
+                        [&](std::int64_t begin, std::int64_t end) { kernels.rows(args, begin, end); });
   }
   for (std::int64_t o = 0; o < reduction.outer; ++o) {
     double partial[kMostParts];

@@ -19,8 +19,8 @@ struct AverageOp {
   const simd::AveragePoolSlab& a;
 
   SumReducer start(Range rows, Range cols) const {
-    const std::int64_t cells = a.include_padding ? a.window.kernel_h * a.window.kernel_w
-                                                 : (rows.end - rows.begin) * (cols.end - cols.begin);
+    const std::int64_t cells =
+        a.include_padding ? a.window.kernel_h * a.window.kernel_w : (rows.end - rows.begin) * (cols.end - cols.begin);
     return {Vec{}, 1.f / static_cast<float>(cells)};
   }
   template <class Access>
@@ -49,9 +49,7 @@ struct AverageGradientOp {
   }
 };
 
-void average_pool(const simd::AveragePoolSlab& a) {
-  reduce_windows_of(AverageOp{a}, a.window, a.x, a.begin, a.end);
-}
+void average_pool(const simd::AveragePoolSlab& a) { reduce_windows_of(AverageOp{a}, a.window, a.x, a.begin, a.end); }
 
 void average_pool_gradient(const simd::AveragePoolGradientSlab& a) {
   const float whole = 1.f / static_cast<float>(a.window.kernel_h * a.window.kernel_w);

@@ -42,9 +42,7 @@ inline Vec larger(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b
 inline Vec smaller(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }
 inline Vec floor(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 inline Vec ceil(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
-inline Vec round(Vec v) {
-  return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
+inline Vec round(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline IntVec to_int(Vec v) { return (IntVec)_mm512_cvtps_epi32((__m512)v); }
 inline bool any(IntVec mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
 

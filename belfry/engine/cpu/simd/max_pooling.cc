@@ -1,6 +1,5 @@
-#include "belfry/engine/cpu/simd/pooling.h"
-
 #include "belfry/engine/cpu/simd/pool_loops.h"
+#include "belfry/engine/cpu/simd/pooling.h"
 
 namespace belfry::BELFRY_ISA {
 

@@ -17,11 +17,11 @@ enum class UpdateRule { sgd, momentum, nesterov, adam };
 // The numbers of one step.
 struct UpdateStep {
   UpdateRule rule = UpdateRule::sgd;
-  float learning_rate = 0;    // adam: with its bias correction, lr / (1 - b1^t)
-  float gradient_scale = 1;   // g = gradient_scale * gradient
-  float weight_decay = 0;     // coupled: g += weight_decay * w
-  float decoupled_decay = 0;  // w -= decoupled_decay * w beside the update (AdamW: lr * decay)
-  float momentum = 0;         // mu
+  float learning_rate = 0;     // adam: with its bias correction, lr / (1 - b1^t)
+  float gradient_scale = 1;    // g = gradient_scale * gradient
+  float weight_decay = 0;      // coupled: g += weight_decay * w
+  float decoupled_decay = 0;   // w -= decoupled_decay * w beside the update (AdamW: lr * decay)
+  float momentum = 0;          // mu
   float beta1 = 0, rest1 = 1;  // adam: b1 and 1 - b1, rounded apart because b1 near 1 leaves few bits in 1 - b1
   float beta2 = 0, rest2 = 1;
   float epsilon = 0;

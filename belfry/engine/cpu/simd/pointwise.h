@@ -17,8 +17,8 @@ enum class PointwiseOp : std::uint8_t {
   divide,    // a / b
   maximum,   // NaN if either is
   minimum,
-  power,  // a^b as libm's pow
-  fma,    // a b + c
+  power,   // a^b as libm's pow
+  fma,     // a b + c
   select,  // c != 0 ? a : b
   equal,   // comparisons give 0 or 1
   not_equal,
@@ -52,9 +52,9 @@ enum class PointwiseOp : std::uint8_t {
   sign,  // -1, 0 or 1; NaN of NaN
   floor,
   ceil,
-  round,      // halves to even
-  relu,       // max(a, 0)
-  relu_grad,  // b > 0 ? a : 0, for a = dy and b = y or x
+  round,            // halves to even
+  relu,             // max(a, 0)
+  relu_grad,        // b > 0 ? a : 0, for a = dy and b = y or x
   leaky_relu,       // a > 0 ? a : v a
   leaky_relu_grad,  // b > 0 ? a : v a, for a = dy and b = x (or y, if v > 0)
   count

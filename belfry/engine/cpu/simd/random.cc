@@ -48,8 +48,8 @@ void uniform(const RandomArgs& args, std::int64_t begin, std::int64_t end) {
 inline void normal_pair(UintVec& first, UintVec& second) {
   const Vec u = (upper_bits(first) + 1.f) * 0x1p-24f;
   const Vec radius = sqrt(-2.f * log(u));
-  const IntVec quadrant = (IntVec)((second + 0x20000000u) >> 30);   // to the nearest quarter turn ...
-  const Vec rest = to_float(((IntVec)(second << 2)) >> 2);          // ... and from there, in 2^-30 quarter turns
+  const IntVec quadrant = (IntVec)((second + 0x20000000u) >> 30);  // to the nearest quarter turn ...
+  const Vec rest = to_float(((IntVec)(second << 2)) >> 2);         // ... and from there, in 2^-30 quarter turns
   const Vec angle = rest * 0x1.921fb6p-30f;
   first = (UintVec)(radius * sin_of_quadrant(angle, quadrant + 1));
   second = (UintVec)(radius * sin_of_quadrant(angle, quadrant));

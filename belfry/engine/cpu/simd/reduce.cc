@@ -47,8 +47,9 @@ double reduce_range(Op, const float* x, std::int64_t n) {
   constexpr std::int64_t piece = 4096;
   double total = static_cast<double>(Op::start);
   for (std::int64_t i = 0; i < n; i += piece) {
-    const float part = fold_row(Op::start, n - i < piece ? n - i : piece, [](Vec v) { return Op::prepare(v); },
-                                [](Vec a, Vec b) { return Op::join(a, b); }, x + i);
+    const float part = fold_row(
+        Op::start, n - i < piece ? n - i : piece, [](Vec v) { return Op::prepare(v); },
+        [](Vec a, Vec b) { return Op::join(a, b); }, x + i);
     total = Op::join(total, static_cast<double>(part));
   }
   return total;
@@ -90,10 +91,13 @@ void reduce_columns(Op, const simd::ReduceColumns& args) {
       const float* x = args.input + first * step;
       std::int64_t r = first;
       for (; r + 4 <= last; r += 4, x += 4 * step) {
-        map_row(sums, width, [](Vec sum, Vec a, Vec b, Vec c, Vec d) {
-          const Vec ab = Op::join(Op::prepare(a), Op::prepare(b)), cd = Op::join(Op::prepare(c), Op::prepare(d));
-          return Op::join(sum, Op::join(ab, cd));
-        }, sums, x, x + step, x + 2 * step, x + 3 * step);
+        map_row(
+            sums, width,
+            [](Vec sum, Vec a, Vec b, Vec c, Vec d) {
+              const Vec ab = Op::join(Op::prepare(a), Op::prepare(b)), cd = Op::join(Op::prepare(c), Op::prepare(d));
+              return Op::join(sum, Op::join(ab, cd));
+            },
+            sums, x, x + step, x + 2 * step, x + 3 * step);
       }
       for (; r < last; ++r, x += step) map_row(sums, width, one, sums, x);
       map_row(total, width, join, total, sums);

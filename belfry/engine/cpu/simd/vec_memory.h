@@ -47,8 +47,7 @@ inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {
   const __mmask16 number = _mm512_cmp_ps_mask(v, v, _CMP_ORD_Q);
   const __mmask16 keep = _mm512_mask_cmp_ps_mask(number, v, best, _CMP_NGT_UQ);
   best = _mm512_mask_mov_ps(v, keep, best);
-  index = reinterpret_cast<IntVec>(
-      _mm512_mask_mov_epi32(_mm512_set1_epi32(k), keep, reinterpret_cast<__m512i>(index)));
+  index = reinterpret_cast<IntVec>(_mm512_mask_mov_epi32(_mm512_set1_epi32(k), keep, reinterpret_cast<__m512i>(index)));
 }
 
 // a0 b0 a1 b1 ...

@@ -55,8 +55,7 @@ constexpr float kLn2High = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;
   const Vec n = round(clamped * kLog2E);
   const Vec r = fma(n, splat(-kLn2Low), fma(n, splat(-kLn2High), clamped));
   // (e^r - 1 - r) / r^2, relative to e^r - 1
-  const Vec q =
-      polynomial(r, 0.5f, 0x1.555554p-3f, 0x1.5554bp-5f, 0x1.111188p-7f, 0x1.6d72bap-10f, 0x1.a03774p-13f);
+  const Vec q = polynomial(r, 0.5f, 0x1.555554p-3f, 0x1.5554bp-5f, 0x1.111188p-7f, 0x1.6d72bap-10f, 0x1.a03774p-13f);
   const Vec p = fma(r * r, q, r);
   const Vec half_power = as_float((to_int(n) + 126) << 23);
   return select(n == 0.f, p, 2.f * fma(half_power, p, half_power - 0.5f));
