@@ -6,6 +6,7 @@
 
 #include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/split_matmul.h"
 #include "belfry/engine/cpu/strided_loop.h"
 
 namespace belfry {
@@ -18,10 +19,6 @@ template <class T>
 struct MatrixView {
   const T* data;
   std::int64_t row_stride, column_stride;
-};
-
-struct MatMulShape {
-  std::int64_t m = 0, n = 0, k = 0;
 };
 
 // tile[i][j] = view(row + i, column + j)
@@ -50,7 +47,9 @@ void multiply_tile(const MatMulShape& s, const MatrixView<T>& a, const MatrixVie
 }
 
 MatMulShape shape_of(const KernelContext& c) {
-  return {c.output().shape[0], c.output().shape[1], c.input(0).shape[c.attributes->flag("transpose_a") ? 0 : 1]};
+  const bool ta = c.attributes->flag("transpose_a");
+  return {c.output().shape[0], c.output().shape[1], c.input(0).shape[ta ? 0 : 1], ta,
+          c.attributes->flag("transpose_b")};
 }
 
 // A row-major matrix, or the transpose of one.
@@ -64,6 +63,8 @@ dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transpos
 // Inputs a, b and, if `fused`, a bias [n]; attribute "relu".
 KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   const MatMulShape s = shape_of(c);
+  if (const MatMulSplit split = choose_split(s, c.threads); split != MatMulSplit::none)
+    return make_split_matmul(s, split, c.threads, {.bias = fused, .relu = c.attributes->flag("relu")});
   const dnnl_memory_desc_t a = matrix(s.m, s.k, c.attributes->flag("transpose_a")),
                            b = matrix(s.k, s.n, c.attributes->flag("transpose_b"));
   const dnnl_memory_desc_t bias = matrix(1, s.n, false), y = matrix(s.m, s.n, false);
