@@ -93,7 +93,7 @@ void limit(const Suite& suite, Session& session, const Options& options) {
   for (const ProfileTotal& t : session.profile_totals()) {
     const double ms = t.seconds / steps * 1e3;
     if (t.onednn) onednn += ms;
-    ops[t.op] = ms;
+    ops[t.op] = ops.value(t.op, 0.0) + ms;
     if (!options.json) fmt::print("{:32} {:9.4f} ms{}\n", t.op, ms, t.onednn ? "  oneDNN" : "");
   }
   if (options.json)

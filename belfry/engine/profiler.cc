@@ -44,16 +44,16 @@ void Profiler::write(const std::string& path) const {
 }
 
 std::vector<Profiler::Total> Profiler::totals() const {
-  std::map<std::string, Total> sums;
+  std::map<std::pair<std::string, bool>, Total> sums;  // an op may have kernels of both kinds
   {
     const std::lock_guard lock(mutex_);
     for (const Event& e : events_) {
-      Total& t = sums[e.op];
+      Total& t = sums[{e.op, e.onednn}];
       t = {e.op, t.nanoseconds + e.end - e.begin, e.onednn};
     }
   }
   std::vector<Total> out;
-  for (auto& [op, total] : sums) out.push_back(total);
+  for (auto& [key, total] : sums) out.push_back(total);
   std::ranges::stable_sort(out, [](const Total& a, const Total& b) { return a.nanoseconds > b.nanoseconds; });
   return out;
 }

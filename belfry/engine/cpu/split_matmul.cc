@@ -7,6 +7,7 @@
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/dnnl_kernel.h"
+#include "belfry/engine/cpu/kernels/pointwise.h"
 
 namespace belfry {
 namespace {
@@ -69,6 +70,7 @@ class SplitMatMul final : public Kernel {
       own.scratch = take(aligned(part.kernel->scratch_bytes()));
       part.kernel->bind(std::move(own));
     }
+    if (split_ == MatMulSplit::depth) plan_finish();
   }
 
   void run(const Step& step) override {
@@ -127,23 +129,26 @@ class SplitMatMul final : public Kernel {
     return part;
   }
 
-  // y = act(sum of the partial products, in order, + bias)
+  // y = act(sum of the partial products, in order, + bias), as one pass
+  void plan_finish() {
+    const auto step = [&](PointwiseOp op, std::uint8_t with) {
+      code_.push_back({op, place::reg(0), place::reg(0), with});
+    };
+    code_.push_back({PointwiseOp::copy, place::reg(0), place::operand(0)});
+    for (const float* partial : partials_) operands_.push_back({partial, PointwiseAccess::full});
+    for (std::size_t p = 1; p < partials_.size(); ++p) step(PointwiseOp::add, place::operand(static_cast<int>(p)));
+    if (bias_ != nullptr) {
+      step(PointwiseOp::add, place::operand(static_cast<int>(operands_.size())));
+      operands_.push_back({bias_, PointwiseAccess::row});
+    }
+    if (epilogue_.relu) step(PointwiseOp::relu, 0);
+    code_.back().to = place::output(0);
+    check_pointwise(finish_program());
+  }
+  PointwiseProgram finish_program() const { return {code_, static_cast<int>(operands_.size()), 1}; }
   void finish() {
-    const std::int64_t n = shape_.n;
-    parallel_for(shape_.m, std::max<std::int64_t>(1, (1 << 15) / n), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        float* y = y_ + row * n;
-        std::copy_n(partials_[0] + row * n, n, y);
-        for (std::size_t p = 1; p < partials_.size(); ++p) {
-          const float* part = partials_[p] + row * n;
-          for (std::int64_t i = 0; i < n; ++i) y[i] += part[i];
-        }
-        if (bias_ != nullptr)
-          for (std::int64_t i = 0; i < n; ++i) y[i] += bias_[i];
-        if (epilogue_.relu)
-          for (std::int64_t i = 0; i < n; ++i) y[i] = y[i] < 0 ? 0 : y[i];  // NaN stays NaN
-      }
-    });
+    run_pointwise(finish_program(),
+                  {.rows = shape_.m, .inner = shape_.n, .operands = operands_, .outputs = std::span(&y_, 1)});
   }
 
   MatMulShape shape_;
@@ -151,6 +156,8 @@ class SplitMatMul final : public Kernel {
   MatMulEpilogue epilogue_;
   std::vector<Part> parts_;
   std::vector<float*> partials_;
+  std::vector<PointwiseInstruction> code_;
+  std::vector<PointwiseOperand> operands_;
   const float* a_ = nullptr;
   float* y_ = nullptr;
   const float* bias_ = nullptr;
@@ -160,8 +167,9 @@ class SplitMatMul final : public Kernel {
 
 // Thin: weights [k, n] that outweigh the batch by far, yet fit the cores' own caches.
 MatMulSplit choose_split(const MatMulShape& s, int threads) {
+  constexpr int kMostThreads = 8;
   constexpr std::int64_t kThin = 64, kLeast = 128, kMost = 1 << 19;
-  if (threads < 2 || s.transpose_b) return MatMulSplit::none;
+  if (threads < 2 || threads > kMostThreads || s.transpose_b) return MatMulSplit::none;
   if (!s.transpose_a && s.m <= kThin && s.k >= kLeast * threads && s.k * s.n <= kMost) return MatMulSplit::depth;
   if (s.transpose_a && s.k <= kThin && s.m >= kLeast * threads && s.m * s.n <= kMost) return MatMulSplit::rows;
   return MatMulSplit::none;
