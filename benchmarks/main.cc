@@ -116,9 +116,9 @@ int main_of(int argc, char** argv) {
   app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
       ->required()
       ->check(CLI::IsMember(suite_names()));
-  app.add_option("--threads", o.threads, "threads of the device")->check(CLI::PositiveNumber);
-  app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::NonNegativeNumber);
-  app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::PositiveNumber);
+  app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
   app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)");
   app.add_option("--trace", o.trace, "with --limit: write a Chrome trace here");
   app.add_flag("--json", o.json, "one JSON line");

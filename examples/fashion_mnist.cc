@@ -62,6 +62,7 @@ void show_progress(int epoch, std::int64_t step, std::int64_t steps, double loss
 double accuracy(bf::Session& session, const Model& m, bf::Flow& test) {
   double wrong = 0;
   std::int64_t count = 0;
+  test->start_epoch(0);
   for (bf::DataPoint& point : test) {
     const bf::Array flags = session.run(m.wrong, {{m.test_image, point[0]}, {m.test_label, point[1]}});
     for (float flag : flags.values<float>()) wrong += flag;
@@ -86,7 +87,8 @@ void train(const Options& options) {
   double best = 0, last = 0, training = 0;
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     // The rate falls tenfold over the last two fifths.
-    const double rate = 5 * epoch <= 3 * options.epochs ? 1e-3 : epoch < options.epochs ? 3e-4 : 1e-4;
+    const double progress = static_cast<double>(epoch - 1) / options.epochs;
+    const double rate = progress < 0.6 ? 1e-3 : progress < 0.8 ? 3e-4 : 1e-4;
     session.set_value(m.learning_rate, static_cast<float>(rate));
     train_data->start_epoch(static_cast<std::uint64_t>(epoch));
     double sum = 0;
@@ -115,11 +117,11 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a convnet on Fashion-MNIST", "fashion_mnist");
   app.add_option("--epochs", options.epochs, "passes over the training set")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--batch", options.batch, "images a step")->capture_default_str()->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--batch", options.batch, "images a step")->capture_default_str()->check(CLI::Range(1, 1'000'000));
   app.add_option("--threads", options.threads, "threads (0: all cores)")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1'000'000));
   app.add_option("--seed", options.seed, "of weights, order and dropout")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

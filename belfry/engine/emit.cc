@@ -56,10 +56,12 @@ class HostKernelAdapter final : public Kernel {
       ins_.emplace_back(inputs_[i].dtype, inputs_[i].shape, const_cast<void*>(b.inputs[i]), nullptr);
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       outs_.emplace_back(outputs_[i].dtype, outputs_[i].shape, b.outputs[i], nullptr);
+    buffers_ = b.outputs;
   }
   void run(const Step&) override {
     try {
       function_(ins_, outs_);
+      for (std::size_t i = 0; i < outs_.size(); ++i) keep(i);
     } catch (const NumericError& error) {
       rethrow<NumericError>(error);
     } catch (const FileError& error) {
@@ -71,6 +73,16 @@ class HostKernelAdapter final : public Kernel {
   std::string describe() const override { return "user"; }
 
  private:
+  // `out[0] = in[0]` replaces the handle instead of filling the buffer: what it holds is copied in.
+  void keep(std::size_t i) {
+    if (outs_[i].raw() == buffers_[i]) return;
+    BELFRY_CHECK(outs_[i].dtype() == outputs_[i].dtype && outs_[i].shape() == outputs_[i].shape,
+                 "expected output {} of {} {}, got {} {}. Write into its values()", i, name_of(outputs_[i].dtype),
+                 to_string(outputs_[i].shape), name_of(outs_[i].dtype()), to_string(outs_[i].shape()));
+    if (outs_[i].bytes() > 0) std::memcpy(buffers_[i], outs_[i].raw(), outs_[i].bytes());
+    outs_[i] = Array(outputs_[i].dtype, outputs_[i].shape, buffers_[i], nullptr);
+  }
+
   template <class ErrorType>
   [[noreturn]] void rethrow(const std::exception& error) const {
     fail<ErrorType>("{} {} {}", belfry::describe(origin_), error.what(), made_at(origin_));
@@ -80,6 +92,7 @@ class HostKernelAdapter final : public Kernel {
   const Node& origin_;
   std::vector<TensorInfo> inputs_, outputs_;
   std::vector<Array> ins_, outs_;
+  std::vector<void*> buffers_;
 };
 
 }  // namespace
@@ -232,14 +245,15 @@ class Emitter {
   }
 
   void collect_variables() {
-    std::set<const Node*> read, written;
+    std::set<const Node*> read, written, assigned;  // assigned: wholly, by what came before
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
       for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i)
         if (const Node* variable = ir().value(node.inputs[static_cast<std::size_t>(i)]).variable) {
           const bool overwrites_all = node.op == "Assign" && i == 0;
-          if (!overwrites_all) read.insert(variable);
+          if (!overwrites_all && !assigned.contains(variable)) read.insert(variable);
         }
+      if (node.op == "Assign") assigned.insert(ir().value(node.inputs[0]).variable);
       for (int i : updated_inputs(node)) written.insert(ir().value(node.inputs[static_cast<std::size_t>(i)]).variable);
     }
     plan_->variables_.assign(read.begin(), read.end());

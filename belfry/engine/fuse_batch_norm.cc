@@ -18,7 +18,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   if (ir.node(id).op != "BatchNorm" || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
   const ValueId y = ir.node(id).outputs[0];
   const NodeId first = only_reader(ir, y);
-  if (first == kNone || !unordered(ir, first)) return false;
+  if (first == kNone || !fusable(ir, id, first)) return false;
   NodeId add = kNone, relu = kNone;
   ValueId residual = kNone;
   if (ir.node(first).op == "Relu") {
@@ -27,7 +27,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
     add = first;
     residual = ir.node(add).inputs[ir.node(add).inputs[0] == y ? 1 : 0];
     const NodeId next = only_reader(ir, ir.node(add).outputs[0]);
-    if (next == kNone || ir.node(next).op != "Relu" || !unordered(ir, next) ||
+    if (next == kNone || ir.node(next).op != "Relu" || !fusable(ir, id, next) ||
         !(ir.info(residual).shape == ir.info(y).shape))
       return false;
     if (depends_on(ir, residual, id)) return false;  // made from the batch's statistics
@@ -64,7 +64,7 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   if (forward == kNone || ir.node(forward).op != "FusedBatchNorm" || ir.node(forward).outputs[0] != r ||
       ir.value(r).producer != forward)
     return false;
-  if (!unordered(ir, relu_grad)) return false;
+  if (!fusable(ir, id, relu_grad)) return false;
   const bool shared = readers_of(ir, ds).size() > 1;
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNormGrad";
@@ -97,7 +97,7 @@ bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
   if (!ir.is_op(dy, "Add") || only_reader(ir, dy) != id) return false;
   const NodeId add = ir.value(dy).producer;
   const std::vector<ValueId> terms = ir.node(add).inputs;
-  if (!unordered(ir, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape))
+  if (!fusable(ir, id, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape))
     return false;
   ir.node(id).attributes.set("sum", true);
   ir.node(id).inputs[0] = terms[0];

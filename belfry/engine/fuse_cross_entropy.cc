@@ -11,7 +11,7 @@ bool fuse_cross_entropy(Ir& ir, NodeId id) {
   for (NodeId reader : readers_of(ir, logits)) {
     const IrNode& grad = ir.node(reader);
     if (grad.op != "SparseSoftmaxCrossEntropyGrad" || grad.inputs[1] != labels ||
-        !ir.is_op(grad.inputs[2], "Constant") || !unordered(ir, reader))
+        !ir.is_op(grad.inputs[2], "Constant") || !fusable(ir, id, reader))
       continue;
     const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
     ir.node(id).op = "FusedCrossEntropy";

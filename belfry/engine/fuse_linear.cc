@@ -42,10 +42,10 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
   bool fused = false;
   for (NodeId add : readers_of(ir, product)) {
     const ValueId bias = bias_of(ir, add, product_id);
-    if (bias == kNone) continue;
+    if (bias == kNone || ir.node(add).device != ir.node(product_id).device) continue;
     NodeId last = add;
     const NodeId relu = relu_after(ir, ir.node(add).outputs[0]);
-    if (relu != kNone && unordered(ir, relu)) last = relu;
+    if (relu != kNone && fusable(ir, add, relu)) last = relu;
     const ValueId result = ir.node(last).outputs[0];
     const NodeId id = own_product(ir, product_id);
     IrNode& node = ir.node(id);
@@ -88,7 +88,7 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   if (ir.info(dy).elements() == 0 || ir.info(node.inputs[0]).elements() == 0) return false;
   for (NodeId reader : readers_of(ir, dy)) {
     const IrNode& sum = ir.node(reader);
-    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], dy) || !unordered(ir, reader)) continue;
+    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], dy) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
     ir.node(id).op = "FusedConvBackpropFilter";
     ir.node(id).outputs.push_back(db);
@@ -106,7 +106,7 @@ bool fuse_relu_bias_gradient(Ir& ir, NodeId id) {
   const ValueId da = ir.node(id).outputs[0];
   for (NodeId reader : readers_of(ir, da)) {
     const IrNode& sum = ir.node(reader);
-    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], da) || !unordered(ir, reader)) continue;
+    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], da) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
     ir.node(id).op = "FusedReluGradBias";
     ir.node(id).attributes.set("axis", static_cast<std::int64_t>(ir.info(da).shape.rank() - 1));

@@ -24,8 +24,9 @@ std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) 
   const std::vector<ValueId>& factors = ir.node(ir.value(value).producer).inputs;
   for (int side : {0, 1}) {
     const auto number = uniform_constant(ir, factors[static_cast<std::size_t>(side)]);
+    if (!number) continue;
     const auto rest = multiple_of(ir, factors[static_cast<std::size_t>(1 - side)], weights);
-    if (number && rest) return *number * *rest;
+    if (rest) return *number * *rest;
   }
   return std::nullopt;
 }
@@ -46,7 +47,7 @@ bool fuse_weight_decay(Ir& ir, NodeId id) {
   const ValueId weights = update.inputs[0], gradient = update.inputs.back();
   if (!ir.is_op(gradient, "Add") || assigned_elsewhere(ir, weights, id)) return false;
   const NodeId add = ir.value(gradient).producer;
-  if (!unordered(ir, add)) return false;
+  if (!fusable(ir, id, add)) return false;
   const std::vector<ValueId> terms = ir.node(add).inputs;
   for (std::size_t side : {0u, 1u}) {
     const ValueId penalty = terms[side], rest = terms[1 - side];

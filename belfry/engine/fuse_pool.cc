@@ -39,7 +39,7 @@ bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
   if (!ir.is_op(dr, "MaxPoolIndexedGrad") || only_reader(ir, dr) != id) return false;
   const NodeId grad = ir.value(dr).producer;
   const NodeId pool = ir.value(ir.node(grad).inputs[0]).producer;
-  if (ir.node(pool).inputs[0] != r || !unordered(ir, grad)) return false;
+  if (ir.node(pool).inputs[0] != r || !fusable(ir, id, grad)) return false;
   const ValueId result = ir.node(id).outputs[0];
   ir.node(grad).attributes.set("relu", true);
   ir.node(grad).outputs[0] = result;

@@ -39,6 +39,8 @@ bool fuse_pointwise(Ir& ir, NodeId id);
 
 // No control edge leads to or from the node: it may be moved into another.
 bool unordered(const Ir& ir, NodeId id);
+// The same of `other`, and on the same device as `into`.
+bool fusable(const Ir& ir, NodeId into, NodeId other);
 // The only reader of a value, or kNone.
 NodeId only_reader(const Ir& ir, ValueId value);
 std::vector<NodeId> readers_of(const Ir& ir, ValueId value);

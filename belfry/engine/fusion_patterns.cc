@@ -29,6 +29,10 @@ bool unordered(const Ir& ir, NodeId id) {
          });
 }
 
+bool fusable(const Ir& ir, NodeId into, NodeId other) {
+  return ir.node(into).device == ir.node(other).device && unordered(ir, other);
+}
+
 std::vector<NodeId> readers_of(const Ir& ir, ValueId value) {
   std::vector<NodeId> out;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)

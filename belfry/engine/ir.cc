@@ -125,9 +125,9 @@ void remove_unneeded(Ir& ir) {
 }
 
 const std::vector<int>& updated_inputs(const IrNode& node) {
-  static const std::vector<int> none;
-  const OpDef* def = node.origin->def;
-  return node.op == def->name || node.op.starts_with("Apply") ? def->updates : none;
+  static const std::vector<int> none, first{0};
+  if (node.op == "Assign") return first;
+  return node.op == node.origin->def->name && !node.functional ? node.origin->def->updates : none;
 }
 
 }  // namespace belfry

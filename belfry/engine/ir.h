@@ -32,7 +32,8 @@ struct IrNode {
   Attributes attributes{};
   int device = 0;
   bool dead = false;
-  NodeId rank = kNone;  // its place among ready nodes, if not its own number: a reorder goes with its reader
+  bool functional = false;  // its update of a variable was split off: it gives the new value and writes nothing
+  NodeId rank = kNone;      // its place among ready nodes, if not its own number: a reorder goes with its reader
   std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
 
   const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
@@ -71,7 +72,7 @@ void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
 std::vector<NodeId> topological(const Ir& ir);
 // Marks what no root needs as dead.
 void remove_unneeded(Ir& ir);
-// The op of the graph that writes this variable operand, if any: inputs of `node` that name variables it overwrites.
+// The inputs of `node` that name variables which it overwrites.
 const std::vector<int>& updated_inputs(const IrNode& node);
 
 }  // namespace belfry

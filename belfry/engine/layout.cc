@@ -53,7 +53,8 @@ std::string Layout::name() const {
   const auto& b = d.format_desc.blocking;
   std::vector<int> order(static_cast<std::size_t>(d.ndims));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](int x, int y) { return b.strides[x] > b.strides[y]; });
+  std::ranges::sort(order,
+                    [&](int x, int y) { return b.strides[x] != b.strides[y] ? b.strides[x] > b.strides[y] : x < y; });
   std::string text;
   for (int axis : order) {
     const bool blocked = std::find(b.inner_idxs, b.inner_idxs + b.inner_nblks, axis) != b.inner_idxs + b.inner_nblks;

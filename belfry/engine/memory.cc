@@ -15,6 +15,7 @@ struct Block {
   std::size_t bytes = 0;
   int first = 0, last = 0;
   std::size_t* offset = nullptr;
+  std::size_t number = 0;
 };
 
 class Planner {
@@ -124,7 +125,11 @@ class Planner {
   }
 
   static std::size_t place(std::vector<Block>& blocks) {
-    std::ranges::stable_sort(blocks, [](const Block& a, const Block& b) { return a.bytes > b.bytes; });
+    // A tie goes to the one that was found first.
+    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].number = i;
+    std::ranges::sort(blocks, [](const Block& a, const Block& b) {
+      return a.bytes != b.bytes ? a.bytes > b.bytes : a.number < b.number;
+    });
     std::vector<const Block*> placed;  // by offset
     std::size_t total = 0;
     for (Block& block : blocks) {

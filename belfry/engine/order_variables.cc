@@ -20,6 +20,7 @@ class Orderer {
   explicit Orderer(Ir& ir) : ir_(ir) {}
 
   void run() {
+    split_user_updates();
     collect();
     // What the user's paths say, before any edge is added here.
     for (const auto& [variable, assigns] : assigns_)
@@ -32,6 +33,30 @@ class Orderer {
   }
 
  private:
+  // A user's op knows plain memory only, but a variable may lie in another layout: the op gives the new value, and an
+  // assignment of ours writes it.
+  void split_user_updates() {
+    const NodeId last = static_cast<NodeId>(ir_.nodes.size());
+    for (NodeId id = 0; id < last; ++id) {
+      const OpDef* def = ir_.node(id).dead ? nullptr : ir_.node(id).def();
+      if (def == nullptr || !def->host_kernel || def->updates.empty()) continue;
+      BELFRY_CHECK(def->updates.size() == 1, "{} expected a user's op that updates one variable, got {} {}. Split it.",
+                   describe(*ir_.node(id).origin), def->updates.size(), made_at(*ir_.node(id).origin));
+      const ValueId variable = ir_.node(id).inputs[static_cast<std::size_t>(def->updates[0])];
+      const ValueId value = ir_.node(id).outputs[0];
+      const NodeId next = static_cast<NodeId>(ir_.nodes.size());  // the assignment's number
+      for (IrNode& node : ir_.nodes)
+        if (std::ranges::find(node.after, id) != node.after.end()) node.after.push_back(next);
+      ir_.node(id).functional = true;
+      IrNode assign{.op = "Assign",
+                    .origin = ir_.node(id).origin,
+                    .inputs = {variable, value},
+                    .device = ir_.node(id).device,
+                    .rank = id};
+      ir_.roots.push_back(ir_.add_node(std::move(assign), {ir_.info(value)}));
+    }
+  }
+
   void collect() {
     for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id) {
       const IrNode& node = ir_.node(id);

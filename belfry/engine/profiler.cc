@@ -54,7 +54,9 @@ std::vector<Profiler::Total> Profiler::totals() const {
   }
   std::vector<Total> out;
   for (auto& [key, total] : sums) out.push_back(total);
-  std::ranges::stable_sort(out, [](const Total& a, const Total& b) { return a.nanoseconds > b.nanoseconds; });
+  std::ranges::sort(out, [](const Total& a, const Total& b) {
+    return a.nanoseconds != b.nanoseconds ? a.nanoseconds > b.nanoseconds : a.op < b.op;
+  });
   return out;
 }
 

@@ -21,7 +21,8 @@ class Pruner {
 
   Ir run() {
     for (const Tensor& t : signature_.fetches) need(t);
-    for (const Operation& op : signature_.targets) visit(op.node());
+    for (const Operation& op : signature_.targets)
+      if (!is_fed(op.node())) visit(op.node());
     add_feeds();
     for (const auto& node : graph_.nodes())
       if (needed_.contains(node.get())) add(*node);
@@ -43,8 +44,16 @@ class Pruner {
       if (!needed_.insert(node).second) continue;
       for (const Tensor& t : node->inputs)
         if (!fed_.contains({t.node(), t.output()})) open.push_back(t.node());
-      for (const Node* before : node->control_inputs) open.push_back(before);
+      for (const Node* before : node->control_inputs)
+        if (!is_fed(before)) open.push_back(before);
     }
+  }
+
+  // All its outputs are given: nothing of it has to run.
+  bool is_fed(const Node* node) const {
+    for (int i = 0; i < static_cast<int>(node->outputs.size()); ++i)
+      if (!fed_.contains({node, i})) return false;
+    return !node->outputs.empty();
   }
 
   int device_of(const Node& node) const {
@@ -64,7 +73,9 @@ class Pruner {
                   .origin = t.node(),
                   .attributes = {{"index", static_cast<std::int64_t>(i)}},
                   .device = device_of(*t.node())};
-      values_[{t.node(), t.output()}] = ir_.node(ir_.add_node(std::move(node), {info})).outputs[0];
+      const NodeId id = ir_.add_node(std::move(node), {info});
+      values_[{t.node(), t.output()}] = ir_.node(id).outputs[0];
+      if (is_fed(t.node())) nodes_[t.node()] = id;  // what waits for the operation waits for (the last of) its feeds
     }
   }
 

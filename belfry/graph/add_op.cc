@@ -16,16 +16,22 @@ DType common_dtype(const std::vector<Operand>& inputs) {
   return DType::f32;
 }
 
+void check_input(const Node& node, std::size_t i, const Graph& graph) {
+  BELFRY_CHECK(
+      static_cast<bool>(node.inputs[i]),
+      "{} expected input {} to be a tensor, got an empty one {}. An unconnected gradient is empty: test it first.",
+      describe(node), i, made_at(node));
+  BELFRY_CHECK(&node.inputs[i].graph() == &graph,
+               "{} expected input {} from the current graph, got '{}' of another graph {}. Enter the GraphScope that "
+               "the tensor was made in.",
+               describe(node), i, node.inputs[i].name(), made_at(node));
+}
+
 void check_inputs(const Node& node, const Graph& graph) {
   const std::size_t fixed = node.def->inputs.size() - (node.def->variadic ? 1 : 0);
   BELFRY_CHECK(node.def->variadic ? node.inputs.size() >= fixed : node.inputs.size() == fixed,
                "{} expected {} inputs, got {} {}", describe(node), fixed, node.inputs.size(), made_at(node));
-  for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    BELFRY_CHECK(
-        node.inputs[i] && &node.inputs[i].graph() == &graph,
-        "{} expected input {} from the current graph, got {} {}. Enter the GraphScope that the tensor was made in.",
-        describe(node), i, node.inputs[i] ? "'" + node.inputs[i].name() + "' of another graph" : "an empty tensor",
-        made_at(node));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i, graph);
 }
 
 void infer(Node& node) {

@@ -26,11 +26,27 @@ std::string Tensor::name() const {
   if (node_ == nullptr) return "(none)";
   return output_ == 0 ? node_->name : node_->name + ":" + std::to_string(output_);
 }
-Graph& Tensor::graph() const { return *node_->graph; }
+Graph& Tensor::graph() const {
+  BELFRY_CHECK(node_ != nullptr,
+               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
+  return *node_->graph;
+}
 
-const std::string& Operation::name() const { return node_->name; }
-const std::string& Operation::type() const { return node_->def->name; }
-int Operation::outputs() const { return static_cast<int>(node_->outputs.size()); }
+namespace {
+const Node& checked(const Node* node) {
+  BELFRY_CHECK(node != nullptr, "[Operation] expected an operation, got an empty handle. Test it first.");
+  return *node;
+}
+}  // namespace
+
+const std::string& Operation::name() const { return checked(node_).name; }
+const std::string& Operation::type() const { return checked(node_).def->name; }
+int Operation::outputs() const { return static_cast<int>(checked(node_).outputs.size()); }
+Tensor Operation::output(int index) const {
+  BELFRY_CHECK(index >= 0 && index < outputs(), "{} expected an output below {}, got {} {}", describe(*node_),
+               outputs(), index, made_at(*node_));
+  return {node_, index};
+}
 
 std::string describe(const Node& node) { return fmt::format("[{} '{}']", node.def->name, node.name); }
 std::string made_at(const Node& node) { return fmt::format("(made at {})", to_string(node.where)); }
@@ -47,8 +63,8 @@ Tensor Graph::find_tensor(std::string_view name) const {
   std::string_view base = name;
   if (const auto colon = name.rfind(':'); colon != std::string_view::npos) {
     const auto digits = name.substr(colon + 1);
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), output).ec == std::errc{})
-      base = name.substr(0, colon);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), output);
+    if (error == std::errc{} && end == digits.data() + digits.size()) base = name.substr(0, colon);
   }
   const auto at = by_name_.find(base);
   if (at == by_name_.end() || output < 0 || output >= static_cast<int>(at->second->outputs.size())) return {};

@@ -89,6 +89,8 @@ OpDefinition& OpDefinition::doc(std::string text) {
 OpDefinition::operator OpRegistration() {
   BELFRY_CHECK(!def_.outputs.empty() ? static_cast<bool>(def_.shape) : true,
                "[define_op '{}'] expected a shape rule, got none. Add .shape(...).", def_.name);
+  BELFRY_CHECK(!def_.outputs.empty() || !def_.shape,
+               "[define_op '{}'] expected an output for the shape rule, got none. Add .output(...).", def_.name);
   BELFRY_CHECK(static_cast<bool>(def_.gradient) || !def_.differentiable,
                "[define_op '{}'] expected a gradient, got none. Add .gradient(...) or .not_differentiable().",
                def_.name);

@@ -49,7 +49,7 @@ std::unique_ptr<NameScope> NameScope::at(std::string_view full_name) {
 }
 
 DeviceScope::DeviceScope(std::string_view device) {
-  BELFRY_CHECK(device.empty() || (device.starts_with("cpu:") && device.size() > 4 &&
+  BELFRY_CHECK(device.empty() || (device.starts_with("cpu:") && device.size() > 4 && device.size() <= 8 &&
                                   std::ranges::all_of(device.substr(4), [](char c) { return c >= '0' && c <= '9'; })),
                "[DeviceScope] expected \"cpu:N\", got \"{}\". Only CPU devices exist today.", device);
   state().device = device;

@@ -70,6 +70,9 @@ OpRegistration assign_sub_op() { return assign_sub_def; }
 
 Tensor Operand::tensor(DType dtype) const {
   if (!is_number_) return tensor_;
+  BELFRY_CHECK(is_float(dtype) || number_ == std::trunc(number_),
+               "[operand] expected a whole number beside a tensor of {}, got {} (at {}). Use cast() on the tensor.",
+               name_of(dtype), number_, to_string(where_));
   const LocationScope location(where_);
   return add_tensor(constant_def, {}, {.attributes = {{"value", Array::full(dtype, {}, number_)}}});
 }

@@ -58,7 +58,7 @@ class Operation {
 
   const std::string& name() const;
   const std::string& type() const;  // "Conv2D"
-  Tensor output(int index = 0) const { return {node_, index}; }
+  Tensor output(int index = 0) const;
   int outputs() const;
   Node* node() const { return node_; }
 

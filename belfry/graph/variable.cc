@@ -17,7 +17,10 @@ Variable Variable::with_value(const Tensor& value) const {
   return out;
 }
 
-const std::string& Variable::name() const { return node_->name; }
+const std::string& Variable::name() const {
+  BELFRY_CHECK(node_ != nullptr, "[Variable] expected a variable, got an empty handle");
+  return node_->name;
+}
 bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
 Tensor Variable::initial_value() const { return node_->graph->record(node_).initial_value; }
 Tensor Variable::read() const { return add_tensor(read_variable_op(), {handle()}); }
@@ -54,8 +57,6 @@ class VariableLookup {
     // A variable's name does not depend on name scopes, and its initial value on no control dependency.
     const auto root = NameScope::at("");
     const ClearControlDependencies free;
-    const Tensor node = add_tensor(variable_op(), {},
-                                   {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
     VariableRecord record{.initial_value = {}, .trainable = options.trainable};
     {
       const auto inside = NameScope::at(name + "/init");
@@ -66,6 +67,9 @@ class VariableLookup {
                  "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {})", name,
                  name_of(options.dtype), to_string(options.shape), name_of(record.initial_value.dtype()),
                  to_string(record.initial_value.shape()), to_string(where));
+    // Added last: a mistake above leaves the name free.
+    const Tensor node = add_tensor(variable_op(), {},
+                                   {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
     const Variable variable = graph.add_variable(node.node(), record);
     add_to_collections(graph, variable, options);
     return variable;
@@ -120,13 +124,15 @@ class VariableLookup {
   }
 };
 
-Variable get_variable(std::string_view name, const VariableOptions& options, const Location& where) {
+Variable get_variable(std::string_view name, const VariableOptions& options, const Location& given) {
+  const Location where = current_location(given);  // inside a layer: the line that used the layer
   current_graph();
   BELFRY_CHECK(!name.empty(), "[get_variable] expected a name, got an empty one (made at {})", to_string(where));
   return VariableLookup::get(name, options, where);
 }
 
-Variable new_variable(std::string_view name, VariableOptions options, const Location& where) {
+Variable new_variable(std::string_view name, VariableOptions options, const Location& given) {
+  const Location where = current_location(given);
   const LocationScope location(where);
   options.trainable = false;
   const std::string wanted = join_scope(get_variable_scope().name(), name);

@@ -28,6 +28,7 @@ void VariableScope::open(std::string full_name, VariableScopeOptions options) {
   std::shared_ptr<OpenedVariableScope>& current = state().variable_scope;
   auto opened = std::make_shared<OpenedVariableScope>();
   opened->parent_ = current;
+  name_ = full_name;
   opened->name_ = std::move(full_name);
   // Inheritance happens now: a later change of the enclosing scope's reuse does not reach in here.
   opened->reuse_ = options.reuse == Reuse::no ? current->reuse_ : options.reuse;
@@ -37,7 +38,7 @@ void VariableScope::open(std::string full_name, VariableScopeOptions options) {
   current = std::move(opened);
 }
 
-const std::string& VariableScope::name() const { return scope_state().variable_scope->name(); }
+const std::string& VariableScope::name() const { return name_; }
 
 OpenedVariableScope& get_variable_scope() {
   current_graph();

@@ -41,7 +41,7 @@ class VariableScope : private ScopeGuard {
   struct Reopen {};
   VariableScope(Reopen, VariableScopeOptions options);
   void open(std::string full_name, VariableScopeOptions options);
-  std::string opened_name_scope_;
+  std::string name_, opened_name_scope_;
 };
 
 // One opened scope, as seen from inside. Reuse is its own property: changing it changes this opening only.
@@ -50,7 +50,6 @@ class OpenedVariableScope {
   const std::string& name() const { return name_; }
   Reuse reuse() const { return reuse_; }
   void reuse_variables() { reuse_ = Reuse::yes; }
-  // How many times reuse was changed from inside; lets a tower notice that a function changed a scope it did not open.
   const std::shared_ptr<OpenedVariableScope>& parent() const { return parent_; }
 
  private:

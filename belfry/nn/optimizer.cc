@@ -10,7 +10,8 @@ namespace {
 
 std::vector<Variable> default_variables(const std::string& optimizer) {
   const TowerContext* tower = current_tower_context_or_null();
-  std::vector<Variable> all = tower != nullptr
+  // A tower with variables of its own trains those; any other trains what the graph has, made inside it or before.
+  std::vector<Variable> all = tower != nullptr && !tower->variable_scope().empty()
                                   ? tower->trainable_variables()
                                   : current_graph().collections().variables(collection::kTrainableVariables);
   BELFRY_CHECK(!all.empty(),

@@ -31,8 +31,8 @@ class Optimizer {
 
   virtual std::string name() const = 0;  // "Adam"
 
-  // The gradient of a scalar cost for each variable; by default of the current tower's trainables, or of all
-  // TRAINABLE_VARIABLES outside of a tower.
+  // The gradient of a scalar cost for each variable; by default of all TRAINABLE_VARIABLES, in a tower with variables
+  // of its own of those.
   virtual GradientsAndVariables compute_gradients(const Tensor& cost, const std::vector<Variable>& variables,
                                                   const Location& where = Location::current());
   GradientsAndVariables compute_gradients(const Tensor& cost, const Location& where = Location::current());

@@ -67,7 +67,7 @@ Tensor fill(const Shape& shape, double value, DType dtype, std::string_view name
 
 Tensor constant(const Array& value, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  return add_tensor(constant_op(), {}, {.name = name, .attributes = {{"value", value}}});
+  return add_tensor(constant_op(), {}, {.name = name, .attributes = {{"value", value.clone()}}});
 }
 
 Tensor placeholder(DType dtype, const Shape& shape, std::string_view name, const Location& where) {

@@ -60,6 +60,10 @@ struct Session::Impl {
           graph.get_operation_by_name(fetch.name()).outputs() == 0)
         target = graph.get_operation_by_name(fetch.name());
       if (target) {
+        BELFRY_CHECK(target.node()->graph == &graph,
+                     "[Session::run] expected operations of the session's graph, got '{}' of another one. Use that "
+                     "graph's session.",
+                     target.name());
         s.targets.push_back(target);
         places->push_back(kNone);
         continue;
@@ -227,7 +231,14 @@ Session::Callable Session::make_callable(const std::vector<Fetch>& fetches, cons
 }
 
 Array Session::value(const Variable& variable) const { return impl_->store.get(variable.node()); }
-void Session::set_value(const Variable& variable, const Array& value) { impl_->store.set(variable.node(), value); }
+void Session::set_value(const Variable& variable, const Array& value) {
+  BELFRY_CHECK(variable && variable.node()->graph == &impl_->graph,
+               "[Session::set_value] expected a variable of the session's graph, got {}",
+               variable ? "'" + variable.name() + "' of another one" : "an empty handle");
+  // A number may be written as 1e-4 where the variable is f32.
+  const bool number = value.shape().rank() == 0 && is_float(value.dtype()) && is_float(variable.dtype());
+  impl_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
+}
 bool Session::is_initialized(const Variable& variable) const {
   const VariableStore::Storage* s = impl_->store.find(variable.node());
   return s != nullptr && s->initialized;
