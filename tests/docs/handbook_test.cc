@@ -107,6 +107,24 @@ TEST(Handbook, LayersAndTowers) {
   EXPECT_EQ(session.run(logits, {{image, batch}}).shape(), bf::Shape({4, 10}));
 }
 
+TEST(Handbook, SaveAndRestore) {
+  const std::string directory = testing::TempDir() + "handbook";
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("w", {.shape = {2}, .initializer = bf::init::ones()});
+  bf::Session session(graph);
+  session.initialize();
+  {
+    bf::Saver saver(session, {.directory = directory, .keep = 3});
+    saver.save(1200);  // copies the values and returns; a thread writes them
+    saver.wait();
+  }
+  session.set_value(w, bf::Array::zeros(bf::f32, {2}));
+  bf::SaverRestore(*bf::latest_checkpoint(directory)).init(session);  // latest_checkpoint: empty if there is none
+  bf::export_model(session, directory + "/model.npz");                // the values that inference needs, by name
+  EXPECT_EQ(session.value(w).item(), 1);
+}
+
 TEST(Handbook, DataFlow) {
   std::vector<bf::DataPoint> points;
   for (int i = 0; i < 10; ++i) points.push_back({bf::Array(static_cast<float>(i)), bf::Array(i % 2)});
