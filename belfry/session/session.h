@@ -1,4 +1,5 @@
-// Session: the run phase. Owns the values of a graph's variables, compiles what is asked of it once, and runs it.
+// Session: the run phase. Owns the values of a graph's variables, compiles what is asked of it once, and runs it. One
+// thread at a time may use a session; different sessions may run at the same time.
 //
 //   Session session(graph);
 //   session.initialize();
@@ -23,7 +24,9 @@
 namespace belfry {
 
 struct DeviceConfig {
-  int threads = 0;  // 0: an equal share of the cores
+  // 0: an equal share of the cores. Several devices together may not have more than there are cores; a single one may,
+  // though it gains nothing from it.
+  int threads = 0;
 };
 
 struct SessionConfig {
