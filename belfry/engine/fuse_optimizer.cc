@@ -8,15 +8,6 @@
 namespace belfry {
 namespace {
 
-// The one number that fills a constant.
-std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
-  if (!ir.is_op(value, "Constant")) return std::nullopt;
-  const Array& array = ir.node(ir.value(value).producer).attributes.get<Array>("value");
-  for (std::int64_t i = 1; i < array.elements(); ++i)
-    if (array.item(i) != array.item(0)) return std::nullopt;
-  return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));
-}
-
 // c, if the value is c * weights, made of products with constants.
 std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {
   if (value == weights) return 1.0;

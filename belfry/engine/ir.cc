@@ -124,6 +124,14 @@ void remove_unneeded(Ir& ir) {
     if (!needed[i]) ir.nodes[i].dead = true;
 }
 
+std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
+  if (!ir.is_op(value, "Constant")) return std::nullopt;
+  const Array& array = ir.node(ir.value(value).producer).attributes.get<Array>("value");
+  for (std::int64_t i = 1; i < array.elements(); ++i)
+    if (array.item(i) != array.item(0)) return std::nullopt;
+  return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));
+}
+
 const std::vector<int>& updated_inputs(const IrNode& node) {
   static const std::vector<int> none, first{0};
   if (node.op == "Assign") return first;

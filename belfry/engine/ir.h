@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,8 @@ void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
 std::vector<NodeId> topological(const Ir& ir);
 // Marks what no root needs as dead.
 void remove_unneeded(Ir& ir);
+// The one number that fills a constant, if the value is one.
+std::optional<double> uniform_constant(const Ir& ir, ValueId value);
 // The inputs of `node` that name variables which it overwrites.
 const std::vector<int>& updated_inputs(const IrNode& node);
 

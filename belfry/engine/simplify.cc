@@ -16,16 +16,6 @@ const Array* constant_of(const Ir& ir, ValueId value) {
   return &ir.node(ir.value(value).producer).attributes.get<Array>("value");
 }
 
-// The one number that fills a constant, if there is one.
-std::optional<double> uniform_value(const Ir& ir, ValueId value) {
-  const Array* array = constant_of(ir, value);
-  if (array == nullptr || array->elements() == 0) return std::nullopt;
-  const double first = array->item(0);
-  for (std::int64_t i = 1; i < array->elements(); ++i)
-    if (array->item(i) != first) return std::nullopt;
-  return first;
-}
-
 class Simplifier {
  public:
   explicit Simplifier(Ir& ir) : ir_(ir) {}
@@ -100,7 +90,7 @@ class Simplifier {
     for (int side : {1, 0}) {
       if (side == 0 && !sum && !product) continue;
       const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
-      if (uniform_value(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral &&
+      if (uniform_constant(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral &&
           same_type_and_shape(other, node.outputs[0])) {
         keep_order(id);
         bypass(ir_, id, {other});
