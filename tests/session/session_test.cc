@@ -6,6 +6,7 @@
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/graph/variable_scope.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/matmul.h"
@@ -262,6 +263,60 @@ TEST_F(SessionTest, AFractionBesideIntegersIsRefused) {
   const Tensor x = placeholder({"x", i32, {2}});
   EXPECT_NE(error_of([&] { (void)(x * 0.5f); }).find("expected a whole number beside a tensor of i32, got 0.5"),
             std::string::npos);
+}
+
+TEST_F(SessionTest, OpsOfDifferentDevicesAreNotFused) {
+  const Variable w = var("w", {8, 8}, 1.f), b = var("b", {8}, 1.f);
+  const Tensor product = matmul(w, w);
+  Tensor y;
+  {
+    const DeviceScope device("cpu:1");
+    y = relu(product + b);
+  }
+  Session two(graph, {.devices = {{1}, {1}}});
+  two.initialize();
+  EXPECT_EQ(two.run(y).item(), 9);
+  EXPECT_EQ(two.explain({y}).find("FusedMatMul"), std::string::npos);
+}
+
+TEST_F(SessionTest, AUserKernelThatReplacesItsOutputStillGivesIt) {
+  static const OpRegistration pass =
+      define_op("TestPass")
+          .input("x")
+          .output("y")
+          .not_differentiable()
+          .shape([](const ShapeContext& c) { return c.input(0); })
+          .kernel([](std::span<const Array> in, std::span<Array> out) { out[0] = in[0]; })
+          .doc("x");
+  const Variable w = var("w", {3}, 5.f);
+  const Tensor y = add_tensor(pass, {w}) + 1.f;
+  Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(y).item(2), 6);
+  EXPECT_EQ(session.run(y).item(2), 6);
+}
+
+TEST_F(SessionTest, AFailedVariableLeavesItsNameFree) {
+  EXPECT_NE(error_of([] {
+              get_variable("v",
+                           {.shape = {2}, .initializer = [](const Shape&, DType) { return constant(Array(1.f)); }});
+            }).find("expected an initial value of f32 [2], got f32 []"),
+            std::string::npos);
+  EXPECT_EQ(var("v", {2}, 1.f).name(), "v");
+}
+
+TEST_F(SessionTest, AScopeKeepsItsNameWhileAnotherIsOpenInside) {
+  const VariableScope outer("a"), inner("b");
+  EXPECT_EQ(outer.name(), "a");
+  EXPECT_EQ(inner.name(), "a/b");
+}
+
+TEST_F(SessionTest, ANumberMayBeSetAsADouble) {
+  const Variable rate = var("rate", {}, 1.f);
+  Session session(graph);
+  session.initialize();
+  session.set_value(rate, 0.25);
+  EXPECT_EQ(session.value(rate).item(), 0.25);
 }
 
 TEST_F(SessionTest, ExplainListsInstructionsAndTotals) {
