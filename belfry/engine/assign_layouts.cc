@@ -39,13 +39,13 @@ class LayoutPass {
 
   // A variable takes the layout that its first consumer with an opinion wants; its slots follow it.
   void decide_variables(const std::vector<NodeId>& order) {
-    std::map<const Node*, bool> trained;
+    std::set<const Node*> trained = ir_.trained;
     for (NodeId id : order)
       for (int i : updated_inputs(ir_.node(id)))
-        trained[ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable] = true;
+        trained.insert(ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable);
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
-      const KernelDef* kernel = find_kernel(node.op);
+      const KernelDef* kernel = ir_.kernel_of(node);
       if (kernel == nullptr || kernel->layouts != KernelDef::Layouts::rule || kernel->follows) continue;
       const TeamScope team(threads_of(node));
       const LayoutChoice choice = kernel->rule(context_of(node));
@@ -70,7 +70,8 @@ class LayoutPass {
   void visit(NodeId id) {
     const IrNode& node = ir_.node(id);
     if (node.op == "Variable" || node.op == "Constant" || node.op == "ShapeOnly" || node.op == "Feed") return;
-    const KernelDef* kernel = find_kernel(node.op);
+    if (node.op == "Send" || node.op == "Receive") return;  // a value crosses in the layout it was made in
+    const KernelDef* kernel = ir_.kernel_of(node);
     LayoutChoice choice{std::vector<Layout>(node.inputs.size()), std::vector<Layout>(node.outputs.size())};
     if (kernel != nullptr && kernel->layouts == KernelDef::Layouts::rule) {
       const TeamScope team(threads_of(node));
@@ -158,7 +159,7 @@ class LayoutPass {
   void refresh(NodeId id, ValueId source, const Layout& layout, bool main) {
     const Node* variable = ir_.value(source).variable;
     TensorInfo info = store_.storage(variable).info;
-    const KernelDef* kernel = find_kernel(ir_.node(id).op);
+    const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
     if (main && kernel->writes_copy && ir_.node(id).outputs.size() == 1 && kernel->writes_copy(info, layout)) {
       const ValueId made = static_cast<ValueId>(ir_.values.size());
       ir_.values.push_back({.info = info, .producer = id, .output = 1});

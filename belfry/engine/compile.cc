@@ -1,18 +1,25 @@
-#include "belfry/base/parallel.h"
-#include "belfry/engine/emit.h"
-#include "belfry/engine/plan.h"
-#include "belfry/graph/graph.h"
+#include "belfry/engine/part_plan.h"
 
 namespace belfry {
 
-std::unique_ptr<Plan> compile(const Graph& graph, const Signature& signature, const CompileTarget& target) {
-  Ir ir = prune(graph, signature, static_cast<int>(target.devices.size()));
+// A program is pruned and cut into parts once; each part goes through the other passes for the shapes it meets.
+std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
+                                       const CompileTarget& target) {
+  Ir& ir = part.ir;
   infer_shapes(ir);
+  std::map<int, TensorInfo> shapes;  // that cross
+  for (std::size_t i = 0; i < crossings.size(); ++i)
+    if (crossings[i].kind == Crossing::Kind::shape && crossings[i].from == part.number)
+      shapes[static_cast<int>(i)] = ir.info(crossings[i].value);
   simplify(ir);
   fuse(ir);
   order_variables(ir);
   assign_layouts(ir, target.store, target.devices);
-  return emit(std::move(ir), signature, target);
+  settle_sends(ir);
+  std::vector<NodeId> order = schedule(ir);
+  std::unique_ptr<PartPlan> plan = emit(std::move(part), std::move(order), crossings, slots, target);  // and memory
+  plan->sent.merge(shapes);
+  return plan;
 }
 
 }  // namespace belfry

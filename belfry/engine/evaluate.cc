@@ -6,7 +6,7 @@ namespace belfry {
 
 std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
                             const std::vector<TensorInfo>& outputs) {
-  const KernelDef* def = find_kernel(node.op);
+  const KernelDef* def = find_kernel(node.op, DeviceKind::cpu);
   BELFRY_BUG_IF(def == nullptr, "op {} has no kernel", node.op);
   const TeamScope one(1);
   std::vector<TensorInfo> infos;

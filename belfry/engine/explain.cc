@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <set>
-
 #include "belfry/base/check.h"
 #include "belfry/engine/flops.h"
 #include "belfry/engine/plan.h"
@@ -16,42 +13,58 @@ std::string operand(const Ir& ir, ValueId v) {
                      info.layout.plain() ? "" : ":" + info.layout.name());
 }
 
+class Explainer {
+ public:
+  void add(const PartPlan& part) {
+    for (const Instruction& instruction : part.instructions) add(part, instruction);
+    arena_ += part.memory.arena_bytes;
+  }
+
+  std::string text() const {
+    return text_ +
+           fmt::format("{} instructions, {} fused groups, {} reorders, arena {}, {:.3f} GFLOP, {} read and written\n",
+                       count_, fused_, reorders_, megabytes(static_cast<double>(arena_)), flops_ / 1e9,
+                       megabytes(bytes_));
+  }
+
+ private:
+  void add(const PartPlan& part, const Instruction& instruction) {
+    const Ir& ir = part.ir;
+    const IrNode& node = ir.node(instruction.node);
+    std::string inputs, outputs;
+    for (ValueId v : node.inputs) {
+      inputs += (inputs.empty() ? "" : " ") + operand(ir, v);
+      if (!ir.is_op(v, "ShapeOnly")) bytes_ += static_cast<double>(ir.info(v).bytes());
+    }
+    for (ValueId v : node.outputs) {
+      outputs += (outputs.empty() ? "" : " ") + operand(ir, v);
+      bytes_ += static_cast<double>(ir.info(v).bytes());
+    }
+    flops_ += flops_of(ir, node);
+    reorders_ += node.op == "Reorder";
+    fused_ += !node.fused.empty();
+    const std::string how = instruction.kernel->describe();
+    text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op, inputs, outputs,
+                         how.empty() ? "" : "  [" + how + "]", node.origin->name);
+    if (!node.fused.empty()) {
+      text_ += "  fuses:";
+      for (const std::string& name : node.fused) text_ += " " + name;
+    }
+    text_ += "\n";
+  }
+
+  std::string text_;
+  double flops_ = 0, bytes_ = 0;
+  int count_ = 0, reorders_ = 0, fused_ = 0;
+  std::size_t arena_ = 0;
+};
+
 }  // namespace
 
 std::string Plan::explain() const {
-  std::string text;
-  double flops = 0, bytes = 0;
-  int reorders = 0, fused = 0;
-  for (std::size_t i = 0; i < instructions_.size(); ++i) {
-    const Instruction& instruction = instructions_[i];
-    const IrNode& node = ir_.node(instruction.node);
-    std::string inputs, outputs;
-    for (ValueId v : node.inputs) {
-      inputs += (inputs.empty() ? "" : " ") + operand(ir_, v);
-      if (!ir_.is_op(v, "ShapeOnly")) bytes += static_cast<double>(ir_.info(v).bytes());
-    }
-    for (ValueId v : node.outputs) {
-      outputs += (outputs.empty() ? "" : " ") + operand(ir_, v);
-      bytes += static_cast<double>(ir_.info(v).bytes());
-    }
-    flops += flops_of(ir_, node);
-    reorders += node.op == "Reorder";
-    fused += !node.fused.empty();
-    const std::string how = instruction.kernel->describe();
-    text += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", i, instruction.device, node.op, inputs, outputs,
-                        how.empty() ? "" : "  [" + how + "]", node.origin->name);
-    if (!node.fused.empty()) {
-      text += "  fuses:";
-      for (const std::string& name : node.fused) text += " " + name;
-    }
-    text += "\n";
-  }
-  std::size_t arena = 0;
-  for (std::size_t b : memory_.arena_bytes) arena += b;
-  text += fmt::format("{} instructions, {} fused groups, {} reorders, arena {}, {:.3f} GFLOP, {} read and written\n",
-                      instructions_.size(), fused, reorders, megabytes(static_cast<double>(arena)), flops / 1e9,
-                      megabytes(bytes));
-  return text;
+  Explainer out;
+  for (const auto& part : parts_) out.add(*part);
+  return out.text();
 }
 
 }  // namespace belfry

@@ -1,7 +1,6 @@
 #include "belfry/engine/ir.h"
 
 #include <algorithm>
-#include <queue>
 
 #include "belfry/base/check.h"
 
@@ -54,10 +53,10 @@ void bypass(Ir& ir, NodeId id, const std::vector<ValueId>& values) {
   if (std::erase(ir.roots, id) > 0) ir.roots.insert(ir.roots.end(), waits.begin(), waits.end());
 }
 
-std::vector<NodeId> topological(const Ir& ir) {
+std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank) {
   std::vector<int> missing(ir.nodes.size(), 0);
   std::vector<std::vector<NodeId>> next(ir.nodes.size());
-  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  std::set<std::pair<Rank, NodeId>> ready;
   std::size_t alive = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id) {
     const IrNode& node = ir.node(id);
@@ -70,25 +69,30 @@ std::vector<NodeId> topological(const Ir& ir) {
     };
     for (ValueId v : node.inputs) edge(ir.value(v).producer);
     for (NodeId before : node.after) edge(before);
-    if (missing[static_cast<std::size_t>(id)] == 0) ready.push(id);
+    if (missing[static_cast<std::size_t>(id)] == 0) ready.emplace(rank(id), id);
   }
   std::vector<NodeId> order;
   while (!ready.empty()) {
-    const NodeId id = ready.top();
-    ready.pop();
+    const NodeId id = ready.begin()->second;
+    ready.erase(ready.begin());
     order.push_back(id);
     for (NodeId n : next[static_cast<std::size_t>(id)])
-      if (--missing[static_cast<std::size_t>(n)] == 0) ready.push(n);
+      if (--missing[static_cast<std::size_t>(n)] == 0) ready.emplace(rank(n), n);
   }
   BELFRY_BUG_IF(order.size() != alive, "a cycle of {} operations in a plan", alive - order.size());
   return order;
+}
+
+std::vector<NodeId> topological(const Ir& ir) {
+  return topological(ir, [](NodeId id) { return Rank{false, id, id}; });
 }
 
 namespace {
 
 bool has_effect(const IrNode& node) {
   const OpDef* def = node.def();
-  return node.op == "NoOp" || (def != nullptr && def->side_effect);
+  // What comes from another part may come after an effect there.
+  return node.op == "NoOp" || node.op == "Receive" || (def != nullptr && def->side_effect);
 }
 
 // By node: it has an effect of its own, or comes after one that has.

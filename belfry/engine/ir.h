@@ -4,10 +4,13 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "belfry/base/function_ref.h"
 #include "belfry/engine/kernel.h"
 #include "belfry/graph/node.h"
 
@@ -23,6 +26,7 @@ struct IrValue {
   int output = 0;                  // which output of the producer
   const Node* variable = nullptr;  // its memory is this variable's storage ...
   int copy = kNone;                // ... or this one of its copies in a second layout
+  int crossing = kNone;            // its memory is that of a value that crosses between parts
 };
 
 struct IrNode {
@@ -44,6 +48,8 @@ struct Ir {
   std::vector<IrNode> nodes;
   std::vector<IrValue> values;
   std::vector<NodeId> roots;  // what was asked for: Fetch nodes and operations run for their effect; never removed
+  DeviceKind kind = DeviceKind::cpu;  // whose kernels run it
+  std::set<const Node*> trained{};    // variables that another part of the same run writes
 
   IrNode& node(NodeId id) { return nodes[static_cast<std::size_t>(id)]; }
   const IrNode& node(NodeId id) const { return nodes[static_cast<std::size_t>(id)]; }
@@ -55,6 +61,8 @@ struct Ir {
   // The producer's op name, or "" for none.
   std::string_view op_of(ValueId id) const;
   bool is_op(ValueId id, std::string_view op) const { return op_of(id) == op; }
+  // How its device computes the node; nullptr if it has no kernel of its own (feeds, users' ops).
+  const KernelDef* kernel_of(const IrNode& node) const { return find_kernel(node.op, kind); }
 };
 
 // Who reads each value, and how often; rebuilt when a pass needs it.
@@ -71,6 +79,9 @@ void replace_uses(Ir& ir, ValueId from, ValueId to);
 void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
 // Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
 std::vector<NodeId> topological(const Ir& ir);
+// The same, but among the nodes that are ready the one with the smallest rank goes first.
+using Rank = std::tuple<bool, NodeId, NodeId>;
+std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank);
 // Marks what no root needs as dead.
 void remove_unneeded(Ir& ir);
 // The one number that fills a constant, if the value is one.

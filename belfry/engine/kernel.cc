@@ -10,7 +10,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, KernelDef, std::less<>> kernels;
+  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels;
 };
 
 Registry& registry() {
@@ -69,15 +69,15 @@ KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelCo
   def_.make = std::move(make);
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
-  const auto [at, added] = r.kernels.emplace(def_.op, def_);
+  const auto [at, added] = r.kernels.emplace(std::pair(def_.kind, def_.op), def_);
   BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
   return &at->second;
 }
 
-const KernelDef* find_kernel(std::string_view op) {
+const KernelDef* find_kernel(std::string_view op, DeviceKind kind) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
-  const auto at = r.kernels.find(op);
+  const auto at = r.kernels.find({kind, std::string(op)});
   return at == r.kernels.end() ? nullptr : &at->second;
 }
 

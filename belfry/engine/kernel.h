@@ -24,6 +24,9 @@ namespace belfry {
 
 struct Node;
 
+// Kinds of devices; each has kernels of its own for the same graph.
+enum class DeviceKind { cpu };
+
 struct TensorInfo {
   DType dtype = DType::f32;
   Shape shape{};  // concrete
@@ -84,6 +87,7 @@ using LayoutRule = std::function<LayoutChoice(const KernelContext&)>;
 
 struct KernelDef {
   std::string op;
+  DeviceKind kind = DeviceKind::cpu;
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
@@ -99,7 +103,10 @@ using KernelRegistration = const KernelDef*;
 
 class KernelDefinition {
  public:
-  explicit KernelDefinition(std::string_view op) { def_.op = op; }
+  KernelDefinition(std::string_view op, DeviceKind kind) {
+    def_.op = op;
+    def_.kind = kind;
+  }
   KernelDefinition& layout_blind(bool zero_stays_zero = false);
   KernelDefinition& layout_rule(LayoutRule rule);
   KernelDefinition& follows_inputs();
@@ -113,7 +120,9 @@ class KernelDefinition {
 };
 
 // For op `op` of the graph, or an op that only the engine's passes make ("Reorder", "FusedConv").
-inline KernelDefinition define_kernel(std::string_view op) { return KernelDefinition(op); }
-const KernelDef* find_kernel(std::string_view op);  // nullptr if there is none
+inline KernelDefinition define_kernel(std::string_view op, DeviceKind kind = DeviceKind::cpu) {
+  return KernelDefinition(op, kind);
+}
+const KernelDef* find_kernel(std::string_view op, DeviceKind kind);  // nullptr if there is none
 
 }  // namespace belfry

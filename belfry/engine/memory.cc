@@ -20,15 +20,14 @@ struct Block {
 
 class Planner {
  public:
-  Planner(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes, int devices)
-      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes), blocks_(static_cast<std::size_t>(devices)) {
+  Planner(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes)
+      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes) {
     const std::size_t values = ir.values.size();
     first_.assign(values, 0);
     last_.assign(values, 0);
     plan_.offsets.assign(values, MemoryPlan::kNowhere);
     plan_.same_as.assign(values, kNone);
     plan_.scratch.assign(ir.nodes.size(), MemoryPlan::kNowhere);
-    plan_.arena_bytes.assign(blocks_.size(), 0);
   }
 
   MemoryPlan run() {
@@ -36,7 +35,7 @@ class Planner {
     find_lifetimes();
     share_in_place();
     collect_blocks();
-    for (std::size_t d = 0; d < blocks_.size(); ++d) plan_.arena_bytes[d] = place(blocks_[d]);
+    plan_.arena_bytes = place(blocks_);
     return std::move(plan_);
   }
 
@@ -46,16 +45,16 @@ class Planner {
     return v;
   }
 
-  // Memory of the arena, as opposed to a variable's, a constant's, or none at all.
+  // Memory of the arena, as opposed to a variable's, a constant's, that of a crossing, or none at all.
   bool in_arena(ValueId v) const {
     const std::string_view op = ir_.op_of(v);
-    return ir_.value(v).variable == nullptr && op != "Constant" && op != "ShapeOnly";
+    return ir_.value(v).variable == nullptr && ir_.value(v).crossing == kNone && op != "Constant" && op != "ShapeOnly";
   }
 
   void share_views() {
     for (NodeId id : order_) {
       const IrNode& node = ir_.node(id);
-      const KernelDef* kernel = find_kernel(node.op);
+      const KernelDef* kernel = ir_.kernel_of(node);
       if (kernel != nullptr && kernel->view && !node.inputs.empty())
         plan_.same_as[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
     }
@@ -73,12 +72,6 @@ class Planner {
       for (ValueId v : node.inputs) {
         const std::size_t r = static_cast<std::size_t>(root(v));
         last_[r] = std::max(last_[r], at);
-        // Streams of different devices run at the same time, so positions do not order them: kept for the whole run.
-        const NodeId producer = ir_.value(static_cast<ValueId>(r)).producer;
-        if (producer != kNone && ir_.node(producer).device != node.device) {
-          first_[r] = 0;
-          last_[r] = end;
-        }
       }
     }
   }
@@ -86,7 +79,7 @@ class Planner {
   void share_in_place() {
     for (int at = 0; at < static_cast<int>(order_.size()); ++at) {
       const IrNode& node = ir_.node(order_[static_cast<std::size_t>(at)]);
-      const KernelDef* kernel = find_kernel(node.op);
+      const KernelDef* kernel = ir_.kernel_of(node);
       if (kernel == nullptr || kernel->view) continue;
       for (const auto& [input, output] : kernel->in_place) {
         if (input >= static_cast<int>(node.inputs.size()) || output >= static_cast<int>(node.outputs.size())) continue;
@@ -113,14 +106,13 @@ class Planner {
     for (int at = 0; at < static_cast<int>(order_.size()); ++at) {
       const NodeId id = order_[static_cast<std::size_t>(at)];
       const IrNode& node = ir_.node(id);
-      auto& blocks = blocks_[static_cast<std::size_t>(node.device)];
       for (ValueId v : node.outputs) {
         const std::size_t i = static_cast<std::size_t>(v);
         if (root(v) == v && in_arena(v) && ir_.info(v).bytes() > 0)
-          blocks.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
+          blocks_.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
       }
       const std::size_t scratch = scratch_bytes_[static_cast<std::size_t>(id)];
-      if (scratch > 0) blocks.push_back({scratch, at, at, &plan_.scratch[static_cast<std::size_t>(id)]});
+      if (scratch > 0) blocks_.push_back({scratch, at, at, &plan_.scratch[static_cast<std::size_t>(id)]});
     }
   }
 
@@ -150,15 +142,14 @@ class Planner {
   const std::vector<NodeId>& order_;
   const std::vector<std::size_t>& scratch_bytes_;
   std::vector<int> first_, last_;
-  std::vector<std::vector<Block>> blocks_;
+  std::vector<Block> blocks_;
   MemoryPlan plan_;
 };
 
 }  // namespace
 
-MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
-                       int devices) {
-  return Planner(ir, order, scratch_bytes, devices).run();
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes) {
+  return Planner(ir, order, scratch_bytes).run();
 }
 
 }  // namespace belfry

@@ -39,7 +39,7 @@ class Orderer {
     const NodeId last = static_cast<NodeId>(ir_.nodes.size());
     for (NodeId id = 0; id < last; ++id) {
       const OpDef* def = ir_.node(id).dead ? nullptr : ir_.node(id).def();
-      if (def == nullptr || !def->host_kernel || def->updates.empty()) continue;
+      if (def == nullptr || !def->host_kernel || def->updates.empty() || ir_.node(id).functional) continue;
       BELFRY_CHECK(def->updates.size() == 1, "{} expected a user's op that updates one variable, got {} {}. Split it.",
                    describe(*ir_.node(id).origin), def->updates.size(), made_at(*ir_.node(id).origin));
       const ValueId variable = ir_.node(id).inputs[static_cast<std::size_t>(def->updates[0])];
@@ -120,7 +120,7 @@ class Orderer {
     alias[static_cast<std::size_t>(value)] = 1;
     for (NodeId id : topological(ir_)) {
       const IrNode& node = ir_.node(id);
-      const KernelDef* kernel = node.inputs.empty() ? nullptr : find_kernel(node.op);
+      const KernelDef* kernel = node.inputs.empty() ? nullptr : ir_.kernel_of(node);
       if (kernel != nullptr && kernel->view && alias[static_cast<std::size_t>(node.inputs[0])])
         alias[static_cast<std::size_t>(node.outputs[0])] = 1;
     }
@@ -167,7 +167,7 @@ class Orderer {
     const bool direct_only = ir_.node(reader).op == "ReadVariable";
     replace_reads(reader, value, copy);
     for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()) && !direct_only; ++id) {
-      const KernelDef* kernel = find_kernel(ir_.node(id).op);
+      const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
       if (kernel != nullptr && kernel->view) replace_reads(id, value, copy);
     }
   }

@@ -22,10 +22,40 @@ struct Signature {
 
 struct DeviceInfo {
   int threads = 1;
+  DeviceKind kind = DeviceKind::cpu;
 };
 
 // 1. What the fetches need and nothing else. Fed tensors become "Feed" nodes, wanted ones end in "Fetch" nodes.
 Ir prune(const Graph& graph, const Signature& signature, int devices);
+// What a run does on one device between exchanges with the others. Everything below this pass sees one part at a time,
+// so a plan is linked from parts that were compiled on their own.
+struct Part {
+  Ir ir{};  // a "Receive" node for each thing that comes from another part, a "Send" node for each that goes to one
+  int number = 0;
+  int device = 0;
+  // A write of `variable` here must wait for the reads of it in part `reader`.
+  struct Hazard {
+    const Node* variable = nullptr;
+    int reader = 0;
+    auto operator<=>(const Hazard&) const = default;
+  };
+  std::vector<Hazard> hazards{};
+};
+// What goes from one part to others: a value, only its shape, or only the news that something is done.
+struct Crossing {
+  enum class Kind { value, shape, event } kind = Kind::value;
+  int from = 0;           // part
+  ValueId value = kNone;  // in that part's Ir
+  const Node* origin = nullptr;
+  int output = 0;  // of the origin
+  int copy = 0;    // counts crossings of the same output
+};
+struct Partition {
+  std::vector<Part> parts;          // a part waits only for parts before it
+  std::vector<Crossing> crossings;  // by the "crossing" attribute of Send and Receive
+};
+// Between 1 and 2. Parts are as large as possible: with one device there is one.
+Partition partition(Ir ir, const std::vector<DeviceInfo>& devices);
 // 2. Every shape made concrete by running the ops' own shape rules again.
 void infer_shapes(Ir& ir);
 // 3. Constants computed, equal ops merged, identities and dead ends removed.
@@ -36,19 +66,20 @@ void fuse(Ir& ir);
 void order_variables(Ir& ir);
 // 5. A layout for every value; reorders where two sides cannot agree. Decides the layouts of undecided variables.
 void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices);
-// 6. One global order, of which each device's stream is a projection.
+// What crosses to another part is made where that part looks for it, or copied there.
+void settle_sends(Ir& ir);
+// 6. The order in which a part runs.
 std::vector<NodeId> schedule(const Ir& ir);
 
-// 7. Where each value lives: an offset into its device's arena, or the value whose memory it shares.
+// 7. Where each value lives: an offset into the device's arena, or the value whose memory it shares.
 struct MemoryPlan {
-  std::vector<std::size_t> offsets;      // by value; kNowhere if it is not in an arena
-  std::vector<ValueId> same_as;          // by value: the value whose memory it uses, or kNone
-  std::vector<std::size_t> scratch;      // by node: offset of its scratch memory, kNowhere if it has none
-  std::vector<std::size_t> arena_bytes;  // by device
+  std::vector<std::size_t> offsets;  // by value; kNowhere if it is not in an arena
+  std::vector<ValueId> same_as;      // by value: the value whose memory it uses, or kNone
+  std::vector<std::size_t> scratch;  // by node: offset of its scratch memory, kNowhere if it has none
+  std::size_t arena_bytes = 0;
   static constexpr std::size_t kNowhere = ~std::size_t{0};
 };
-MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
-                       int devices);
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes);
 
 // Computes one node on the spot, for constant folding: plain layouts, one thread.
 std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,

@@ -1,31 +1,31 @@
-// Plan: a compiled run. A list of bound instructions and nothing left to decide.
+// Plan: a run, ready to go. Linked from parts that were compiled on their own, so that N towers which each meet M
+// shapes need N * M of them, not M^N.
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "belfry/engine/arena.h"
-#include "belfry/engine/ir.h"
-#include "belfry/engine/passes.h"
+#include "belfry/engine/part_plan.h"
 #include "belfry/engine/profiler.h"
 
 namespace belfry {
 
 class DeviceTeam;
 
-struct Instruction {
-  Kernel* kernel = nullptr;
-  NodeId node = kNone;
-  int device = 0;
-  std::vector<int> waits{};  // instructions of other devices that must have finished
-  bool signals = false;      // another device waits for this one
+// Before this instruction, so many instructions of another part must have run.
+struct Wait {
+  int instruction = 0;
+  int part = 0, done = 0;
 };
 
 class Plan {
  public:
+  // Parts in the order of the partition.
+  Plan(std::vector<std::shared_ptr<const PartPlan>> parts, const Partition& partition, std::shared_ptr<RunSlots> slots,
+       const CompileTarget& target);
+
   // The run: feeds and results are given as raw pointers in the order of the signature.
   void run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team,
            Profiler* profiler);
@@ -39,39 +39,29 @@ class Plan {
   std::uint64_t generation() const { return generation_; }
   std::string explain() const;
 
-  // For the profiler and explain().
-  const Ir& ir() const { return ir_; }
-  const std::vector<Instruction>& instructions() const { return instructions_; }
+  const std::vector<std::shared_ptr<const PartPlan>>& parts() const { return parts_; }
+  const std::vector<std::vector<Wait>>& waits() const { return waits_; }  // by part, in the order of its instructions
 
  private:
-  friend class Emitter;
+  void link(const Partition& partition);
+  void collect_variables(VariableStore& store);
   void run_stream(int device, const Step& step, Profiler* profiler);
+  void run_part(int part, const Step& step, Profiler* profiler);
   void run_streams(const Step& step, DeviceTeam& team, Profiler* profiler);
-  Ir ir_;
-  MemoryPlan memory_;
-  std::vector<KernelPtr> kernels_;
-  std::vector<Instruction> instructions_;
-  std::vector<std::vector<int>> streams_;  // by device: indices into instructions_
+  bool wait_for(const Wait& wait) const;  // false if another stream failed
+
+  std::vector<std::shared_ptr<const PartPlan>> parts_;
+  std::vector<std::vector<int>> streams_;  // by device: parts
+  std::vector<std::vector<Wait>> waits_;
+  std::shared_ptr<RunSlots> slots_;
   std::vector<TensorInfo> fetched_;
   std::vector<const Node*> variables_, assigned_;
   std::vector<const bool*> variables_ready_;
   std::vector<bool*> assigned_ready_;
-  std::vector<Array> constants_;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> events_;  // by instruction: the last run that finished it
-  std::uint64_t runs_ = 0;
-  std::vector<const void*> feed_slots_;
-  std::vector<void*> fetch_slots_;
+  // By part: how many of its instructions have run in this run. Written by its stream, read by those that wait.
+  std::unique_ptr<std::atomic<int>[]> done_;
   std::atomic<bool> failed_ = false;
   std::uint64_t generation_ = 0;
 };
-
-struct CompileTarget {
-  VariableStore& store;
-  std::vector<std::unique_ptr<Arena>>& arenas;  // one a device
-  std::vector<DeviceInfo> devices;
-};
-
-// Runs all passes.
-std::unique_ptr<Plan> compile(const Graph& graph, const Signature& signature, const CompileTarget& target);
 
 }  // namespace belfry

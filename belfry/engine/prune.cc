@@ -68,7 +68,7 @@ class Pruner {
   void add_feeds() {
     for (std::size_t i = 0; i < signature_.feeds.size(); ++i) {
       const Tensor& t = signature_.feeds[i];
-      const TensorInfo info{.dtype = signature_.fed[i].dtype, .shape = signature_.fed[i].shape};
+      const TensorInfo info{.dtype = t.dtype(), .shape = signature_.fed.empty() ? t.shape() : signature_.fed[i].shape};
       IrNode node{.op = "Feed",
                   .origin = t.node(),
                   .attributes = {{"index", static_cast<std::int64_t>(i)}},

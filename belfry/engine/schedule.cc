@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <set>
-#include <tuple>
 
-#include "belfry/base/check.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
@@ -27,32 +24,7 @@ std::vector<NodeId> schedule(const Ir& ir) {
   const auto early = [&](NodeId id) {
     return !updated_inputs(ir.node(id)).empty() || ir.node(id).op == "Fetch" || tiny(ir, ir.node(id));
   };
-  std::vector<int> missing(ir.nodes.size(), 0);
-  std::vector<std::vector<NodeId>> next(ir.nodes.size());
-  std::set<std::tuple<bool, NodeId, NodeId>> ready;  // (not early, place, number)
-  std::size_t alive = 0;
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id) {
-    if (ir.node(id).dead) continue;
-    ++alive;
-    const auto edge = [&](NodeId from) {
-      if (from == kNone || ir.node(from).dead) return;
-      next[static_cast<std::size_t>(from)].push_back(id);
-      ++missing[static_cast<std::size_t>(id)];
-    };
-    for (ValueId v : ir.node(id).inputs) edge(ir.value(v).producer);
-    for (NodeId before : ir.node(id).after) edge(before);
-    if (missing[static_cast<std::size_t>(id)] == 0) ready.emplace(!early(id), place(id), id);
-  }
-  std::vector<NodeId> order;
-  while (!ready.empty()) {
-    const NodeId id = std::get<2>(*ready.begin());
-    ready.erase(ready.begin());
-    order.push_back(id);
-    for (NodeId n : next[static_cast<std::size_t>(id)])
-      if (--missing[static_cast<std::size_t>(n)] == 0) ready.emplace(!early(n), place(n), n);
-  }
-  BELFRY_BUG_IF(order.size() != alive, "a cycle of {} operations in a plan", alive - order.size());
-  return order;
+  return topological(ir, [&](NodeId id) { return Rank{!early(id), place(id), id}; });
 }
 
 }  // namespace belfry

@@ -112,8 +112,7 @@ class Simplifier {
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;
     // Kernels that choose layouts cannot be run on plain arrays alone.
-    if (const KernelDef* kernel = find_kernel(node.op);
-        kernel == nullptr || kernel->layouts == KernelDef::Layouts::rule)
+    if (const KernelDef* kernel = ir_.kernel_of(node); kernel == nullptr || kernel->layouts == KernelDef::Layouts::rule)
       return false;
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) {

@@ -6,7 +6,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/device_team.h"
-#include "belfry/engine/plan.h"
+#include "belfry/engine/program.h"
 #include "belfry/engine/variable_store.h"
 #include "belfry/graph/graph.h"
 
@@ -45,6 +45,13 @@ struct Session::Impl {
     std::string key;
     std::shared_ptr<Plan> plan;
   };
+
+  struct Known {
+    std::string key;
+    std::unique_ptr<Program> program;
+  };
+
+  std::uint64_t generation() const { return store.generation() + crossings.generation(); }
 
   Tensor resolve_tensor(const Fetch& fetch) const {
     return fetch.name().empty() ? fetch.tensor() : graph.get_tensor_by_name(fetch.name());
@@ -94,22 +101,39 @@ struct Session::Impl {
     for (const Tensor& t : s.fetches) key += fmt::format("f{}:{} ", t.node()->id, t.output());
     for (const Operation& o : s.targets) key += fmt::format("o{} ", o.node()->id);
     for (std::size_t i = 0; i < s.feeds.size(); ++i)
-      key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(), to_string(s.fed[i].shape));
+      key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(),
+                         s.fed.empty() ? "" : to_string(s.fed[i].shape));
     return key;
   }
 
   std::shared_ptr<Plan> plan_for(const Signature& s) {
     const std::string key = key_of(s);
     const auto at = std::ranges::find_if(cache, [&](const Cached& c) { return c.key == key; });
-    if (at != cache.end() && at->plan->generation() == store.generation()) {
+    if (at != cache.end() && at->plan->generation() == generation()) {
       cache.splice(cache.begin(), cache, at);
       return at->plan;
     }
     if (at != cache.end()) cache.erase(at);
-    std::shared_ptr<Plan> plan = compile(graph, s, {.store = store, .arenas = arenas, .devices = team.devices()});
+    const std::size_t kept = static_cast<std::size_t>(std::max(1, config.plan_cache));
+    std::shared_ptr<Plan> plan = program_for(s, kept).plan(s.fed);
     cache.push_front({key, plan});
-    while (static_cast<int>(cache.size()) > std::max(1, config.plan_cache)) cache.pop_back();
+    while (cache.size() > kept) cache.pop_back();
     return plan;
+  }
+
+  Program& program_for(const Signature& s, std::size_t kept) {
+    Signature unshaped = s;
+    unshaped.fed.clear();
+    const std::string key = key_of(unshaped);
+    const auto at = std::ranges::find(programs, key, &Known::key);
+    if (at != programs.end()) {
+      programs.splice(programs.begin(), programs, at);
+    } else {
+      const CompileTarget target{.store = store, .arenas = arenas, .crossings = crossings, .devices = team.devices()};
+      programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(kept))});
+      while (programs.size() > kept) programs.pop_back();
+    }
+    return *programs.front().program;
   }
 
   void check_initialized(const Plan& plan) const {
@@ -137,7 +161,9 @@ struct Session::Impl {
   DeviceTeam team;
   VariableStore store;
   std::vector<std::unique_ptr<Arena>> arenas;
-  std::list<Cached> cache;  // most recently used first
+  CrossingMemory crossings;
+  std::list<Cached> cache;    // most recently used first
+  std::list<Known> programs;  // likewise
   std::unique_ptr<Profiler> profiler;
   std::uint64_t random_counter = 0;
 };
@@ -206,7 +232,7 @@ Session::Callable Session::make_callable(const std::vector<Fetch>& fetches, cons
   return [impl = impl_.get(), base, places, bound](std::span<const Array> given) -> std::span<const Array> {
     BELFRY_CHECK(given.size() == base.feeds.size(), "[callable] expected {} feeds, got {}", base.feeds.size(),
                  given.size());
-    bool same = bound->plan && bound->plan->generation() == impl->store.generation();
+    bool same = bound->plan && bound->plan->generation() == impl->generation();
     for (std::size_t i = 0; i < given.size() && same; ++i)
       same = given[i].shape() == bound->shapes[i] && given[i].dtype() == base.feeds[i].dtype();
     if (!same) {

@@ -74,7 +74,7 @@ class PoisonRun {
     if (node.op == "Variable" || node.op == "VariableCopy" || node.op == "Constant" || node.op == "ShapeOnly" ||
         node.op == "NoOp")
       return;
-    const KernelDef* def = find_kernel(node.op);
+    const KernelDef* def = find_kernel(node.op, DeviceKind::cpu);
     ASSERT_NE(def, nullptr) << node.op;
     std::vector<TensorInfo> inputs, outputs;
     Buffers buffers;

@@ -1,0 +1,28 @@
+// The memory of values that cross between parts of a run. It lies outside the arenas: parts that are compiled on their
+// own agree on it, and plans with other shapes use it again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "belfry/array/array.h"
+
+namespace belfry {
+
+struct Node;
+
+class CrossingMemory {
+ public:
+  // The output of an operation; a number tells copies of it apart.
+  using Key = std::tuple<const Node*, int, int>;
+  // Valid until a larger size is asked for under the same key; then generation() grows.
+  void* require(const Key& key, std::size_t bytes);
+  std::uint64_t generation() const { return generation_; }
+
+ private:
+  std::map<Key, Array> buffers_;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace belfry

@@ -1,0 +1,101 @@
+#include "belfry/engine/host_kernels.h"
+
+#include <cstring>
+
+#include "belfry/base/check.h"
+#include "belfry/base/parallel.h"
+#include "belfry/graph/node.h"
+
+namespace belfry {
+namespace {
+
+class FeedKernel final : public Kernel {
+ public:
+  FeedKernel(const void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
+  void bind(Buffers buffers) override { to_ = buffers.outputs[0]; }
+  void run(const Step&) override { copy_bytes(to_, *slot_, bytes_); }
+  static void copy_bytes(void* to, const void* from, std::size_t bytes) {
+    parallel_for(static_cast<std::int64_t>(bytes), 1 << 18, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                  static_cast<std::size_t>(end - begin));
+    });
+  }
+
+ private:
+  const void* const* slot_;
+  std::size_t bytes_;
+  void* to_ = nullptr;
+};
+
+class FetchKernel final : public Kernel {
+ public:
+  FetchKernel(void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
+  void bind(Buffers buffers) override { from_ = buffers.inputs[0]; }
+  void run(const Step&) override { FeedKernel::copy_bytes(*slot_, from_, bytes_); }
+
+ private:
+  void* const* slot_;
+  std::size_t bytes_;
+  const void* from_ = nullptr;
+};
+
+class HostKernelAdapter final : public Kernel {
+ public:
+  HostKernelAdapter(const HostKernel& function, const KernelContext& context)
+      : function_(function),
+        origin_(*context.origin),
+        inputs_(context.inputs.begin(), context.inputs.end()),
+        outputs_(context.outputs.begin(), context.outputs.end()) {}
+  void bind(Buffers b) override {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      ins_.emplace_back(inputs_[i].dtype, inputs_[i].shape, const_cast<void*>(b.inputs[i]), nullptr);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      outs_.emplace_back(outputs_[i].dtype, outputs_[i].shape, b.outputs[i], nullptr);
+    buffers_ = b.outputs;
+  }
+  void run(const Step&) override {
+    try {
+      function_(ins_, outs_);
+      for (std::size_t i = 0; i < outs_.size(); ++i) keep(i);
+    } catch (const NumericError& error) {
+      rethrow<NumericError>(error);
+    } catch (const FileError& error) {
+      rethrow<FileError>(error);
+    } catch (const std::exception& error) {
+      rethrow<Error>(error);
+    }
+  }
+  std::string describe() const override { return "user"; }
+
+ private:
+  // `out[0] = in[0]` replaces the handle instead of filling the buffer: what it holds is copied in.
+  void keep(std::size_t i) {
+    if (outs_[i].raw() == buffers_[i]) return;
+    BELFRY_CHECK(outs_[i].dtype() == outputs_[i].dtype && outs_[i].shape() == outputs_[i].shape,
+                 "expected output {} of {} {}, got {} {}. Write into its values()", i, name_of(outputs_[i].dtype),
+                 to_string(outputs_[i].shape), name_of(outs_[i].dtype()), to_string(outs_[i].shape()));
+    if (outs_[i].bytes() > 0) std::memcpy(buffers_[i], outs_[i].raw(), outs_[i].bytes());
+    outs_[i] = Array(outputs_[i].dtype, outputs_[i].shape, buffers_[i], nullptr);
+  }
+
+  template <class ErrorType>
+  [[noreturn]] void rethrow(const std::exception& error) const {
+    fail<ErrorType>("{} {} {}", belfry::describe(origin_), error.what(), made_at(origin_));
+  }
+
+  const HostKernel& function_;
+  const Node& origin_;
+  std::vector<TensorInfo> inputs_, outputs_;
+  std::vector<Array> ins_, outs_;
+  std::vector<void*> buffers_;
+};
+
+}  // namespace
+
+KernelPtr feed_kernel(const void* const* slot, std::size_t bytes) { return std::make_unique<FeedKernel>(slot, bytes); }
+KernelPtr fetch_kernel(void* const* slot, std::size_t bytes) { return std::make_unique<FetchKernel>(slot, bytes); }
+KernelPtr host_kernel(const HostKernel& function, const KernelContext& context) {
+  return std::make_unique<HostKernelAdapter>(function, context);
+}
+
+}  // namespace belfry

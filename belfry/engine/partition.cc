@@ -1,0 +1,236 @@
+// A node's level counts the crossings between devices on the longest path that leads to it. Nodes of one device and
+// level form a part: what they wait for lies in the part itself or in parts of lower levels, so parts sorted by level
+// are one global order, and no two streams can wait for each other.
+#include <algorithm>
+#include <map>
+
+#include "belfry/base/check.h"
+#include "belfry/engine/passes.h"
+
+namespace belfry {
+namespace {
+
+// Variables and constants are everywhere: each part that uses one has it.
+bool placeless(const IrNode& node) { return (node.op == "Variable" || node.op == "Constant") && node.after.empty(); }
+
+class Partitioner {
+ public:
+  Partitioner(Ir ir, const std::vector<DeviceInfo>& devices) : ir_(std::move(ir)), devices_(devices) {
+    order_reads_and_writes();
+    find_levels();
+  }
+
+  Partition run() {
+    collect_parts();
+    for (NodeId id : order_) place(id);
+    for (NodeId root : ir_.roots) out_.parts[part_of(root)].ir.roots.push_back(local_.at({part_of(root), root}));
+    for (const auto& [hazard, writer] : hazards_) add_hazard(hazard, writer);
+    share_trained();
+    return std::move(out_);
+  }
+
+ private:
+  struct ReadBeforeWrite {
+    NodeId reader, writer;
+  };
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  // Reads that must come before writes. Inside a part they are ordered after fusion (order_variables again), so the
+  // edges found here do not enter the parts, where they would keep nodes from being fused; only if some read needs a
+  // copy of its own does the whole outcome.
+  void order_reads_and_writes() {
+    Ir ordered = ir_;
+    order_variables(ordered);
+    for (NodeId id = 0; id < static_cast<NodeId>(ordered.nodes.size()); ++id) {
+      const std::size_t known = at(id) < ir_.nodes.size() ? ir_.node(id).after.size() : 0;
+      for (std::size_t k = known; k < ordered.node(id).after.size(); ++k)
+        before_.push_back({.reader = ordered.node(id).after[k], .writer = id});
+    }
+    if (ordered.nodes.size() > ir_.nodes.size()) ir_ = std::move(ordered);
+  }
+
+  void find_levels() {
+    Ir ordered = ir_;
+    for (const ReadBeforeWrite& edge : before_) ordered.node(edge.writer).after.push_back(edge.reader);
+    order_ = topological(ordered);
+    level_.assign(ir_.nodes.size(), 0);
+    for (NodeId id : order_) {
+      const auto follow = [&](NodeId from) {
+        if (from == kNone || placeless(ordered.node(from))) return;
+        const bool crosses = ordered.node(from).device != ordered.node(id).device;
+        level_[at(id)] = std::max(level_[at(id)], level_[at(from)] + crosses);
+      };
+      for (ValueId v : ordered.node(id).inputs) follow(ordered.value(v).producer);
+      for (NodeId from : ordered.node(id).after) follow(from);
+    }
+    for (const ReadBeforeWrite& edge : before_)
+      if (ir_.node(edge.reader).device != ir_.node(edge.writer).device)
+        for (int input : updated_inputs(ir_.node(edge.writer)))
+          hazards_.emplace_back(std::pair(ir_.value(ir_.node(edge.writer).inputs[at(input)]).variable, edge.reader),
+                                edge.writer);
+  }
+
+  void collect_parts() {
+    for (NodeId id : order_)
+      if (!placeless(ir_.node(id)) || is_root(id)) numbers_.try_emplace({level_[at(id)], ir_.node(id).device}, 0);
+    for (auto& [key, number] : numbers_) {
+      number = out_.parts.size();
+      Part part{.number = static_cast<int>(number), .device = key.second};
+      part.ir.kind = devices_[at(key.second)].kind;
+      out_.parts.push_back(std::move(part));
+    }
+  }
+
+  bool is_root(NodeId id) const { return std::ranges::find(ir_.roots, id) != ir_.roots.end(); }
+  std::size_t part_of(NodeId id) const { return numbers_.at({level_[at(id)], ir_.node(id).device}); }
+
+  void place(NodeId id) {
+    if (!placeless(ir_.node(id)) || is_root(id)) copy_into(part_of(id), id);
+  }
+
+  // The node's stand-in in the part, made now if there is none.
+  NodeId copy_into(std::size_t part, NodeId id) {
+    if (const auto found = local_.find({part, id}); found != local_.end()) return found->second;
+    IrNode node = ir_.node(id);
+    const std::vector<int> shape_only = node.def() == nullptr ? std::vector<int>{} : node.def()->shape_only;
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+      ValueId& input = node.inputs[at(i)];
+      input = value_in(part, input, std::ranges::find(shape_only, i) != shape_only.end());
+    }
+    std::vector<NodeId> after;
+    for (NodeId from : node.after) wait_in(part, from, after);
+    node.after = std::move(after);
+    node.device = out_.parts[part].device;
+    std::vector<TensorInfo> infos;
+    for (ValueId v : node.outputs) infos.push_back(ir_.info(v));
+    const std::vector<ValueId> outputs = node.outputs;
+    Ir& into = out_.parts[part].ir;
+    const NodeId made = into.add_node(std::move(node), infos);
+    local_[{part, id}] = made;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const ValueId v = into.node(made).outputs[i];
+      into.value(v).variable = ir_.value(outputs[i]).variable;
+      values_[{part, outputs[i]}] = v;
+    }
+    return made;
+  }
+
+  ValueId value_in(std::size_t part, ValueId v, bool shape_only) {
+    if (const auto found = values_.find({part, v}); found != values_.end()) return found->second;
+    const NodeId producer = ir_.value(v).producer;
+    if (placeless(ir_.node(producer))) {
+      copy_into(part, producer);
+      return values_.at({part, v});
+    }
+    // A shape and a value of the same tensor may both cross: one does not stand in for the other.
+    const auto found = shapes_.find({part, v});
+    if (shape_only && found != shapes_.end()) return found->second;
+    const int crossing = crossing_of(v, shape_only ? Crossing::Kind::shape : Crossing::Kind::value);
+    const ValueId received = receive(part, crossing, ir_.node(producer), {ir_.info(v)});
+    (shape_only ? shapes_ : values_)[{part, v}] = received;
+    return received;
+  }
+
+  ValueId receive(std::size_t part, int crossing, const IrNode& from, const std::vector<TensorInfo>& infos) {
+    IrNode node{.op = "Receive",
+                .origin = from.origin,
+                .attributes = {{"crossing", static_cast<std::int64_t>(crossing)}},
+                .device = out_.parts[part].device};
+    Ir& into = out_.parts[part].ir;
+    const NodeId made = into.add_node(std::move(node), infos);
+    if (infos.empty()) return made;
+    if (out_.crossings[at(crossing)].kind == Crossing::Kind::value)
+      into.value(into.node(made).outputs[0]).crossing = crossing;
+    return into.node(made).outputs[0];
+  }
+
+  // The crossing that carries the value, or only its shape, out of the part that makes it.
+  int crossing_of(ValueId v, Crossing::Kind kind) {
+    const auto [found, added] = crossings_.try_emplace({v, kind}, static_cast<int>(out_.crossings.size()));
+    if (!added) return found->second;
+    const NodeId producer = ir_.value(v).producer;
+    const std::size_t from = part_of(producer);
+    const ValueId local = values_.at({from, v});
+    if (kind == Crossing::Kind::value) send(from, found->second, producer, {local}, {});
+    const Node* origin = ir_.node(producer).origin;
+    const int output = ir_.value(v).output;
+    const auto same = [&](const Crossing& c) { return c.kind == kind && c.origin == origin && c.output == output; };
+    out_.crossings.push_back({.kind = kind,
+                              .from = static_cast<int>(from),
+                              .value = local,
+                              .origin = origin,
+                              .output = output,
+                              .copy = static_cast<int>(std::ranges::count_if(out_.crossings, same))});
+    return found->second;
+  }
+
+  void send(std::size_t from, int crossing, NodeId origin, std::vector<ValueId> inputs, std::vector<NodeId> after) {
+    IrNode node{.op = "Send",
+                .origin = ir_.node(origin).origin,
+                .inputs = std::move(inputs),
+                .after = std::move(after),
+                .attributes = {{"crossing", static_cast<std::int64_t>(crossing)}},
+                .device = ir_.node(origin).device};
+    Ir& ir = out_.parts[from].ir;
+    ir.roots.push_back(ir.add_node(std::move(node), {}));
+  }
+
+  // What a node of `part` that comes after `from` has to wait for.
+  void wait_in(std::size_t part, NodeId from, std::vector<NodeId>& after) {
+    if (placeless(ir_.node(from))) return;
+    const std::size_t there = part_of(from);
+    if (there == part) return after.push_back(local_.at({part, from}));
+    const auto [found, added] = events_.try_emplace(from, static_cast<int>(out_.crossings.size()));
+    if (added) {  // also what keeps an effect that nothing of its own part needs
+      send(there, found->second, from, {}, {local_.at({there, from})});
+      out_.crossings.push_back(
+          {.kind = Crossing::Kind::event, .from = static_cast<int>(there), .origin = ir_.node(from).origin});
+    }
+    // A device runs its parts one after the other.
+    if (out_.parts[there].device != out_.parts[part].device)
+      after.push_back(receive(part, found->second, ir_.node(from), {}));
+  }
+
+  void add_hazard(const std::pair<const Node*, NodeId>& read, NodeId writer) {
+    const Part::Hazard hazard{.variable = read.first, .reader = static_cast<int>(part_of(read.second))};
+    auto& hazards = out_.parts[part_of(writer)].hazards;
+    if (std::ranges::find(hazards, hazard) == hazards.end()) hazards.push_back(hazard);
+  }
+
+  void share_trained() {
+    std::set<const Node*> trained;
+    for (const IrNode& node : ir_.nodes)
+      for (int input : updated_inputs(node)) trained.insert(ir_.value(node.inputs[at(input)]).variable);
+    for (Part& part : out_.parts) part.ir.trained = trained;
+  }
+
+  Ir ir_;
+  const std::vector<DeviceInfo>& devices_;
+  Partition out_;
+  std::vector<ReadBeforeWrite> before_;
+  std::vector<NodeId> order_;
+  std::vector<int> level_;                                              // by node
+  std::map<std::pair<int, int>, std::size_t> numbers_;                  // (level, device) -> part
+  std::map<std::pair<std::size_t, NodeId>, NodeId> local_;              // (part, node) -> its node there
+  std::map<std::pair<std::size_t, ValueId>, ValueId> values_, shapes_;  // (part, value) -> its value there
+  std::map<std::pair<ValueId, Crossing::Kind>, int> crossings_;
+  std::map<NodeId, int> events_;
+  std::vector<std::pair<std::pair<const Node*, NodeId>, NodeId>> hazards_;  // ((variable, reader), writer)
+};
+
+}  // namespace
+
+Partition partition(Ir ir, const std::vector<DeviceInfo>& devices) {
+  const auto first = std::ranges::find_if(ir.nodes, [](const IrNode& node) { return !placeless(node); });
+  const int device = first == ir.nodes.end() ? 0 : first->device;
+  const bool one =
+      std::ranges::all_of(ir.nodes, [&](const IrNode& node) { return placeless(node) || node.device == device; });
+  if (!one) return Partitioner(std::move(ir), devices).run();
+  Partition out;
+  for (IrNode& node : ir.nodes) node.device = device;
+  ir.kind = devices[static_cast<std::size_t>(device)].kind;
+  out.parts.push_back({.ir = std::move(ir), .device = device});
+  return out;
+}
+
+}  // namespace belfry

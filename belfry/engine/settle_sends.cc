@@ -1,0 +1,37 @@
+#include "belfry/engine/passes.h"
+
+namespace belfry {
+namespace {
+
+// Whether a kernel writes the value into memory of its own, which may as well be the crossing's.
+bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
+  const IrValue& value = ir.value(v);
+  if (value.variable != nullptr || value.crossing != kNone || ir.is_op(v, "Constant")) return false;
+  const KernelDef* kernel = ir.kernel_of(ir.node(value.producer));
+  return kernel == nullptr || !kernel->view;
+}
+
+}  // namespace
+
+void settle_sends(Ir& ir) {
+  for (NodeId id : topological(ir)) {
+    if (ir.node(id).op != "Send" || ir.node(id).inputs.empty()) continue;
+    const int crossing = static_cast<int>(ir.node(id).attributes.integer("crossing"));
+    const ValueId v = ir.node(id).inputs[0];
+    if (made_in_place_of_its_own(ir, v)) {
+      ir.value(v).crossing = crossing;
+      continue;
+    }
+    IrNode copy{.op = "Snapshot",
+                .origin = ir.node(id).origin,
+                .inputs = {v},
+                .after = ir.node(id).after,
+                .device = ir.node(id).device,
+                .rank = id};
+    const ValueId moved = ir.node(ir.add_node(std::move(copy), {ir.info(v)})).outputs[0];
+    ir.value(moved).crossing = crossing;
+    ir.node(id).inputs[0] = moved;
+  }
+}
+
+}  // namespace belfry

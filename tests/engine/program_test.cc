@@ -1,0 +1,129 @@
+#include "belfry/engine/program.h"
+
+#include "belfry/graph/gradients.h"
+#include "belfry/ops/conv.h"
+#include "belfry/ops/matmul.h"
+#include "belfry/ops/optimizer.h"
+#include "belfry/session/session.h"
+#include "tests/engine/random_graph.h"
+
+namespace belfry {
+namespace {
+
+SessionConfig with_devices(int count) {
+  return {.devices = std::vector<DeviceConfig>(static_cast<std::size_t>(count), DeviceConfig{.threads = 1})};
+}
+
+// The values of all fetches and variables after a few runs.
+std::vector<float> outcome(std::uint64_t seed, int devices) {
+  Graph graph;
+  const GraphScope scope(graph);
+  RandomStream random(seed);
+  const Request request = random_graph(random, devices, true);
+  Session session(graph, with_devices(devices));
+  session.initialize();
+  std::vector<Fetch> fetches(request.fetches.begin(), request.fetches.end());
+  for (const Operation& target : request.targets) fetches.emplace_back(target);
+  Array fed(f32, {5, 8});
+  for (std::int64_t i = 0; i < fed.elements(); ++i)
+    fed.values<float>()[static_cast<std::size_t>(i)] = 0.1f * static_cast<float>(i % 7) - 0.3f;
+  std::vector<float> out;
+  for (int run = 0; run < 6; ++run)
+    for (const Array& value : session.run(fetches, {{request.feeds[0].first, fed}}))
+      if (value.elements() > 0) out.insert(out.end(), value.values<float>().begin(), value.values<float>().end());
+  for (const Variable& v : graph.variables()) {
+    const Array value = session.value(v);
+    out.insert(out.end(), value.values<float>().begin(), value.values<float>().end());
+  }
+  return out;
+}
+
+TEST(Program, AnyGraphGivesTheSameOnAnyNumberOfDevices) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::vector<float> one = outcome(seed, 1);
+    for (int devices : {2, 3}) {
+      const std::vector<float> many = outcome(seed, devices);
+      ASSERT_EQ(one.size(), many.size());
+      for (std::size_t i = 0; i < one.size(); ++i) ASSERT_NEAR(one[i], many[i], 1e-5 * (1 + std::abs(one[i]))) << i;
+    }
+  }
+}
+
+// Two towers on two devices, one copy of the variables, gradients summed on device 0.
+class TowersTest : public IrTest {
+ protected:
+  TowersTest() {
+    for (int d = 0; d < 2; ++d) {
+      const DeviceScope device("cpu:" + std::to_string(d));
+      inputs.push_back(placeholder({"x" + std::to_string(d), f32, {kAny, 6, 6, 3}}));
+      losses.push_back(reduce_mean(square(conv2d(relu(conv2d(inputs.back(), w)), u))));
+      grads.push_back(gradients({losses.back()}, {w, u}));
+    }
+    targets.push_back(apply_sgd(w, 0.05f, grads[0][0] + grads[1][0]));
+    targets.push_back(apply_sgd(u, 0.05f, grads[0][1] + grads[1][1]));
+  }
+  Program program() {
+    return Program(graph, {.fetches = losses, .targets = targets, .feeds = inputs, .fed = {}}, target);
+  }
+  std::vector<TensorSpec> fed(std::int64_t a, std::int64_t b) const {
+    return {{"", f32, {a, 6, 6, 3}}, {"", f32, {b, 6, 6, 3}}};
+  }
+
+  Variable w = var("w", {3, 3, 3, 16}), u = var("u", {3, 3, 16, 16});
+  Tensors inputs, losses;
+  std::vector<Tensors> grads;
+  std::vector<Operation> targets;
+  VariableStore store;
+  std::vector<std::unique_ptr<Arena>> arenas = [] {
+    std::vector<std::unique_ptr<Arena>> out;
+    for (int d = 0; d < 2; ++d) out.push_back(std::make_unique<Arena>());
+    return out;
+  }();
+  CrossingMemory crossings;
+  CompileTarget target{store, arenas, crossings, {{1}, {1}}};
+};
+
+TEST_F(TowersTest, EachTowerIsCompiledOncePerShapeOfItsOwn) {
+  Program p = program();
+  ASSERT_EQ(p.parts(), 3);
+  p.plan(fed(1, 1));
+  const int first = p.compiled();
+  for (std::int64_t n = 2; n <= 4; ++n) p.plan(fed(n, n));
+  const int all = p.compiled();
+  EXPECT_LE(all - first, 3 * 2) << "three more shapes of two towers";
+  for (std::int64_t a = 1; a <= 4; ++a)
+    for (std::int64_t b = 1; b <= 4; ++b) p.plan(fed(a, b));
+  EXPECT_EQ(p.compiled(), all) << "combinations of known shapes compile nothing";
+}
+
+TEST_F(TowersTest, AGradientCrossesWithoutACopyAndInItsLayout) {
+  Program p = program();
+  const auto plan = p.plan(fed(2, 2));
+  for (const auto& part : plan->parts())
+    for (const Instruction& i : part->instructions) EXPECT_NE(part->ir.node(i.node).op, "Snapshot");
+  const PartPlan& apply = *plan->parts()[2];
+  for (const Instruction& i : apply.instructions) EXPECT_NE(apply.ir.node(i.node).op, "Reorder");
+}
+
+TEST_F(TowersTest, TowersWithDifferentShapesTrainAsOneDeviceDoes) {
+  std::vector<std::vector<float>> seen;
+  for (const auto& config : {with_devices(2), with_devices(2)}) {
+    Session session(graph, config);
+    session.initialize();
+    std::vector<Fetch> fetches(losses.begin(), losses.end());
+    for (const Operation& op : targets) fetches.emplace_back(op);
+    std::vector<float>& out = seen.emplace_back();
+    for (std::int64_t step = 0; step < 8; ++step) {
+      const auto values = session.run(fetches, {{inputs[0], Array::full(f32, {1 + step % 3, 6, 6, 3}, 0.1)},
+                                                {inputs[1], Array::full(f32, {1 + step % 2, 6, 6, 3}, 0.2)}});
+      for (int i : {0, 1}) out.push_back(static_cast<float>(values[static_cast<std::size_t>(i)].item()));
+    }
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+  for (float loss : seen[0]) EXPECT_TRUE(std::isfinite(loss));
+  EXPECT_LT(seen[0][14], seen[0][0]);
+}
+
+}  // namespace
+}  // namespace belfry
