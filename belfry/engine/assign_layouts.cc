@@ -161,10 +161,7 @@ class LayoutPass {
     TensorInfo info = store_.storage(variable).info;
     const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
     if (main && kernel->writes_copy && ir_.node(id).outputs.size() == 1 && kernel->writes_copy(info, layout)) {
-      const ValueId made = static_cast<ValueId>(ir_.values.size());
-      ir_.values.push_back({.info = info, .producer = id, .output = 1});
-      ir_.node(id).outputs.push_back(made);
-      return bind_copy(made, variable, layout);
+      return bind_copy(ir_.add_output(id, info), variable, layout);
     }
     info.layout = layout;
     IrNode node{.op = "Reorder",

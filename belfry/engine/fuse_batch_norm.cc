@@ -36,18 +36,13 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
     return false;
   }
   const ValueId result = ir.node(relu).outputs[0];
-  const ValueId mask = static_cast<ValueId>(ir.values.size());
-  ir.values.push_back(
-      {.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 3});  // sized with the layout
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNorm";
   node.attributes.set("relu", true);
   if (residual != kNone) node.inputs.push_back(residual);
-  node.outputs[0] = result;
-  node.outputs.push_back(mask);
   node.rank = relu;
-  ir.value(result).producer = id;
-  ir.value(result).output = 0;
+  ir.take_output(id, result, 0);
+  ir.add_output(id, {.dtype = DType::u8, .shape = {0}});  // the mask, sized with the layout
   if (add != kNone) absorb(ir, id, add);
   absorb(ir, id, relu);
   return true;
@@ -72,11 +67,7 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   node.inputs[0] = dr;
   node.inputs.push_back(ir.node(forward).outputs[3]);
   // Others that read ds must come after this node now; the schedule follows the data.
-  if (shared) {
-    node.outputs.push_back(ds);
-    ir.value(ds).producer = id;
-    ir.value(ds).output = 3;
-  }
+  if (shared) ir.take_output(id, ds, 3);
   node.rank = relu_grad;
   absorb(ir, id, relu_grad);
   return true;

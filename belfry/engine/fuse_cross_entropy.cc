@@ -16,9 +16,7 @@ bool fuse_cross_entropy(Ir& ir, NodeId id) {
     const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
     ir.node(id).op = "FusedCrossEntropy";
     ir.node(id).inputs.push_back(factor);
-    ir.node(id).outputs.push_back(dlogits);
-    ir.value(dlogits).producer = id;
-    ir.value(dlogits).output = 1;
+    ir.take_output(id, dlogits, 1);
     absorb(ir, id, reader);
     return true;
   }

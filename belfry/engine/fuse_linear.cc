@@ -53,8 +53,7 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
     node.inputs.push_back(bias);
     node.attributes.set("relu", last != add);
     node.rank = last;  // the bias may have been made after the product
-    node.outputs[0] = result;
-    ir.value(result).producer = id;
+    ir.take_output(id, result, 0);
     absorb(ir, id, add);
     if (last != add) absorb(ir, id, last);
     fused = true;
@@ -91,9 +90,7 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
     if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], dy) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
     ir.node(id).op = "FusedConvBackpropFilter";
-    ir.node(id).outputs.push_back(db);
-    ir.value(db).producer = id;
-    ir.value(db).output = 1;
+    ir.take_output(id, db, 1);
     absorb(ir, id, reader);
     return true;
   }
@@ -110,9 +107,7 @@ bool fuse_relu_bias_gradient(Ir& ir, NodeId id) {
     const ValueId db = sum.outputs[0];
     ir.node(id).op = "FusedReluGradBias";
     ir.node(id).attributes.set("axis", static_cast<std::int64_t>(ir.info(da).shape.rank() - 1));
-    ir.node(id).outputs.push_back(db);
-    ir.value(db).producer = id;
-    ir.value(db).output = 1;
+    ir.take_output(id, db, 1);
     absorb(ir, id, reader);
     return true;
   }

@@ -17,11 +17,8 @@ bool fuse_max_pool_index(Ir& ir, NodeId id) {
     if (ir.node(reader).op != "MaxPoolGrad" || ir.node(reader).inputs[0] != x || ir.node(reader).inputs[1] != y)
       continue;
     if (index == kNone) {
-      index = static_cast<ValueId>(ir.values.size());
-      ir.values.push_back(
-          {.info = {.dtype = DType::u8, .shape = {0}}, .producer = id, .output = 1});  // sized with the layout
       ir.node(id).op = "MaxPoolIndexed";
-      ir.node(id).outputs.push_back(index);
+      index = ir.add_output(id, {.dtype = DType::u8, .shape = {0}});  // sized with the layout
     }
     IrNode& grad = ir.node(reader);
     grad.op = "MaxPoolIndexedGrad";
@@ -42,8 +39,7 @@ bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
   if (ir.node(pool).inputs[0] != r || !fusable(ir, id, grad)) return false;
   const ValueId result = ir.node(id).outputs[0];
   ir.node(grad).attributes.set("relu", true);
-  ir.node(grad).outputs[0] = result;
-  ir.value(result).producer = grad;
+  ir.take_output(grad, result, 0);
   ir.node(grad).rank = id;
   absorb(ir, grad, id);
   return true;

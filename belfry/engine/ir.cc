@@ -17,6 +17,21 @@ NodeId Ir::add_node(IrNode node, const std::vector<TensorInfo>& outputs) {
   return id;
 }
 
+ValueId Ir::add_output(NodeId id, const TensorInfo& info) {
+  const ValueId made = static_cast<ValueId>(values.size());
+  values.push_back({.info = info, .producer = id, .output = static_cast<int>(node(id).outputs.size())});
+  node(id).outputs.push_back(made);
+  return made;
+}
+
+void Ir::take_output(NodeId id, ValueId taken, int index) {
+  std::vector<ValueId>& outputs = node(id).outputs;
+  if (static_cast<std::size_t>(index) == outputs.size()) outputs.push_back(taken);
+  outputs[static_cast<std::size_t>(index)] = taken;
+  value(taken).producer = id;
+  value(taken).output = index;
+}
+
 std::string_view Ir::op_of(ValueId id) const {
   const NodeId producer = value(id).producer;
   return producer == kNone ? std::string_view() : std::string_view(node(producer).op);

@@ -58,6 +58,10 @@ struct Ir {
   const TensorInfo& info(ValueId id) const { return value(id).info; }
 
   NodeId add_node(IrNode node, const std::vector<TensorInfo>& outputs);
+  // A further output of a node that is there already.
+  ValueId add_output(NodeId id, const TensorInfo& info);
+  // The node makes a value that another one made so far, as its output `index` (one past the last: a further one).
+  void take_output(NodeId id, ValueId value, int index);
   // The producer's op name, or "" for none.
   std::string_view op_of(ValueId id) const;
   bool is_op(ValueId id, std::string_view op) const { return op_of(id) == op; }
