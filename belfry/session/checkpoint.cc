@@ -1,7 +1,7 @@
 #include "belfry/session/checkpoint.h"
 
 #include "belfry/base/check.h"
-#include "belfry/session/internal/small_json.h"
+#include "belfry/base/internal/small_json.h"
 #include "belfry/session/safetensors.h"
 
 namespace belfry {
