@@ -11,6 +11,7 @@ std::unique_ptr<Plan> compile(const Graph& graph, const Signature& signature, co
   simplify(ir);
   fuse(ir);
   order_variables(ir);
+  if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);
   return emit(std::move(ir), signature, target);
 }

@@ -40,6 +40,9 @@ std::string Plan::explain() const {
     const std::string how = instruction.kernel->describe();
     text += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", i, instruction.device, node.op, inputs, outputs,
                         how.empty() ? "" : "  [" + how + "]", node.origin->name);
+    if (node.attributes.find(kAlgorithm) != nullptr)
+      text += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),
+                          node.attributes.get<std::string>(kAlgorithmSource));
     if (!node.fused.empty()) {
       text += "  fuses:";
       for (const std::string& name : node.fused) text += " " + name;

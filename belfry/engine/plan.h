@@ -69,6 +69,7 @@ struct CompileTarget {
   VariableStore& store;
   std::vector<std::unique_ptr<Arena>>& arenas;  // one a device
   std::vector<DeviceInfo> devices;
+  AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
 };
 
 // Runs all passes.
