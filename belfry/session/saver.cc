@@ -77,6 +77,7 @@ void Saver::save(std::int64_t step, CheckpointState state) {
   state.step = step;
   state.seeds["graph"] = session.graph().seed();
   state.random_counter = session.random_counter();
+  state.algorithms = session.algorithms();
   state.versions["onednn"] = dnnl_version_text();
   impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables)),
                std::move(state));
