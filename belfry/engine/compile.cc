@@ -14,6 +14,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   simplify(ir);
   fuse(ir);
   order_variables(ir);
+  if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);
   settle_sends(ir);
   std::vector<NodeId> order = schedule(ir);

@@ -35,4 +35,9 @@ dnnl_stream_t dnnl_cpu_stream() {
   return stream.handle;
 }
 
+std::string dnnl_version_text() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
 }  // namespace belfry

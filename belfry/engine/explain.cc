@@ -46,6 +46,9 @@ class Explainer {
     const std::string how = instruction.kernel->describe();
     text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op, inputs, outputs,
                          how.empty() ? "" : "  [" + how + "]", node.origin->name);
+    if (node.attributes.find(kAlgorithm) != nullptr)
+      text_ += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),
+                           node.attributes.get<std::string>(kAlgorithmSource));
     if (!node.fused.empty()) {
       text_ += "  fuses:";
       for (const std::string& name : node.fused) text_ += " " + name;

@@ -65,6 +65,11 @@ KernelDefinition& KernelDefinition::writes_copy(std::function<bool(const TensorI
   return *this;
 }
 
+KernelDefinition& KernelDefinition::algorithms(std::function<Algorithms(const KernelContext&)> list) {
+  def_.algorithms = std::move(list);
+  return *this;
+}
+
 KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelContext&)> make) {
   def_.make = std::move(make);
   Registry& r = registry();

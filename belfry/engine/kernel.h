@@ -85,6 +85,14 @@ struct LayoutChoice {
 };
 using LayoutRule = std::function<LayoutChoice(const KernelContext&)>;
 
+// What a kernel can choose from. Without the attribute kAlgorithm it goes by a fixed rule.
+struct Algorithms {
+  std::string problem{};             // all that the choice may depend on, except instruction set and threads
+  std::vector<std::string> names{};  // the rule's choice first; a function of the problem and the thread count
+};
+inline constexpr const char* kAlgorithm = "algorithm";               // set by choose_algorithms: one of the names
+inline constexpr const char* kAlgorithmSource = "algorithm_source";  // where it comes from, for explain()
+
 struct KernelDef {
   std::string op;
   DeviceKind kind = DeviceKind::cpu;
@@ -96,6 +104,7 @@ struct KernelDef {
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
   // An update that can write a copy of its variable in this second layout along (as an output of its own).
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
+  std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
   bool view = false;  // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };
@@ -113,6 +122,7 @@ class KernelDefinition {
   KernelDefinition& in_place(int input, int output = 0);
   KernelDefinition& view();
   KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);
+  KernelDefinition& algorithms(std::function<Algorithms(const KernelContext&)> list);
   KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
 
  private:

@@ -29,6 +29,7 @@ struct CompileTarget {
   std::vector<std::unique_ptr<Arena>>& arenas;  // one a device
   CrossingMemory& crossings;
   std::vector<DeviceInfo> devices;
+  AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
 };
 
 struct PartPlan {

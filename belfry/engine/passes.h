@@ -10,6 +10,7 @@
 
 namespace belfry {
 
+class AlgorithmTable;
 class VariableStore;
 
 // What a run asks for and is given.
@@ -64,6 +65,9 @@ void simplify(Ir& ir);
 void fuse(Ir& ir);
 // Reads before assignments: adds ordering edges, snapshots where that would be a cycle; unordered assignments throw.
 void order_variables(Ir& ir);
+// With autotune only: the table's choice as the attribute kAlgorithm of every node whose kernel has one; what the table
+// lacks is timed here, on memory of its own, and written to the table's file.
+void choose_algorithms(Ir& ir, AlgorithmTable& table, const std::vector<DeviceInfo>& devices);
 // 5. A layout for every value; reorders where two sides cannot agree. Decides the layouts of undecided variables.
 void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices);
 // What crosses to another part is made where that part looks for it, or copied there.

@@ -39,6 +39,7 @@ class VariableStore {
 
   // Grows whenever a layout or a copy was added: plans made before are out of date.
   std::uint64_t generation() const { return generation_; }
+  void outdate_plans() { ++generation_; }  // for a reason of the session's
 
  private:
   std::map<const Node*, Storage> all_;

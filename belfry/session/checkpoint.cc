@@ -1,7 +1,7 @@
 #include "belfry/session/checkpoint.h"
 
 #include "belfry/base/check.h"
-#include "belfry/session/internal/small_json.h"
+#include "belfry/base/internal/small_json.h"
 #include "belfry/session/safetensors.h"
 
 namespace belfry {
@@ -17,14 +17,15 @@ std::string where_of(const std::string& path) { return fmt::format("[checkpoint]
 std::string to_json(const CheckpointState& state, const std::string& where) {
   BELFRY_CHECK_AS(FileError, state.step >= 0 && state.epoch >= 0,
                   "{}: expected a step and an epoch of 0 or more, got {} and {}.", where, state.step, state.epoch);
-  return small_json::format({{"format", kFormat},
-                             {"step", static_cast<std::uint64_t>(state.step)},
-                             {"epoch", static_cast<std::uint64_t>(state.epoch)},
-                             {"seeds", state.seeds},
-                             {"random_counter", state.random_counter},
-                             {"versions", state.versions},
-                             {"user", state.user}},
-                            where);
+  nlohmann::json out{{"format", kFormat},
+                     {"step", static_cast<std::uint64_t>(state.step)},
+                     {"epoch", static_cast<std::uint64_t>(state.epoch)},
+                     {"seeds", state.seeds},
+                     {"random_counter", state.random_counter},
+                     {"versions", state.versions},
+                     {"user", state.user}};
+  if (!state.algorithms.empty()) out["algorithms"] = state.algorithms;
+  return small_json::format(out, where);
 }
 
 CheckpointState checkpoint_state_from_json(std::string_view text, const std::string& where) {
@@ -38,6 +39,9 @@ CheckpointState checkpoint_state_from_json(std::string_view text, const std::str
           .seeds = small_json::numbers(in, "seeds", where),
           .random_counter = small_json::number(in, "random_counter", where),
           .versions = small_json::texts(in, "versions", where),
+          // Only autotune has any, and states written before it was there do not.
+          .algorithms = in.contains("algorithms") ? small_json::texts(in, "algorithms", where)
+                                                  : std::map<std::string, std::string>(),
           .user = small_json::texts(in, "user", where)};
 }
 

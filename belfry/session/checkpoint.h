@@ -1,7 +1,8 @@
 // Checkpoints: the whole state of a training run at one step, in two files.
 //
 //   model-1200.safetensors   the values of all GLOBAL_VARIABLES and, in the metadata, the text of the .json
-//   model-1200.json          step, epoch, seeds, random counter, versions, users' own state, for people and scripts
+//   model-1200.json          step, epoch, seeds, random counter, versions, autotune's choices, users' own state,
+//                            for people and scripts
 //   checkpoint               the index: which checkpoints are kept, newest last
 //
 // The state travels inside the safetensors file too, so that one rename makes a checkpoint complete: values and state
@@ -28,7 +29,8 @@ struct CheckpointState {
   std::map<std::string, std::uint64_t> seeds{};  // "graph" is the graph's
   std::uint64_t random_counter = 0;              // Session::random_counter()
   std::map<std::string, std::string> versions{};
-  std::map<std::string, std::string> user{};  // the position in the data, callbacks' state, ...: any UTF-8 text
+  std::map<std::string, std::string> algorithms{};  // Session::algorithms()
+  std::map<std::string, std::string> user{};        // the position in the data, callbacks' state, ...: any UTF-8 text
   bool operator==(const CheckpointState&) const = default;
 };
 

@@ -6,9 +6,9 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/small_json.h"
 #include "belfry/base/log.h"
 #include "belfry/session/checkpoint.h"
-#include "belfry/session/internal/small_json.h"
 #include "belfry/session/stored_array.h"
 
 namespace belfry {

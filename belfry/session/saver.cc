@@ -1,24 +1,18 @@
 #include "belfry/session/saver.h"
 
-#include <oneapi/dnnl/dnnl.h>
-
 #include <exception>
 #include <thread>
 #include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/engine/dnnl_check.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/variable_values.h"
 
 namespace belfry {
 namespace {
-
-std::string onednn_version() {
-  const dnnl_version_t* version = dnnl_version();
-  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
-}
 
 std::string text_of(std::exception_ptr error) {
   try {
@@ -83,7 +77,8 @@ void Saver::save(std::int64_t step, CheckpointState state) {
   state.step = step;
   state.seeds["graph"] = session.graph().seed();
   state.random_counter = session.random_counter();
-  state.versions["onednn"] = onednn_version();
+  state.algorithms = session.algorithms();
+  state.versions["onednn"] = dnnl_version_text();
   impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables)),
                std::move(state));
   impl_->deliver();

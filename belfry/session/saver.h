@@ -27,9 +27,10 @@ class Saver {
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  // Saves the GLOBAL_VARIABLES as they are now. Of `state`, the step, the graph's seed, the session's random counter
-  // and the versions known here are filled in. A write that failed is thrown by the next save() or wait(), each exactly
-  // once; save() throws it after it has started its own write, so that a failure is never a reason for another.
+  // Saves the GLOBAL_VARIABLES as they are now. Of `state`, the step, the graph's seed, the session's random counter,
+  // autotune's choices and the versions known here are filled in. A write that failed is thrown by the next save() or
+  // wait(), each exactly once; save() throws it after it has started its own write, so that a failure is never a reason
+  // for another.
   void save(std::int64_t step, CheckpointState state = {});
   // Until the last save is on disk.
   void wait();

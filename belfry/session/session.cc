@@ -4,7 +4,9 @@
 #include <list>
 
 #include "belfry/base/check.h"
+#include "belfry/base/log.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/algorithm_table.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
 #include "belfry/engine/variable_store.h"
@@ -39,6 +41,7 @@ struct Session::Impl {
   Impl(Graph& g, const SessionConfig& c) : graph(g), config(c), team(resolve(c)) {
     for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
     if (config.profile) profiler = std::make_unique<Profiler>();
+    if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
   }
 
   struct Cached {
@@ -129,7 +132,11 @@ struct Session::Impl {
     if (at != programs.end()) {
       programs.splice(programs.begin(), programs, at);
     } else {
-      const CompileTarget target{.store = store, .arenas = arenas, .crossings = crossings, .devices = team.devices()};
+      const CompileTarget target{.store = store,
+                                 .arenas = arenas,
+                                 .crossings = crossings,
+                                 .devices = team.devices(),
+                                 .algorithms = algorithms.get()};
       programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(kept))});
       while (programs.size() > kept) programs.pop_back();
     }
@@ -165,6 +172,7 @@ struct Session::Impl {
   std::list<Cached> cache;    // most recently used first
   std::list<Known> programs;  // likewise
   std::unique_ptr<Profiler> profiler;
+  std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;
 };
 
@@ -271,6 +279,21 @@ bool Session::is_initialized(const Variable& variable) const {
 }
 void Session::set_random_counter(std::uint64_t count) { impl_->random_counter = count; }
 std::uint64_t Session::random_counter() const { return impl_->random_counter; }
+
+std::map<std::string, std::string> Session::algorithms() const {
+  return impl_->algorithms ? impl_->algorithms->used() : std::map<std::string, std::string>();
+}
+
+void Session::set_algorithms(const std::map<std::string, std::string>& choices) {
+  if (choices.empty()) return;
+  if (impl_->algorithms == nullptr)
+    return log_warning(
+        fmt::format("[autotune] expected a session with autotune for {} restored choices, got one without. It goes by "
+                    "the fixed rule, and its bits may differ. Set SessionConfig::autotune.",
+                    choices.size()));
+  impl_->algorithms->restore(choices);
+  impl_->store.outdate_plans();
+}
 
 int Session::cached_plans() const { return static_cast<int>(impl_->cache.size()); }
 

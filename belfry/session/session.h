@@ -29,10 +29,20 @@ struct DeviceConfig {
   int threads = 0;
 };
 
+// Times the algorithms that a convolution or matrix product can use, when it is first compiled, instead of going by the
+// fixed rule. Choices are kept in a file, so that later programs on this machine choose alike, and in checkpoints.
+struct AutotuneConfig {
+  bool enabled = false;
+  // Empty: one for each kind of machine (CPU model, instruction set, oneDNN version, cores) in $XDG_CACHE_HOME/belfry
+  // or ~/.cache/belfry. A file that is damaged or another machine's is replaced, with a warning.
+  std::string file{};
+};
+
 struct SessionConfig {
   std::vector<DeviceConfig> devices{{}};  // cpu:0, cpu:1, ...: disjoint teams of threads
   int plan_cache = 32;                    // plans kept; the least recently used goes first
   bool profile = false;                   // record every instruction (see write_trace)
+  AutotuneConfig autotune{};
 };
 
 // What to compute: a tensor (by handle or name), a variable's value, or an operation run for its effect.
@@ -98,6 +108,11 @@ class Session {
   // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
   void set_random_counter(std::uint64_t count);
   std::uint64_t random_counter() const;
+
+  // What autotune has chosen for the plans of this session, by problem; empty without autotune. Saved and restored with
+  // a checkpoint: what is set here wins over the file, and a session without autotune only warns that it is not used.
+  std::map<std::string, std::string> algorithms() const;
+  void set_algorithms(const std::map<std::string, std::string>& choices);
 
   // How many plans are kept (at most SessionConfig::plan_cache; the least recently used goes first).
   int cached_plans() const;

@@ -94,6 +94,7 @@ InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
     const InitPlan next = part.prepare(session);
     for (const auto& pair : next.values) values.insert_or_assign(pair.first.name(), pair);
     if (next.random_counter) plan.random_counter = next.random_counter;
+    for (const auto& [problem, algorithm] : next.algorithms) plan.algorithms.insert_or_assign(problem, algorithm);
     missing.insert(next.report.missing.begin(), next.report.missing.end());
     unexpected.insert(next.report.unexpected.begin(), next.report.unexpected.end());
     ignored.insert(next.report.ignored.begin(), next.report.ignored.end());
@@ -128,6 +129,7 @@ InitPlan SessionInit::prepare(Session& session) const {
 
 InitReport SessionInit::init(Session& session) const {
   InitPlan plan = prepare(session);
+  session.set_algorithms(plan.algorithms);
   for (const auto& [variable, value] : plan.values) session.set_value(variable, value);
   if (plan.random_counter) session.set_random_counter(*plan.random_counter);
   const InitReport& report = plan.report;
@@ -147,6 +149,7 @@ SaverRestore::SaverRestore(std::string path, RestoreOptions options)
         const auto state = checkpoint_state_in(stored.metadata, file);
         InitPlan plan = match(session, stored.tensors, options);
         if (state) plan.random_counter = state->random_counter;
+        if (state) plan.algorithms = state->algorithms;
         return plan;
       }) {}
 

@@ -39,6 +39,7 @@ struct RestoreOptions {
 struct InitPlan {
   std::vector<std::pair<Variable, Array>> values{};
   std::optional<std::uint64_t> random_counter{};
+  std::map<std::string, std::string> algorithms{};
   InitReport report{};
   bool strict = false;
 };
@@ -64,7 +65,7 @@ class SessionInit {
 };
 
 // From a checkpoint or an exported .safetensors, with or without the extension. A checkpoint also restores the
-// session's random counter; for the rest of its state see load_checkpoint().
+// session's random counter and autotune's choices; for the rest of its state see load_checkpoint().
 struct SaverRestore : SessionInit {
   explicit SaverRestore(std::string path, RestoreOptions options = {});
 };

@@ -2,6 +2,8 @@
 #include <belfry/belfry.h>
 #include <gtest/gtest.h>
 
+#include <iostream>
+
 namespace bf = belfry;
 
 TEST(Handbook, GraphAndSession) {
@@ -123,6 +125,19 @@ TEST(Handbook, SaveAndRestore) {
   bf::SaverRestore(*bf::latest_checkpoint(directory)).init(session);  // latest_checkpoint: empty if there is none
   bf::export_model(session, directory + "/model.npz");                // the values that inference needs, by name
   EXPECT_EQ(session.value(w).item(), 1);
+}
+
+TEST(Handbook, Autotune) {
+  const std::string directory = testing::TempDir() + "handbook";
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 784}});
+  const bf::Tensor y = bf::matmul(x, bf::get_variable("w", {.shape = {784, 512}}));
+  const bf::Array batch = bf::Array::zeros(bf::f32, {64, 784});
+  bf::Session session(graph, {.autotune = {.enabled = true, .file = directory + "/autotune.json"}});
+  session.initialize();
+  std::cout << session.explain({y}, {{x, batch}});  // ... [brg:avx512_core]  autotune: team (timed)  'MatMul'
+  EXPECT_EQ(session.run(y, {{x, batch}}).shape(), bf::Shape({64, 512}));
 }
 
 TEST(Handbook, DataFlow) {

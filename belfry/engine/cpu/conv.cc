@@ -117,6 +117,9 @@ const KernelRegistration conv_kernel =
         .layout_rule([](const KernelContext& c) {
           return dnnl_does(tensors(c, c.output().shape), *c.attributes) ? conv_forward_layouts(c) : plain(c);
         })
+        .algorithms([](const KernelContext& c) {
+          return dnnl_does(tensors(c, c.output().shape), *c.attributes) ? conv_forward_algorithms(c) : Algorithms();
+        })
         .make([](const KernelContext& c) {
           if (dnnl_does(tensors(c, c.output().shape), *c.attributes)) return make_conv_forward(c);
           return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
@@ -129,6 +132,10 @@ const KernelRegistration backprop_input_kernel =
     define_kernel("Conv2DBackpropInput")
         .layout_rule([](const KernelContext& c) {
           return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_data_layouts(c) : plain(c);
+        })
+        .algorithms([](const KernelContext& c) {
+          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_data_algorithms(c)
+                                                                        : Algorithms();
         })
         .make([](const KernelContext& c) {
           if (dnnl_does(tensors(c, c.input(2).shape), *c.attributes)) return make_conv_backward_data(c);
@@ -144,6 +151,10 @@ const KernelRegistration backprop_filter_kernel =
         .layout_rule([](const KernelContext& c) {
           return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_filter_layouts(c) : plain(c);
         })
+        .algorithms([](const KernelContext& c) {
+          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_filter_algorithms(c)
+                                                                        : Algorithms();
+        })
         .make([](const KernelContext& c) {
           if (dnnl_does(tensors(c, c.input(2).shape), *c.attributes)) return make_conv_backward_filter(c);
           return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
@@ -154,10 +165,14 @@ const KernelRegistration backprop_filter_kernel =
         });
 
 // Made by the fuse pass, only where oneDNN does the convolution.
-const KernelRegistration fused_conv_kernel =
-    define_kernel("FusedConv").layout_rule(conv_forward_layouts).make(make_conv_forward);
-const KernelRegistration fused_filter_kernel =
-    define_kernel("FusedConvBackpropFilter").layout_rule(conv_backward_filter_layouts).make(make_conv_backward_filter);
+const KernelRegistration fused_conv_kernel = define_kernel("FusedConv")
+                                                 .layout_rule(conv_forward_layouts)
+                                                 .algorithms(conv_forward_algorithms)
+                                                 .make(make_conv_forward);
+const KernelRegistration fused_filter_kernel = define_kernel("FusedConvBackpropFilter")
+                                                   .layout_rule(conv_backward_filter_layouts)
+                                                   .algorithms(conv_backward_filter_algorithms)
+                                                   .make(make_conv_backward_filter);
 
 }  // namespace
 }  // namespace belfry

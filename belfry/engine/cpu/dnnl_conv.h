@@ -16,11 +16,14 @@ bool dnnl_does(const ConvTensors& tensors, const Attributes& attributes);
 // Inputs x, filter and, if there are three, bias; attribute "relu".
 LayoutChoice conv_forward_layouts(const KernelContext& c);
 KernelPtr make_conv_forward(const KernelContext& c);
+Algorithms conv_forward_algorithms(const KernelContext& c);
 // Inputs x (shape only), filter, dy.
 LayoutChoice conv_backward_data_layouts(const KernelContext& c);
 KernelPtr make_conv_backward_data(const KernelContext& c);
+Algorithms conv_backward_data_algorithms(const KernelContext& c);
 // Inputs x, filter (shape only), dy; a second output, if there is one, is the bias gradient.
 LayoutChoice conv_backward_filter_layouts(const KernelContext& c);
 KernelPtr make_conv_backward_filter(const KernelContext& c);
+Algorithms conv_backward_filter_algorithms(const KernelContext& c);
 
 }  // namespace belfry

@@ -5,6 +5,7 @@
 #include <oneapi/dnnl/dnnl_types.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "belfry/base/function_ref.h"
@@ -17,11 +18,12 @@ namespace belfry {
 class DnnlDescriptor {
  public:
   explicit DnnlDescriptor(dnnl_primitive_desc_t handle) : handle_(handle) {}
-  DnnlDescriptor(DnnlDescriptor&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  DnnlDescriptor(DnnlDescriptor&& other) noexcept : handle_(other.release()) {}
   DnnlDescriptor& operator=(DnnlDescriptor&&) = delete;
   ~DnnlDescriptor();
 
   dnnl_primitive_desc_t handle() const { return handle_; }
+  dnnl_primitive_desc_t release() { return std::exchange(handle_, nullptr); }
   // The descriptor of one of its arguments (DNNL_ARG_SRC, ...).
   dnnl_memory_desc_t argument(int arg) const;
   std::string implementation() const;

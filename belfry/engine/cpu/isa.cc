@@ -34,4 +34,6 @@ Isa cpu_isa() {
 
 int vector_width(Isa isa) { return isa == Isa::avx512 ? 16 : 8; }
 
+std::string_view name_of(Isa isa) { return isa == Isa::avx512 ? "avx512" : "avx2"; }
+
 }  // namespace belfry

@@ -1,6 +1,8 @@
 // Which of the instruction sets that the kernels in simd/ are compiled for is used.
 #pragma once
 
+#include <string_view>
+
 namespace belfry {
 
 enum class Isa { avx2, avx512 };
@@ -11,6 +13,7 @@ bool cpu_supports(Isa isa);
 // Constant for the life of the process: plans and workspaces depend on it.
 Isa cpu_isa();
 
-int vector_width(Isa isa);  // in floats
+int vector_width(Isa isa);          // in floats
+std::string_view name_of(Isa isa);  // as BELFRY_ISA spells it
 
 }  // namespace belfry

@@ -60,11 +60,38 @@ dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transpos
   return out;
 }
 
-// Inputs a, b and, if `fused`, a bias [n]; attribute "relu".
+// Ways to use the threads: each its own part, or oneDNN's affair, with all threads or with one.
+constexpr std::string_view kRows = "rows", kDepth = "depth", kTeam = "team", kOneThread = "one_thread";
+
+std::string_view name_of(MatMulSplit split) { return split == MatMulSplit::rows ? kRows : kDepth; }
+
+// A fixed rule by shape and thread count.
+std::string_view rule_for(const MatMulShape& s, int threads) {
+  if (const MatMulSplit split = choose_split(s, threads); split != MatMulSplit::none) return name_of(split);
+  // A product this small is done before a second thread has woken up.
+  return 2 * s.m * s.n * s.k < 2'000'000 ? kOneThread : kTeam;
+}
+
+// The same with and without bias and ReLU.
+Algorithms algorithms_of(const KernelContext& c) {
+  const MatMulShape s = shape_of(c);
+  Algorithms out{.problem = fmt::format("matmul {}x{}x{}{}{} f32", s.m, s.n, s.k, s.transpose_a ? " transpose_a" : "",
+                                        s.transpose_b ? " transpose_b" : "")};
+  if (c.threads < 2 || c.output().dtype != f32 || s.m * s.n * s.k == 0) return out;
+  out.names = {std::string(kOneThread), std::string(kTeam)};
+  if (const MatMulSplit split = possible_split(s, c.threads); split != MatMulSplit::none)
+    out.names.emplace_back(name_of(split));
+  std::ranges::stable_partition(out.names, [&](const std::string& n) { return n == rule_for(s, c.threads); });
+  return out;
+}
+
+// Inputs a, b and, if `fused`, a bias [n]; attributes "relu" and kAlgorithm.
 KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   const MatMulShape s = shape_of(c);
-  if (const MatMulSplit split = choose_split(s, c.threads); split != MatMulSplit::none)
-    return make_split_matmul(s, split, c.threads, {.bias = fused, .relu = c.attributes->flag("relu")});
+  const std::string how = c.attributes->get_or(kAlgorithm, std::string(rule_for(s, c.threads)));
+  for (MatMulSplit split : {MatMulSplit::rows, MatMulSplit::depth})
+    if (how == name_of(split))
+      return make_split_matmul(s, split, c.threads, {.bias = fused, .relu = c.attributes->flag("relu")});
   const dnnl_memory_desc_t a = matrix(s.m, s.k, c.attributes->flag("transpose_a")),
                            b = matrix(s.k, s.n, c.attributes->flag("transpose_b"));
   const dnnl_memory_desc_t bias = matrix(1, s.n, false), y = matrix(s.m, s.n, false);
@@ -72,8 +99,7 @@ KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   dnnl_check(dnnl_matmul_desc_init(&desc, &a, &b, fused ? &bias : nullptr, &y), "matmul");
   DnnlAttributes attributes;
   if (c.attributes->flag("relu")) attributes.append_relu();
-  // A product this small is done before a second thread has woken up.
-  const int threads = 2 * s.m * s.n * s.k < 2'000'000 ? 1 : c.threads;
+  const int threads = how == kOneThread ? 1 : c.threads;
   std::vector<DnnlArgument> arguments{{.arg = DNNL_ARG_SRC, .input = 0, .descriptor = a},
                                       {.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = b}};
   if (fused) arguments.push_back({.arg = DNNL_ARG_BIAS, .input = 2, .descriptor = bias});
@@ -96,12 +122,15 @@ KernelPtr make_naive(const KernelContext& c) {
   });
 }
 
-const KernelRegistration matmul_kernel = define_kernel("MatMul").make([](const KernelContext& c) {
-  const MatMulShape s = shape_of(c);
-  return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
-});
+const KernelRegistration matmul_kernel =
+    define_kernel("MatMul").algorithms(algorithms_of).make([](const KernelContext& c) {
+      const MatMulShape s = shape_of(c);
+      return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
+    });
 const KernelRegistration fused_kernel =
-    define_kernel("FusedMatMul").make([](const KernelContext& c) { return make_dnnl(c, true); });
+    define_kernel("FusedMatMul").algorithms(algorithms_of).make([](const KernelContext& c) {
+      return make_dnnl(c, true);
+    });
 
 }  // namespace
 }  // namespace belfry

@@ -165,13 +165,19 @@ class SplitMatMul final : public Kernel {
 
 }  // namespace
 
+MatMulSplit possible_split(const MatMulShape& s, int threads) {
+  constexpr int kMostThreads = 8;
+  if (threads < 2 || threads > kMostThreads || s.transpose_b) return MatMulSplit::none;
+  if ((s.transpose_a ? s.m : s.k) < threads) return MatMulSplit::none;
+  return s.transpose_a ? MatMulSplit::rows : MatMulSplit::depth;
+}
+
 // Thin: weights [k, n] that outweigh the batch by far, yet fit the cores' own caches.
 MatMulSplit choose_split(const MatMulShape& s, int threads) {
-  constexpr int kMostThreads = 8;
   constexpr std::int64_t kThin = 64, kLeast = 128, kMost = 1 << 19;
-  if (threads < 2 || threads > kMostThreads || s.transpose_b) return MatMulSplit::none;
-  if (!s.transpose_a && s.m <= kThin && s.k >= kLeast * threads && s.k * s.n <= kMost) return MatMulSplit::depth;
-  if (s.transpose_a && s.k <= kThin && s.m >= kLeast * threads && s.m * s.n <= kMost) return MatMulSplit::rows;
+  const MatMulSplit split = possible_split(s, threads);
+  if (split == MatMulSplit::depth && s.m <= kThin && s.k >= kLeast * threads && s.k * s.n <= kMost) return split;
+  if (split == MatMulSplit::rows && s.k <= kThin && s.m >= kLeast * threads && s.m * s.n <= kMost) return split;
   return MatMulSplit::none;
 }
 

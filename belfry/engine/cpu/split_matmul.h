@@ -15,6 +15,8 @@ struct MatMulShape {
 
 enum class MatMulSplit { none, rows, depth };
 
+// The one way in which such a product can be cut into as many parts, whether that is of use or not.
+MatMulSplit possible_split(const MatMulShape& shape, int threads);
 // A fixed rule by shape and thread count.
 MatMulSplit choose_split(const MatMulShape& shape, int threads);
 

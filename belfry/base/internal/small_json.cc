@@ -1,4 +1,4 @@
-#include "belfry/session/internal/small_json.h"
+#include "belfry/base/internal/small_json.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-// The little JSON files beside checkpoints, read with care: an object of values, lists of values and objects of values.
+// The library's own little JSON files, read with care: an object of values, lists of values and objects of values.
 #pragma once
 
 #include <cstdint>

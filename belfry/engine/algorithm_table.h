@@ -1,0 +1,57 @@
+// AlgorithmTable: what autotune has chosen. A problem is a line of text (an op's kind, shapes, strides, ...,
+// instruction set and threads), an algorithm a name that its kernel knows. Choices come from three places:
+//
+//   file        what this machine has timed before, read when the table is made
+//   timed       by this table's session, and written to the file at once
+//   checkpoint  restored along with the variables; these win, so that a resumed run computes the same bits. They stay
+//               out of the file: they may come from another machine.
+//
+// One thread at a time. Processes may share a file: each write is atomic and keeps what the others have added.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace belfry {
+
+class AlgorithmTable {
+ public:
+  using Choices = std::map<std::string, std::string>;  // problem -> algorithm
+
+  enum class Source : std::uint8_t { file, timed, checkpoint };
+  struct Entry {
+    std::string algorithm{};
+    Source source = Source::timed;
+    bool used = false;  // asked for by a plan, or restored
+  };
+
+  // `path` empty: the user's cache (autotune_cache_file). A file that is damaged or another machine's is a warning in
+  // the log; nothing of it is used, and the next write replaces it.
+  explicit AlgorithmTable(std::string path);
+
+  // The problem's entry, which is used from now on. Null if there is none, or it names none of `known`: a file is not
+  // trusted to know what this version can do.
+  const Entry* use(const std::string& problem, std::span<const std::string> known);
+  // What has just been timed.
+  const Entry& add(const std::string& problem, std::string algorithm);
+  // Writes what was timed into the file. A write that fails is a warning in the log.
+  void write() const;
+
+  // What a checkpoint carries, and its way back.
+  Choices used() const;
+  void restore(const Choices& choices);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::map<std::string, std::string> machine_;
+  std::string path_;
+  std::map<std::string, Entry> entries_;
+};
+
+std::string_view name_of(AlgorithmTable::Source source);
+
+}  // namespace belfry
