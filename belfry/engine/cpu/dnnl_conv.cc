@@ -2,181 +2,174 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include <optional>
+
 #include "belfry/base/check.h"
+#include "belfry/engine/cpu/dnnl_groups.h"
 #include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/isa.h"
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/engine/cpu/staged_kernel.h"
 
 namespace belfry {
 namespace {
 
-enum class Pass { forward, backward_data, backward_filter };
-
-// Where our axes are in oneDNN's order: images n, c, h, w and filters o, i, h, w.
-std::vector<int> from_dnnl(const ConvGeometry& g, bool filter) {
-  if (filter) return {2, 3, 1, 0};
-  return g.channels_last ? std::vector{0, 2, 3, 1} : std::vector{0, 1, 2, 3};
-}
-
-dnnl_memory_desc_t any_format(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
-  const dnnl_dims_t dims{a, b, c, d};
+template <int rank>
+dnnl_memory_desc_t f32_of(const std::int64_t (&sizes)[rank], dnnl_format_tag_t tag) {
   dnnl_memory_desc_t out;
-  dnnl_check(dnnl_memory_desc_init_by_tag(&out, 4, dims, dnnl_f32, dnnl_format_tag_any), "convolution descriptor");
-  return out;
-}
-
-dnnl_memory_desc_t vector_of(std::int64_t n) {
-  const dnnl_dims_t dims{n};
-  dnnl_memory_desc_t out;
-  dnnl_check(dnnl_memory_desc_init_by_tag(&out, 1, dims, dnnl_f32, dnnl_a), "bias descriptor");
+  dnnl_check(dnnl_memory_desc_init_by_tag(&out, rank, sizes, dnnl_f32, tag), "convolution descriptor");
   return out;
 }
 
 // A fixed rule by shape and instruction set, from measurements at batch 128 (AVX-512): Winograd's 4x4 tiles win on 3x3
 // filters of stride 1 from 32 channels on (16 for the filter's gradient), where they do not overhang the image by much.
-bool winograd_wins(const ConvGeometry& g, Pass pass) {
-  if (cpu_isa() != Isa::avx512 || g.kh != 3 || g.kw != 3 || g.strides.height != 1 || g.strides.width != 1) return false;
-  if (g.dilations.height != 1 || g.dilations.width != 1) return false;
-  const std::int64_t least = pass == Pass::backward_filter ? 16 : 32;
+bool winograd_wins(const ConvGeometry& g, ConvPass pass) {
+  if (cpu_isa() != Isa::avx512 || g.groups != 1 || g.kh != 3 || g.kw != 3) return false;
+  if (g.strides.height != 1 || g.strides.width != 1 || g.dilations.height != 1 || g.dilations.width != 1) return false;
+  const std::int64_t least = pass == ConvPass::backward_filter ? 16 : 32;
   if (g.c < least || g.o < least) return false;
   const auto tiled = [](std::int64_t size) { return (size + 3) / 4 * 4; };
   return tiled(g.oh) * tiled(g.ow) * 5 <= g.oh * g.ow * 6;
 }
 
-// The primitive of one pass, with every layout left to oneDNN.
-struct Convolution {
-  ConvGeometry g;
-  Pass pass = Pass::forward;
-  bool bias = false, relu = false;
+// The primitive of one pass; none if oneDNN has none. `images` is the layout of images, or dnnl_format_tag_any.
+std::optional<DnnlDescriptor> describe(const ConvCall& call, dnnl_alg_kind_t algorithm, dnnl_format_tag_t images) {
+  const ConvGeometry& g = call.g;
+  const std::int64_t i = g.c / g.groups, o = g.o / g.groups;
+  const dnnl_memory_desc_t x = f32_of<4>({g.n, g.c, g.h, g.w}, images), y = f32_of<4>({g.n, g.o, g.oh, g.ow}, images),
+                           w = g.groups == 1 ? f32_of<4>({o, i, g.kh, g.kw}, dnnl_format_tag_any)
+                                             : f32_of<5>({g.groups, o, i, g.kh, g.kw}, dnnl_format_tag_any),
+                           b = f32_of<1>({g.o}, dnnl_a);
+  const dnnl_dims_t strides{g.strides.height, g.strides.width},
+      dilations{g.dilations.height - 1, g.dilations.width - 1};
+  const dnnl_dims_t before{g.pads.top, g.pads.left}, after{g.pads.bottom, g.pads.right};
+  const auto create = [](const dnnl_convolution_desc_t& desc, const DnnlAttributes& attributes,
+                         dnnl_primitive_desc_t hint) -> std::optional<DnnlDescriptor> {
+    dnnl_primitive_desc_t pd = nullptr;
+    if (dnnl_primitive_desc_create(&pd, &desc, attributes.handle(), dnnl_cpu_engine(), hint) != dnnl_success)
+      return std::nullopt;
+    return std::optional<DnnlDescriptor>(std::in_place, pd);
+  };
+  const dnnl_memory_desc_t* bias = call.bias ? &b : nullptr;
+  DnnlAttributes attributes;
+  if (call.relu) attributes.append_relu();
+  dnnl_convolution_desc_t desc;
+  dnnl_check(dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, algorithm, &x, &w, bias, &y,
+                                                        strides, dilations, before, after),
+             "convolution");
+  std::optional<DnnlDescriptor> forward = create(desc, attributes, nullptr);
+  if (call.pass == ConvPass::forward || !forward) return forward;
+  dnnl_check(call.pass == ConvPass::backward_data
+                 ? dnnl_dilated_convolution_backward_data_desc_init(&desc, algorithm, &x, &w, &y, strides, dilations,
+                                                                    before, after)
+                 : dnnl_dilated_convolution_backward_weights_desc_init(&desc, algorithm, &x, &w, bias, &y, strides,
+                                                                       dilations, before, after),
+             "convolution backward");
+  return create(desc, attributes, forward->handle());
+}
 
-  DnnlDescriptor descriptor() const {
-    if (winograd_wins(g, pass))
-      if (dnnl_primitive_desc_t pd = try_create(dnnl_convolution_winograd)) return DnnlDescriptor(pd);
-    dnnl_primitive_desc_t pd = try_create(dnnl_convolution_direct);
-    BELFRY_CHECK(pd != nullptr, "[conv2d] expected a convolution that oneDNN has, got none for {} with filter {}",
-                 to_string(g.input_shape()), to_string(g.filter_shape()));
-    return DnnlDescriptor(pd);
-  }
+bool is_generated(const DnnlDescriptor& d) {
+  const std::string name = d.implementation();
+  return name.starts_with("jit") || name.starts_with("brg");
+}
 
- private:
-  dnnl_primitive_desc_t try_create(dnnl_alg_kind_t algorithm) const {
-    const dnnl_memory_desc_t x = any_format(g.n, g.c, g.h, g.w), w = any_format(g.o, g.c, g.kh, g.kw),
-                             y = any_format(g.n, g.o, g.oh, g.ow);
-    const dnnl_memory_desc_t b = vector_of(g.o);
-    const dnnl_dims_t strides{g.strides.height, g.strides.width},
-        dilations{g.dilations.height - 1, g.dilations.width - 1};
-    const dnnl_dims_t before{g.pads.top, g.pads.left}, after{g.pads.bottom, g.pads.right};
-    DnnlAttributes attributes;
-    if (relu && pass == Pass::forward) attributes.append_relu();
-    dnnl_convolution_desc_t desc;
-    const dnnl_memory_desc_t* bias_of_pass = bias ? &b : nullptr;
-    dnnl_check(dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, algorithm, &x, &w,
-                                                          pass == Pass::backward_data ? nullptr : bias_of_pass, &y,
-                                                          strides, dilations, before, after),
-               "convolution");
-    dnnl_primitive_desc_t forward = nullptr;
-    if (dnnl_primitive_desc_create(&forward, &desc, attributes.handle(), dnnl_cpu_engine(), nullptr) != dnnl_success)
-      return nullptr;
-    if (pass == Pass::forward) return forward;
-    const DnnlDescriptor hint(forward);
-    if (pass == Pass::backward_data)
-      dnnl_check(dnnl_dilated_convolution_backward_data_desc_init(&desc, algorithm, &x, &w, &y, strides, dilations,
-                                                                  before, after),
-                 "convolution backward");
-    else
-      dnnl_check(dnnl_dilated_convolution_backward_weights_desc_init(&desc, algorithm, &x, &w, bias_of_pass, &y,
-                                                                     strides, dilations, before, after),
-                 "convolution backward");
-    const DnnlAttributes plain;
-    dnnl_primitive_desc_t backward = nullptr;
-    if (dnnl_primitive_desc_create(&backward, &desc, plain.handle(), dnnl_cpu_engine(), hint.handle()) != dnnl_success)
-      return nullptr;
-    return backward;
+// oneDNN's own choice for this call, if it is generated code on images in blocks of 8 or 16 channels. (Blocks of 4,
+// which it takes for groups of 4 channels, leave other kernels' vectors half empty.)
+std::optional<DnnlDescriptor> blocked(const ConvCall& call) {
+  std::optional<DnnlDescriptor> d = describe(call, dnnl_convolution_direct, dnnl_format_tag_any);
+  if (!d || !is_generated(*d)) return std::nullopt;
+  const dnnl_memory_desc_t y = d->argument(call.pass == ConvPass::forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST);
+  const auto& format = y.format_desc.blocking;
+  return format.inner_nblks == 1 && format.inner_blks[0] >= 8 ? std::move(d) : std::nullopt;
+}
+
+// A fixed rule by shape and instruction set. For groups, channels-last images keep oneDNN on generated code where
+// blocks of channels would straddle groups; measured 3 to 5 times as fast as the matrix products that are left else.
+DnnlDescriptor descriptor_of(const ConvCall& call) {
+  if (winograd_wins(call.g, call.pass))
+    if (auto d = describe(call, dnnl_convolution_winograd, dnnl_format_tag_any)) return std::move(*d);
+  if (call.g.groups > 1) {
+    if (auto d = blocked(call)) return std::move(*d);
+    if (auto d = describe(call, dnnl_convolution_direct, dnnl_nhwc); d && is_generated(*d)) return std::move(*d);
   }
+  auto d = describe(call, dnnl_convolution_direct, dnnl_format_tag_any);
+  BELFRY_CHECK(d, "[conv2d] expected a convolution that oneDNN has, got none for {} with filter {}",
+               to_string(call.g.input_shape()), to_string(call.g.filter_shape()));
+  return std::move(*d);
+}
+
+// Which operand of the op is which argument of the primitive.
+struct Operand {
+  int arg = 0;
+  int input = -1, output = -1;
+  enum class Kind { image, filter, bias } kind = Kind::image;
 };
 
-Layout layout_of(const DnnlDescriptor& d, int arg, const ConvGeometry& g, bool filter) {
-  return Layout::of(permuted(d.argument(arg), from_dnnl(g, filter)));
+std::vector<Operand> operands_of(const ConvCall& call) {
+  using enum Operand::Kind;
+  std::vector<Operand> all;
+  switch (call.pass) {
+    case ConvPass::forward:
+      all = {{DNNL_ARG_SRC, 0, -1, image}, {DNNL_ARG_WEIGHTS, 1, -1, filter}, {DNNL_ARG_DST, -1, 0, image}};
+      if (call.bias) all.push_back({DNNL_ARG_BIAS, 2, -1, bias});
+      break;
+    case ConvPass::backward_data:
+      all = {{DNNL_ARG_WEIGHTS, 1, -1, filter}, {DNNL_ARG_DIFF_DST, 2, -1, image}, {DNNL_ARG_DIFF_SRC, -1, 0, image}};
+      break;
+    case ConvPass::backward_filter:
+      all = {{DNNL_ARG_SRC, 0, -1, image}, {DNNL_ARG_DIFF_DST, 2, -1, image}, {DNNL_ARG_DIFF_WEIGHTS, -1, 0, filter}};
+      if (call.bias) all.push_back({DNNL_ARG_DIFF_BIAS, -1, 1, bias});
+      break;
+  }
+  return all;
 }
 
-Convolution forward_of(const KernelContext& c) {
-  return {.g = conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes),
-          .pass = Pass::forward,
-          .bias = c.inputs.size() > 2,
-          .relu = c.attributes->flag("relu")};
+// Weights whose groups oneDNN pads have no layout of the op's own: they stay plain, and the kernel reorders them.
+bool must_be_staged(const Operand& operand, const dnnl_memory_desc_t& descriptor) {
+  dnnl_memory_desc_t merged;
+  return operand.kind == Operand::Kind::filter && descriptor.ndims == 5 && !merge_groups(descriptor, merged);
 }
-Convolution backward_data_of(const KernelContext& c) {
-  return {.g = conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes), .pass = Pass::backward_data};
-}
-Convolution backward_filter_of(const KernelContext& c) {
-  return {.g = conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes),
-          .pass = Pass::backward_filter,
-          .bias = c.outputs.size() > 1};
+
+Layout layout_of(const Operand& operand, dnnl_memory_desc_t descriptor, const ConvGeometry& g) {
+  if (operand.kind == Operand::Kind::bias || must_be_staged(operand, descriptor)) return {};
+  if (operand.kind == Operand::Kind::image) return Layout::of(permuted(descriptor, image_axes(g)));
+  if (descriptor.ndims == 5) {
+    const dnnl_memory_desc_t grouped = descriptor;
+    merge_groups(grouped, descriptor);
+  }
+  return Layout::of(permuted(descriptor, filter_axes()));
 }
 
 }  // namespace
 
-bool dnnl_does(const ConvTensors& t, const Attributes& attributes) {
-  return t.dtype == DType::f32 && attributes.integer("groups") == 1 && t.x.elements() > 0 && t.filter.elements() > 0 &&
-         t.y.elements() > 0;
-}
+bool dnnl_is_fast(const ConvCall& call) { return blocked(call).has_value(); }
 
-LayoutChoice conv_forward_layouts(const KernelContext& c) {
-  const Convolution conv = forward_of(c);
-  const DnnlDescriptor d = conv.descriptor();
-  LayoutChoice choice{{layout_of(d, DNNL_ARG_SRC, conv.g, false), layout_of(d, DNNL_ARG_WEIGHTS, conv.g, true)},
-                      {layout_of(d, DNNL_ARG_DST, conv.g, false)}};
-  if (conv.bias) choice.inputs.emplace_back();
+LayoutChoice dnnl_conv_layouts(const KernelContext& c, ConvPass pass) {
+  const ConvCall call = conv_call(c, pass);
+  const DnnlDescriptor d = descriptor_of(call);
+  LayoutChoice choice = plain_layouts(c);
+  for (const Operand& operand : operands_of(call)) {
+    const Layout layout = layout_of(operand, d.argument(operand.arg), call.g);
+    if (operand.input >= 0)
+      choice.inputs[static_cast<std::size_t>(operand.input)] = layout;
+    else
+      choice.outputs[static_cast<std::size_t>(operand.output)] = layout;
+  }
   return choice;
 }
 
-KernelPtr make_conv_forward(const KernelContext& c) {
-  const Convolution conv = forward_of(c);
-  const DnnlDescriptor d = conv.descriptor();
-  std::vector<DnnlArgument> arguments{
-      {.arg = DNNL_ARG_SRC, .input = 0, .descriptor = d.argument(DNNL_ARG_SRC)},
-      {.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = d.argument(DNNL_ARG_WEIGHTS)}};
-  if (conv.bias) arguments.push_back({.arg = DNNL_ARG_BIAS, .input = 2, .descriptor = d.argument(DNNL_ARG_BIAS)});
-  arguments.push_back({.arg = DNNL_ARG_DST, .output = 0, .descriptor = d.argument(DNNL_ARG_DST)});
-  return dnnl_kernel([&] { return conv.descriptor(); }, std::move(arguments));
-}
-
-LayoutChoice conv_backward_data_layouts(const KernelContext& c) {
-  const Convolution conv = backward_data_of(c);
-  const DnnlDescriptor d = conv.descriptor();
-  return {{Layout(), layout_of(d, DNNL_ARG_WEIGHTS, conv.g, true), layout_of(d, DNNL_ARG_DIFF_DST, conv.g, false)},
-          {layout_of(d, DNNL_ARG_DIFF_SRC, conv.g, false)}};
-}
-
-KernelPtr make_conv_backward_data(const KernelContext& c) {
-  const Convolution conv = backward_data_of(c);
-  const DnnlDescriptor d = conv.descriptor();
-  return dnnl_kernel([&] { return conv.descriptor(); },
-                     {{.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = d.argument(DNNL_ARG_WEIGHTS)},
-                      {.arg = DNNL_ARG_DIFF_DST, .input = 2, .descriptor = d.argument(DNNL_ARG_DIFF_DST)},
-                      {.arg = DNNL_ARG_DIFF_SRC, .output = 0, .descriptor = d.argument(DNNL_ARG_DIFF_SRC)}});
-}
-
-LayoutChoice conv_backward_filter_layouts(const KernelContext& c) {
-  const Convolution conv = backward_filter_of(c);
-  const DnnlDescriptor d = conv.descriptor();
-  LayoutChoice choice{
-      {layout_of(d, DNNL_ARG_SRC, conv.g, false), Layout(), layout_of(d, DNNL_ARG_DIFF_DST, conv.g, false)},
-      {layout_of(d, DNNL_ARG_DIFF_WEIGHTS, conv.g, true)}};
-  if (conv.bias) choice.outputs.emplace_back();
-  return choice;
-}
-
-KernelPtr make_conv_backward_filter(const KernelContext& c) {
-  const Convolution conv = backward_filter_of(c);
-  const DnnlDescriptor d = conv.descriptor();
-  std::vector<DnnlArgument> arguments{
-      {.arg = DNNL_ARG_SRC, .input = 0, .descriptor = d.argument(DNNL_ARG_SRC)},
-      {.arg = DNNL_ARG_DIFF_DST, .input = 2, .descriptor = d.argument(DNNL_ARG_DIFF_DST)},
-      {.arg = DNNL_ARG_DIFF_WEIGHTS, .output = 0, .descriptor = d.argument(DNNL_ARG_DIFF_WEIGHTS)}};
-  if (conv.bias)
-    arguments.push_back({.arg = DNNL_ARG_DIFF_BIAS, .output = 1, .descriptor = d.argument(DNNL_ARG_DIFF_BIAS)});
-  return dnnl_kernel([&] { return conv.descriptor(); }, std::move(arguments));
+KernelPtr make_dnnl_conv(const KernelContext& c, ConvPass pass) {
+  const ConvCall call = conv_call(c, pass);
+  std::vector<DnnlArgument> arguments;
+  std::optional<Stage> stage;
+  const DnnlDescriptor d = descriptor_of(call);
+  for (const Operand& operand : operands_of(call)) {
+    const dnnl_memory_desc_t descriptor = d.argument(operand.arg);
+    arguments.push_back({operand.arg, operand.input, operand.output, descriptor});
+    if (must_be_staged(operand, descriptor))
+      stage = Stage{operand.input, operand.output, plain_grouped_filter(call.g), descriptor};
+  }
+  KernelPtr kernel = dnnl_kernel([&] { return descriptor_of(call); }, std::move(arguments));
+  return stage ? staged_kernel(std::move(kernel), *stage) : std::move(kernel);
 }
 
 }  // namespace belfry
