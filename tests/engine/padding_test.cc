@@ -1,4 +1,6 @@
 // Padding inside blocked layouts stays zero through every family of kernels.
+#include <limits>
+
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/batch_norm.h"
@@ -48,6 +50,38 @@ TEST_F(PaddingTest, StaysZeroThroughOpsWithANumber) {
       out.push_back(conv(t, ("V" + std::to_string(out.size())).c_str(), 3));
     return out;
   });
+}
+
+// What does not keep zero is cleared where it is: nothing leaves its blocks between the convolutions.
+TEST_F(PaddingTest, ProgramsThatDoNotKeepZeroStayInBlocks) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t channels : {3, 20}) {
+    SCOPED_TRACE(channels);
+    const auto net = [&](const std::function<Tensor(const Tensor&)>& f) {
+      return PoisonTest::check({2, 6, 6, channels}, [&](const Tensor& x) {
+        const Tensor y = conv2d(x, weight("W", {3, 3, 1, channels}, x.dtype()), {.groups = channels});
+        return Tensors{conv2d(f(y), weight("V", {1, 1, channels, channels}, x.dtype()))};
+      });
+    };
+    const std::function<Tensor(const Tensor&)> programs[] = {
+        [](const Tensor& y) { return y * 3.f; }, [](const Tensor& y) { return exp(y); },
+        [](const Tensor& y) { return sigmoid(y * 2.f - 1.f); }, [](const Tensor& y) { return 1.f / (y + 2.f); },
+        // Infinite on the way only: oneDNN's own padding is 0 times what it reads.
+        [=](const Tensor& y) { return minimum(maximum(y * infinity, -1.f), 1.f); },
+        [=](const Tensor& y) { return exp(y - infinity) + 0.5f; },
+        [](const Tensor& y) { return y * reduce_sum(y); },  // a number that nobody knows before
+    };
+    for (const auto& f : programs) {
+      const Ir ir = net(f);
+      EXPECT_TRUE(any_padding(ir));
+      for (const IrNode& node : ir.nodes) {
+        if (node.dead || node.op != "FusedPointwise" || ir.info(node.outputs[0]).shape.rank() != 4) continue;
+        EXPECT_FALSE(ir.info(node.outputs[0]).layout.plain());
+        EXPECT_TRUE(has_padding(ir.info(node.outputs[0]).layout));
+      }
+      EXPECT_EQ(count_of(ir, "FusedPointwise"), 1);
+    }
+  }
 }
 
 TEST_F(PaddingTest, StaysZeroThroughBinaryOps) {
