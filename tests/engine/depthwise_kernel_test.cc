@@ -21,9 +21,9 @@ struct Problem {
   std::vector<float> x, filter, bias, dy;
 
   explicit Problem(const Depthwise& c) : conv(c) {
-    Numbers numbers(static_cast<std::uint64_t>(c.channels * 100 + c.multiplier * 10 + c.window.taps()));
+    Numbers numbers(static_cast<std::uint64_t>(c.channels * 100 + c.multiplier * 10 + c.taps()));
     x = numbers.many(c.images * c.channels * c.window.in_h * c.window.in_w);
-    filter = numbers.many(c.outputs() * c.window.taps());
+    filter = numbers.many(c.outputs() * c.taps());
     bias = numbers.many(c.outputs());
     dy = numbers.many(c.images * c.outputs() * c.window.out_h * c.window.out_w);
   }
@@ -47,12 +47,12 @@ Expected reference(const Problem& p, bool relu) {
           const double dy = static_cast<double>(p.dy[out]);
           double sum = static_cast<double>(p.bias[static_cast<std::size_t>(o)]);
           e.dbias[static_cast<std::size_t>(o)] += dy;
-          for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
+          for (std::int64_t tap = 0; tap < c.taps(); ++tap) {
             const std::int64_t iy = oy * w.stride_h - w.pad_top + tap / w.kernel_w * w.dilation_h;
             const std::int64_t ix = ox * w.stride_w - w.pad_left + tap % w.kernel_w * w.dilation_w;
             if (iy < 0 || iy >= w.in_h || ix < 0 || ix >= w.in_w) continue;
             const auto at = static_cast<std::size_t>(((n * c.channels + o / c.multiplier) * w.in_h + iy) * w.in_w + ix);
-            const auto weight = static_cast<std::size_t>(o * w.taps() + tap);
+            const auto weight = static_cast<std::size_t>(o * c.taps() + tap);
             sum += static_cast<double>(p.x[at]) * static_cast<double>(p.filter[weight]);
             e.dx[at] += dy * static_cast<double>(p.filter[weight]);
             e.dfilter[weight] += dy * static_cast<double>(p.x[at]);
@@ -70,7 +70,7 @@ struct Layouts {
     };
     x = of(c.images, c.channels, c.window.in_h * c.window.in_w);
     y = of(c.images, c.outputs(), c.window.out_h * c.window.out_w);
-    filter = of(1, c.outputs(), c.window.taps());
+    filter = of(1, c.outputs(), c.taps());
   }
   Layout x, y, filter;
 };

@@ -102,6 +102,11 @@ TEST_F(PaddingTest, StaysZeroThroughLayersAndTheirGradients) {
     const Tensor shortcut = y = max_pool2d(y);
     y = batch_norm(conv(y, "W2"), weight("gamma", {21}, x.dtype()), weight("beta", {21}, x.dtype())).y;
     y = relu(y + shortcut);
+    const Tensor ones = weight("variance", {21}, x.dtype()) * 0.f + 1.f;
+    y = batch_norm_inference(y, {.gamma = weight("gamma2", {21}, x.dtype()),
+                                 .beta = weight("beta2", {21}, x.dtype()),
+                                 .mean = weight("mean", {21}, x.dtype()),
+                                 .variance = ones});
     y = avg_pool2d(dropout(conv(y, "W3"), 0.0), {.window = 3, .strides = 1, .padding = Padding::same});
     y = reduce_mean(concat({y, y * 2.f}, 3), {.axes = {1, 2}});
     const Tensor loss = reduce_sum(square(y));

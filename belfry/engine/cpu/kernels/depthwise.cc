@@ -32,7 +32,7 @@ struct Vectors {
         out((c.outputs() + width - 1) / width),
         in_slab(c.window.in_h * c.window.in_w * width),
         out_slab(c.window.out_h * c.window.out_w * width),
-        filter(c.window.taps() * width) {}
+        filter(c.taps() * width) {}
 
   // A vector of outputs comes from one vector of x.
   std::int64_t x_of(std::int64_t image, std::int64_t vector) const {
@@ -62,7 +62,7 @@ class Lanes {
 bool by_vector(std::int64_t vectors, int parts) { return (vectors + parts - 1) / parts * parts * 4 <= vectors * 5; }
 
 int parts_of(const Depthwise& c, const Vectors& v, int team) {
-  return parts_worth(c.images * v.out * v.out_slab * c.window.taps(), team);
+  return parts_worth(c.images * v.out * v.out_slab * c.taps(), team);
 }
 
 // One row of dx, seen from one vector of outputs. At stride 1 it is a convolution of dy with the filter turned round.
@@ -82,7 +82,7 @@ void gradient_row(const DepthwiseBackwardData& args, const simd::DepthwiseGradie
                                   .pad_left = (w.kernel_w - 1) * w.dilation_w - w.pad_left},
                        .row = a.row,
                        .x = a.dy,
-                       .filter = a.filter + (w.taps() - 1) * width,
+                       .filter = a.filter + (args.conv.taps() - 1) * width,
                        .tap = -width,
                        .y = a.dx,
                        .step = a.step});

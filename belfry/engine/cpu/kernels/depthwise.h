@@ -18,6 +18,7 @@ struct Depthwise {
   simd::DepthwiseWindow window{};
 
   std::int64_t outputs() const { return channels * multiplier; }
+  std::int64_t taps() const { return window.kernel_h * window.kernel_w; }
 };
 
 // y = act(conv(x, filter) + bias)

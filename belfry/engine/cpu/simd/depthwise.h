@@ -18,8 +18,6 @@ struct DepthwiseWindow {
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
-
-  std::int64_t taps() const { return kernel_h * kernel_w; }
 };
 
 // One row of y = act(bias + sum over taps of filter * x); output ox is written at y + ox * step.
