@@ -3,6 +3,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/cpu/isa.h"
 
 namespace belfry {
 namespace {
@@ -23,6 +24,9 @@ void dnnl_check(dnnl_status_t status, const char* what) {
 
 dnnl_engine_t dnnl_cpu_engine() {
   static const dnnl_engine_t engine = [] {
+    // What BELFRY_ISA asks for holds for oneDNN's half of a plan too.
+    if (cpu_isa() == Isa::avx2 && cpu_supports(Isa::avx512))
+      dnnl_check(dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2), "limit the instruction set");
     dnnl_engine_t e = nullptr;
     dnnl_check(dnnl_engine_create(&e, dnnl_cpu, 0), "create the CPU engine");
     return e;

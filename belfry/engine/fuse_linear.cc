@@ -66,7 +66,7 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
 bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
   if (node.op != "Conv2D" || node.attributes.get<std::string>("data_format") != "NHWC" ||
-      node.attributes.integer("groups") != 1)
+      ir.info(node.inputs[0]).elements() == 0)
     return false;
   return fuse_bias_relu(ir, id, "FusedConv");
 }
@@ -80,8 +80,7 @@ bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
 bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
   if (node.op != "Conv2DBackpropFilter" || node.outputs.size() != 1 ||
-      node.attributes.get<std::string>("data_format") != "NHWC" || node.attributes.integer("groups") != 1 ||
-      ir.info(node.inputs[2]).dtype != DType::f32)
+      node.attributes.get<std::string>("data_format") != "NHWC" || ir.info(node.inputs[2]).dtype != DType::f32)
     return false;
   const ValueId dy = node.inputs[2];
   if (ir.info(dy).elements() == 0 || ir.info(node.inputs[0]).elements() == 0) return false;

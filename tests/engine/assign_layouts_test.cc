@@ -1,6 +1,7 @@
 #include "belfry/base/random.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
+#include "belfry/ops/batch_norm.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
@@ -65,6 +66,16 @@ TEST_F(AssignLayoutsTest, AConvolutionsNeighboursTakeItsBlocks) {
   EXPECT_EQ(count_of(ir, "Reorder"), 2) << "x goes into blocks, z comes out; nothing between";
   for (const IrNode& node : ir.nodes)
     EXPECT_TRUE(node.dead || node.op != "FusedPointwise" || !ir.info(node.outputs[0]).layout.plain());
+}
+
+TEST_F(AssignLayoutsTest, NormalisationByGivenStatisticsStaysInBlocks) {
+  const Tensor x = placeholder({"x", f32, {2, 8, 8, 20}});
+  const Tensor y = conv2d(x, random_var("a", {3, 3, 20, 20})), v = random_var("v", {20});
+  const Tensor z = conv2d(relu(batch_norm_inference(y, {.gamma = v, .beta = v, .mean = v, .variance = square(v)})),
+                          random_var("b", {3, 3, 20, 20}));
+  const Ir ir = laid_out({.fetches = {z}, .feeds = {{x, {2, 8, 8, 20}}}});
+  expect_consistent(ir);
+  EXPECT_EQ(count_of(ir, "Reorder"), 2) << "x goes into blocks, z comes out; nothing between";
 }
 
 TEST_F(AssignLayoutsTest, PlainReadersOfABlockedValueShareOneReorder) {

@@ -171,23 +171,23 @@ void check_inference(const Problem& p, const Given& given, const Layout& layout,
   const std::vector<float> residual = p.residual.empty() ? std::vector<float>{} : pack(layout, p.residual);
   std::vector<float> y = poisoned(layout);
   Workspace work(view, isa);
-  BatchNormInference forward{.view = view,
-                             .x = x.data(),
-                             .mean = mean.data(),
-                             .variance = variance.data(),
-                             .gamma = data_or_null(p.gamma),
-                             .beta = data_or_null(p.beta),
-                             .residual = data_or_null(residual),
-                             .epsilon = p.epsilon,
-                             .relu = p.relu,
-                             .y = y.data(),
-                             .scratch = work.scratch.data(),
-                             .isa = isa};
-  batch_norm_inference(forward);  // without a mask first
+  BatchNormForward forward{.view = view,
+                           .x = x.data(),
+                           .given_mean = mean.data(),
+                           .given_variance = variance.data(),
+                           .gamma = data_or_null(p.gamma),
+                           .beta = data_or_null(p.beta),
+                           .residual = data_or_null(residual),
+                           .epsilon = p.epsilon,
+                           .relu = p.relu,
+                           .y = y.data(),
+                           .scratch = work.scratch.data(),
+                           .isa = isa};
+  batch_norm_forward(forward);  // without a mask first
   expect_near(e.y, unpack(layout, y), 1e-5, "y " + what);
   std::vector<float> again = poisoned(layout);
   forward.y = again.data(), forward.mask = p.relu ? work.mask.data() : nullptr;
-  batch_norm_inference(forward);
+  batch_norm_forward(forward);
   EXPECT_EQ(y, again) << what;
 
   std::vector<float> dx = poisoned(layout), d_residual = poisoned(layout), dgamma(mean.size(), kPoison), dbeta = dgamma;
@@ -347,15 +347,15 @@ TEST(BatchNorm, ReluKeepsNaN) {
     std::vector<float> y(3);
     const ActivationView view{1, 1, 3, 1, 1};
     Workspace work(view, isa);
-    batch_norm_inference({.view = view,
-                          .x = x.data(),
-                          .mean = mean.data(),
-                          .variance = variance.data(),
-                          .epsilon = 0.f,
-                          .relu = true,
-                          .y = y.data(),
-                          .scratch = work.scratch.data(),
-                          .isa = isa});
+    batch_norm_forward({.view = view,
+                        .x = x.data(),
+                        .given_mean = mean.data(),
+                        .given_variance = variance.data(),
+                        .epsilon = 0.f,
+                        .relu = true,
+                        .y = y.data(),
+                        .scratch = work.scratch.data(),
+                        .isa = isa});
     EXPECT_EQ(y[0], 1.f) << machine;
     EXPECT_TRUE(std::isnan(y[1])) << machine;
     EXPECT_EQ(y[2], 0.f) << machine;
@@ -370,7 +370,7 @@ TEST(BatchNorm, NoElementsGiveZeroSumsAndTouchNothingElse) {
       std::vector<float> mean(4, kPoison), variance = mean, dgamma = mean, dbeta = mean;
       batch_norm_forward(
           {.view = view, .mean = mean.data(), .variance = variance.data(), .scratch = work.scratch.data(), .isa = isa});
-      batch_norm_inference({.view = view, .scratch = work.scratch.data(), .isa = isa});
+      batch_norm_forward({.view = view, .given_mean = &kPoison, .scratch = work.scratch.data(), .isa = isa});
       batch_norm_backward(
           {.view = view, .dgamma = dgamma.data(), .dbeta = dbeta.data(), .scratch = work.scratch.data(), .isa = isa});
       const std::vector<float> zeros = {0, 0, 0, kPoison};

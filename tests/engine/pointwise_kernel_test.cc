@@ -203,5 +203,43 @@ TEST(PointwiseKernels, MalformedProgramsAreFound) {
   rejects({PointwiseOp::exp, output(0), operand(0)}, 99, "a pointwise program with 99 operands");
 }
 
+// x + 1 everywhere, in blocks of channels whose last one is not full: the lanes that are no channels become 0.
+TEST(PointwiseKernels, ClearThePaddingOfBlocks) {
+  const PointwiseInstruction code[] = {
+      {PointwiseOp::add_value, place::reg(0), place::operand(0), 0, 0, 1.f},
+      {PointwiseOp::multiply, place::output(0), place::reg(0), place::operand(1)}};  // times infinity
+  const PointwiseProgram program{code, 2, 1};
+  for (const Isa isa : available_isas())
+    for (const std::int64_t inner : {4, 8, 16})
+      for (const std::int64_t channels : {3, 20, 33})
+        for (const std::int64_t rows : {1, 7, 200}) {
+          const std::int64_t groups = (channels + inner - 1) / inner, images = 3, n = images * groups * rows * inner;
+          const std::vector<float> x = random_values(n, 1);
+          std::vector<float> y(static_cast<std::size_t>(n) + 1, -7.f);
+          float* const out[] = {y.data()};
+          const PointwiseOperand operands[] = {{x.data(), PointwiseAccess::full}, {&kInf, PointwiseAccess::scalar}};
+          for (const int threads : {1, 2}) {
+            const TeamScope team(threads);
+            run_pointwise(program,
+                          {.rows = 1,
+                           .inner = n,
+                           .operands = operands,
+                           .outputs = out,
+                           .padding = {.slab = rows * inner,
+                                       .groups = groups,
+                                       .inner = inner,
+                                       .first = channels - (groups - 1) * inner}},
+                          isa);
+            for (std::int64_t i = 0; i < n; ++i) {
+              const std::int64_t channel = i / (rows * inner) % groups * inner + i % inner;
+              const float value = x[static_cast<std::size_t>(i)] + 1 > 0 ? kInf : -kInf;
+              ASSERT_EQ(y[static_cast<std::size_t>(i)], channel < channels ? value : 0.f)
+                  << channels << " channels by " << inner << ", " << rows << " rows, element " << i;
+            }
+            EXPECT_EQ(y.back(), -7.f) << "nothing behind the end is touched";
+          }
+        }
+}
+
 }  // namespace
 }  // namespace belfry

@@ -26,6 +26,12 @@ const bool rows[] = {
     gradient_row("Conv2DExplicit", kOps, conv({.strides = {1, 2}, .padding = Padding::explicit_({2, 0, 1, 3})}),
                  {{{1, 3, 2, 1}, {2, 3, 1, 2}}}),
     gradient_row("Conv2DGroups", kOps, conv({.groups = 2}), {{{2, 2, 3, 4}, {2, 2, 2, 2}}}),
+    gradient_row("Conv2DGroupsOfBlocks", kOps, conv({.padding = Padding::valid, .groups = 2}),
+                 {{{1, 2, 2, 16}, {2, 1, 8, 16}}}),
+    gradient_row("Conv2DDepthwiseOneEach", kOps, conv({.strides = 2, .groups = 3}), {{{2, 3, 4, 3}, {3, 3, 1, 3}}}),
+    gradient_row("Conv2DDepthwiseDilated", kOps, conv({.dilations = 2, .groups = 3}), {{{1, 4, 3, 3}, {2, 3, 1, 3}}}),
+    gradient_row("Conv2DDepthwiseMultiplied", kOps, conv({.strides = {1, 2}, .groups = 2}),
+                 {{{2, 3, 3, 2}, {2, 2, 1, 6}}}),
     gradient_row("Conv2DDepthwise", kOps, conv({.groups = 3, .data_format = DataFormat::channels_first}),
                  {{{1, 3, 2, 3}, {2, 2, 1, 6}}}),
     gradient_row("Conv2DChannelsFirst", kOps, conv({.strides = 2, .data_format = DataFormat::nchw}),
@@ -138,6 +144,10 @@ TEST_F(ConvTest, AgreesWithTheDefinition) {
        {3, 3, 1, 8},
        {.padding = Padding::explicit_({2, 1, 0, 3}), .groups = 4, .data_format = DataFormat::nchw}},
       {{1, 3, 5, 6}, {4, 2, 3, 2}, {.data_format = DataFormat::nchw}},
+      {{2, 6, 5, 32}, {3, 3, 8, 32}, {.strides = {1, 2}, .groups = 4}},
+      {{2, 6, 5, 20}, {3, 3, 10, 20}, {.groups = 2}},
+      {{2, 6, 5, 20}, {3, 3, 1, 20}, {.strides = 2, .groups = 20}},
+      {{2, 6, 5, 20}, {3, 3, 1, 40}, {.dilations = 2, .groups = 20}},
   };
   for (const Case& c : cases) {
     const Array x = random_array(c.x, 1), filter = random_array(c.filter, 2);

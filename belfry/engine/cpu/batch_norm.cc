@@ -1,8 +1,12 @@
-// Batch normalisation of plain tensors, both floating types. Sums are made in double, a channel by one thread.
+// Batch normalisation of plain tensors, both floating types. Sums are made in double, a channel by one thread. (The
+// fuse pass makes the f32 ones that compute statistics into faster kernels; with given ones there is nothing to fuse.)
+#include "belfry/engine/cpu/kernels/batch_norm.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/channel_layout.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 
 namespace belfry {
@@ -15,9 +19,11 @@ struct Geometry {
   std::int64_t count() const { return outer * inner; }
 };
 
+int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
+
 Geometry geometry(const KernelContext& c, int at) {
   const Shape& x = c.input(at).shape;
-  const auto axis = static_cast<int>(c.attributes->integer("axis"));
+  const int axis = axis_of(c);
   return {x.slice(0, axis).elements(), x[axis], x.slice(axis + 1, x.rank()).elements(),
           c.attributes->get<double>("epsilon")};
 }
@@ -106,14 +112,40 @@ const KernelRegistration batch_norm_grad_kernel = define_kernel("BatchNormGrad")
   });
 });
 
+bool vectorised(const KernelContext& c) { return c.output().dtype == DType::f32; }
+
+KernelPtr make_vectorised_inference(const KernelContext& c) {
+  const ActivationView view = activation_view(c.input(0), axis_of(c));
+  return simple_kernel(
+      [view, epsilon = static_cast<float>(c.attributes->get<double>("epsilon"))](const Buffers& b, const Step&) {
+        batch_norm_forward({.view = view,
+                            .x = b.in<float>(0),
+                            .given_mean = b.in<float>(3),
+                            .given_variance = b.in<float>(4),
+                            .gamma = b.in<float>(1),
+                            .beta = b.in<float>(2),
+                            .epsilon = epsilon,
+                            .y = b.out<float>(),
+                            .scratch = b.scratch});
+      },
+      batch_norm_scratch_bytes(view, c.threads));
+}
+
 const KernelRegistration batch_norm_inference_kernel =
-    define_kernel("BatchNormInference").make([](const KernelContext& c) {
-      return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-        return simple_kernel([g = geometry(c, 0)](const Buffers& b, const Step&) {
-          normalise<T>(g, b.in<T>(0), {b.in<T>(1), b.in<T>(2), b.in<T>(3), b.in<T>(4)}, b.out<T>());
+    define_kernel("BatchNormInference")
+        .layout_rule([](const KernelContext& c) {
+          const Layout layout = vectorised(c) ? channel_layout(c.input(0), axis_of(c)) : Layout();
+          return LayoutChoice{{layout, Layout(), Layout(), Layout(), Layout()}, {layout}};
+        })
+        .in_place(0)
+        .make([](const KernelContext& c) {
+          if (vectorised(c)) return make_vectorised_inference(c);
+          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+            return simple_kernel([g = geometry(c, 0)](const Buffers& b, const Step&) {
+              normalise<T>(g, b.in<T>(0), {b.in<T>(1), b.in<T>(2), b.in<T>(3), b.in<T>(4)}, b.out<T>());
+            });
+          });
         });
-      });
-    });
 
 }  // namespace
 }  // namespace belfry

@@ -16,4 +16,19 @@ ActivationView activation_view(const TensorInfo& info, int channel_axis) {
   return {view.outer, view.groups, view.rows, view.inner, view.channels};
 }
 
+bool channel_padding(const TensorInfo& info, simd::PointwisePadding& padding) {
+  if (!has_padding(info.layout)) return false;
+  const dnnl_memory_desc_t& d = info.layout.descriptor();
+  ChannelView view;
+  if (d.format_kind != dnnl_blocked || d.format_desc.blocking.inner_nblks != 1 ||
+      !channel_view(info.shape, info.layout, static_cast<int>(d.format_desc.blocking.inner_idxs[0]), view))
+    return false;
+  if (16 % view.inner != 0) return false;
+  padding = {.slab = view.rows * view.inner,
+             .groups = view.groups,
+             .inner = view.inner,
+             .first = view.channels - (view.groups - 1) * view.inner};
+  return true;
+}
+
 }  // namespace belfry

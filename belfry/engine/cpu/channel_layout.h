@@ -2,6 +2,7 @@
 #pragma once
 
 #include "belfry/engine/cpu/kernels/activation_view.h"
+#include "belfry/engine/cpu/simd/pointwise.h"
 #include "belfry/engine/kernel.h"
 
 namespace belfry {
@@ -10,5 +11,7 @@ namespace belfry {
 Layout channel_layout(const TensorInfo& info, int channel_axis);
 // The view of a tensor whose layout came from channel_layout().
 ActivationView activation_view(const TensorInfo& info, int channel_axis);
+// Where the padding of a tensor in blocks of channels is; false if it has none, or not of this kind.
+bool channel_padding(const TensorInfo& info, simd::PointwisePadding& padding);
 
 }  // namespace belfry

@@ -1,11 +1,12 @@
-// Convolutions in plain layouts, both floating types: the reference that fast paths stand in front of.
+// Which code computes a convolution; and the plain loops, both floating types, that the fast ones stand in front of.
 #include <algorithm>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/depthwise.h"
 #include "belfry/engine/cpu/dnnl_conv.h"
+#include "belfry/engine/cpu/dnnl_conv_choice.h"
 #include "belfry/engine/cpu/image.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
-#include "belfry/ops/conv_geometry.h"
 
 namespace belfry {
 namespace {
@@ -100,79 +101,59 @@ void backward_filter(const ConvGeometry& g, const T* x, const T* dy, T* dfilter)
   });
 }
 
-ConvGeometry geometry(const KernelContext& c) {
-  return conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes);
+template <class T>
+void reference(const ConvCall& call, const Buffers& b) {
+  switch (call.pass) {
+    case ConvPass::forward: return forward(call.g, b.in<T>(0), b.in<T>(1), b.out<T>());
+    case ConvPass::backward_data: return backward_input(call.g, b.in<T>(1), b.in<T>(2), b.out<T>());
+    case ConvPass::backward_filter: return backward_filter(call.g, b.in<T>(0), b.in<T>(2), b.out<T>());
+  }
 }
 
-ConvTensors tensors(const KernelContext& c, const Shape& y) {
-  return {c.input(0).shape, c.input(1).shape, y, c.output().dtype};
+KernelPtr make_reference(const KernelContext& c, ConvPass pass) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([call = conv_call(c, pass)](const Buffers& b, const Step&) { reference<T>(call, b); });
+  });
 }
 
-LayoutChoice plain(const KernelContext& c) {
-  return {std::vector<Layout>(c.inputs.size()), std::vector<Layout>(c.outputs.size())};
+// A fixed rule by type and shape: f32 is oneDNN's, or our own where it has no fast code for a depthwise one; f64 and
+// tensors with an empty dimension, which must not reach oneDNN, take the plain loops.
+enum class Path { dnnl, depthwise, reference };
+Path path_of(const KernelContext& c, ConvPass pass) {
+  const ConvCall call = conv_call(c, pass);
+  const bool empty = call.g.input_shape().elements() == 0 || call.g.filter_shape().elements() == 0 ||
+                     call.g.output_shape().elements() == 0;
+  if (c.output().dtype != DType::f32 || empty) return Path::reference;
+  return is_depthwise(call.g) && !dnnl_is_fast(call) ? Path::depthwise : Path::dnnl;
 }
 
-const KernelRegistration conv_kernel =
-    define_kernel("Conv2D")
-        .layout_rule([](const KernelContext& c) {
-          return dnnl_does(tensors(c, c.output().shape), *c.attributes) ? conv_forward_layouts(c) : plain(c);
-        })
-        .algorithms([](const KernelContext& c) {
-          return dnnl_does(tensors(c, c.output().shape), *c.attributes) ? conv_forward_algorithms(c) : Algorithms();
-        })
-        .make([](const KernelContext& c) {
-          if (dnnl_does(tensors(c, c.output().shape), *c.attributes)) return make_conv_forward(c);
-          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-            return simple_kernel(
-                [g = geometry(c)](const Buffers& b, const Step&) { forward(g, b.in<T>(0), b.in<T>(1), b.out<T>()); });
-          });
-        });
+KernelRegistration define_conv_kernel(const char* op, ConvPass pass) {
+  return define_kernel(op)
+      .layout_rule([pass](const KernelContext& c) {
+        switch (path_of(c, pass)) {
+          case Path::dnnl: return dnnl_conv_layouts(c, pass);
+          case Path::depthwise: return depthwise_layouts(c, pass);
+          default: return plain_layouts(c);
+        }
+      })
+      .algorithms([pass](const KernelContext& c) {
+        return path_of(c, pass) == Path::dnnl ? dnnl_conv_algorithms(conv_call(c, pass)) : Algorithms();
+      })
+      .make([pass](const KernelContext& c) {
+        switch (path_of(c, pass)) {
+          case Path::dnnl: return make_dnnl_conv(c, pass);
+          case Path::depthwise: return make_depthwise(c, pass);
+          default: return make_reference(c, pass);
+        }
+      });
+}
 
-const KernelRegistration backprop_input_kernel =
-    define_kernel("Conv2DBackpropInput")
-        .layout_rule([](const KernelContext& c) {
-          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_data_layouts(c) : plain(c);
-        })
-        .algorithms([](const KernelContext& c) {
-          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_data_algorithms(c)
-                                                                        : Algorithms();
-        })
-        .make([](const KernelContext& c) {
-          if (dnnl_does(tensors(c, c.input(2).shape), *c.attributes)) return make_conv_backward_data(c);
-          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-            return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) {
-              backward_input(g, b.in<T>(1), b.in<T>(2), b.out<T>());
-            });
-          });
-        });
-
-const KernelRegistration backprop_filter_kernel =
-    define_kernel("Conv2DBackpropFilter")
-        .layout_rule([](const KernelContext& c) {
-          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_filter_layouts(c) : plain(c);
-        })
-        .algorithms([](const KernelContext& c) {
-          return dnnl_does(tensors(c, c.input(2).shape), *c.attributes) ? conv_backward_filter_algorithms(c)
-                                                                        : Algorithms();
-        })
-        .make([](const KernelContext& c) {
-          if (dnnl_does(tensors(c, c.input(2).shape), *c.attributes)) return make_conv_backward_filter(c);
-          return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-            return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) {
-              backward_filter(g, b.in<T>(0), b.in<T>(2), b.out<T>());
-            });
-          });
-        });
-
-// Made by the fuse pass, only where oneDNN does the convolution.
-const KernelRegistration fused_conv_kernel = define_kernel("FusedConv")
-                                                 .layout_rule(conv_forward_layouts)
-                                                 .algorithms(conv_forward_algorithms)
-                                                 .make(make_conv_forward);
-const KernelRegistration fused_filter_kernel = define_kernel("FusedConvBackpropFilter")
-                                                   .layout_rule(conv_backward_filter_layouts)
-                                                   .algorithms(conv_backward_filter_algorithms)
-                                                   .make(make_conv_backward_filter);
+const KernelRegistration forward_kernel = define_conv_kernel("Conv2D", ConvPass::forward);
+const KernelRegistration backward_data_kernel = define_conv_kernel("Conv2DBackpropInput", ConvPass::backward_data);
+const KernelRegistration backward_filter_kernel = define_conv_kernel("Conv2DBackpropFilter", ConvPass::backward_filter);
+// Made by the fuse pass, only of f32 and nothing empty: the reference knows no bias.
+const KernelRegistration fused_forward_kernel = define_conv_kernel("FusedConv", ConvPass::forward);
+const KernelRegistration fused_filter_kernel = define_conv_kernel("FusedConvBackpropFilter", ConvPass::backward_filter);
 
 }  // namespace
 }  // namespace belfry

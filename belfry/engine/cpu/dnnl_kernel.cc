@@ -115,4 +115,17 @@ KernelPtr dnnl_kernel(FunctionRef<DnnlDescriptor()> describe, std::vector<DnnlAr
   return std::make_unique<DnnlKernel>(describe(), std::move(arguments), threads);
 }
 
+KernelPtr dnnl_reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to) {
+  const DnnlAttributes attributes;
+  const auto describe = [&] {
+    dnnl_primitive_desc_t pd = nullptr;
+    dnnl_check(
+        dnnl_reorder_primitive_desc_create(&pd, &from, dnnl_cpu_engine(), &to, dnnl_cpu_engine(), attributes.handle()),
+        "reorder");
+    return DnnlDescriptor(pd);
+  };
+  return dnnl_kernel(describe, {{.arg = DNNL_ARG_FROM, .input = 0, .descriptor = from},
+                                {.arg = DNNL_ARG_TO, .output = 0, .descriptor = to}});
+}
+
 }  // namespace belfry

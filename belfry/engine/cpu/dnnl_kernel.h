@@ -63,5 +63,7 @@ DnnlDescriptor make_descriptor(const void* operation, const DnnlAttributes& attr
 // `describe` makes the descriptor; it and every run happen under a team of `threads` (0: the caller's), because oneDNN
 // bakes the count into a primitive.
 KernelPtr dnnl_kernel(FunctionRef<DnnlDescriptor()> describe, std::vector<DnnlArgument> arguments, int threads = 0);
+// Between two layouts of one tensor; one input, one output.
+KernelPtr dnnl_reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
 
 }  // namespace belfry

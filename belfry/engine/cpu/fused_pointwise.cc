@@ -2,6 +2,7 @@
 // axis.
 #include <algorithm>
 
+#include "belfry/engine/cpu/channel_layout.h"
 #include "belfry/engine/cpu/kernels/pointwise.h"
 #include "belfry/engine/kernel.h"
 
@@ -56,21 +57,33 @@ bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector
   return zero[simd::kFirstOutput];
 }
 
-// One layout for all full operands; a vector along the last axis, or padding that would not stay zero, wants plain.
-LayoutChoice layouts(const KernelContext& c) {
-  LayoutChoice plain{std::vector<Layout>(c.inputs.size()), {Layout()}, {}};
+bool keeps_zero(const KernelContext& c) {
   std::vector<PointwiseAccess> operands;
+  for (const TensorInfo& input : c.inputs) operands.push_back(access_of(input, c.output()));
+  return keeps_zero(decode(c.attributes->get<Ints>("program")), operands);
+}
+
+// Padding lanes that the program would not leave at zero, and that can be cleared.
+PointwisePadding padding_of(const KernelContext& c, const Layout& layout) {
+  PointwisePadding padding;
+  TensorInfo output = c.output();
+  output.layout = layout;
+  return !keeps_zero(c) && channel_padding(output, padding) ? padding : PointwisePadding{};
+}
+
+// One layout for all full operands. A vector along the last axis wants plain, and so does padding that would not stay
+// zero where it is not that of channels.
+LayoutChoice layouts(const KernelContext& c) {
+  LayoutChoice choice{std::vector<Layout>(c.inputs.size()), {Layout()}, {}};
   Layout common;
   for (const TensorInfo& input : c.inputs) {
-    operands.push_back(access_of(input, c.output()));
-    if (operands.back() == PointwiseAccess::row) return plain;
-    if (operands.back() == PointwiseAccess::full && common.plain()) common = input.layout;
+    const PointwiseAccess access = access_of(input, c.output());
+    if (access == PointwiseAccess::row) return choice;
+    if (access == PointwiseAccess::full && common.plain()) common = input.layout;
   }
-  if (common.plain() || (has_padding(common) && !keeps_zero(decode(c.attributes->get<Ints>("program")), operands)))
-    return plain;
-  LayoutChoice choice = plain;
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i] == PointwiseAccess::full) choice.inputs[i] = common;
+  if (common.plain() || (has_padding(common) && padding_of(c, common).slab == 0 && !keeps_zero(c))) return choice;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i)
+    if (access_of(c.inputs[i], c.output()) == PointwiseAccess::full) choice.inputs[i] = common;
   choice.outputs[0] = common;
   return choice;
 }
@@ -86,13 +99,18 @@ class FusedPointwise final : public Kernel {
     const std::int64_t count = static_cast<std::int64_t>(c.output().bytes() / sizeof(float));
     inner_ = rowwise ? c.output().shape[-1] : count;
     rows_ = rowwise ? count / inner_ : 1;
+    padding_ = padding_of(c, c.output().layout);
   }
   void bind(Buffers b) override {
     for (std::size_t i = 0; i < operands_.size(); ++i) operands_[i].data = static_cast<const float*>(b.inputs[i]);
     output_ = b.out<float>();
   }
   void run(const Step&) override {
-    run_pointwise(program_, {.rows = rows_, .inner = inner_, .operands = operands_, .outputs = std::span(&output_, 1)});
+    run_pointwise(program_, {.rows = rows_,
+                             .inner = inner_,
+                             .operands = operands_,
+                             .outputs = std::span(&output_, 1),
+                             .padding = padding_});
   }
   std::string describe() const override { return "own:pointwise x" + std::to_string(code_.size()); }
 
@@ -101,6 +119,7 @@ class FusedPointwise final : public Kernel {
   std::vector<PointwiseOperand> operands_;
   PointwiseProgram program_;
   std::int64_t rows_ = 1, inner_ = 0;
+  PointwisePadding padding_;
   float* output_ = nullptr;
 };
 

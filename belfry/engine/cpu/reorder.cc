@@ -1,10 +1,7 @@
 // Between layouts of one logical tensor: oneDNN's reorder for f32, a copy where the layouts agree. Also "Snapshot" and
 // "ReadVariable", which keep a value that is about to be overwritten.
-#include <oneapi/dnnl/dnnl.h>
-
 #include <cstring>
 
-#include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/kernel.h"
@@ -23,18 +20,7 @@ KernelPtr copy_kernel(std::size_t bytes) {
 
 KernelPtr make_reorder(const TensorInfo& from, const TensorInfo& to) {
   if (from.layout == to.layout) return copy_kernel(from.bytes());
-  const dnnl_memory_desc_t source = descriptor_of(from.shape, from.dtype, from.layout),
-                           destination = descriptor_of(to.shape, to.dtype, to.layout);
-  const DnnlAttributes attributes;
-  const auto describe = [&] {
-    dnnl_primitive_desc_t pd = nullptr;
-    dnnl_check(dnnl_reorder_primitive_desc_create(&pd, &source, dnnl_cpu_engine(), &destination, dnnl_cpu_engine(),
-                                                  attributes.handle()),
-               "reorder");
-    return DnnlDescriptor(pd);
-  };
-  return dnnl_kernel(describe, {{.arg = DNNL_ARG_FROM, .input = 0, .descriptor = source},
-                                {.arg = DNNL_ARG_TO, .output = 0, .descriptor = destination}});
+  return dnnl_reorder(descriptor_of(from.shape, from.dtype, from.layout), descriptor_of(to.shape, to.dtype, to.layout));
 }
 
 LayoutChoice keep(const KernelContext& c) { return {{c.input(0).layout}, {c.input(0).layout}}; }

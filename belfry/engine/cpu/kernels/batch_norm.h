@@ -15,38 +15,23 @@
 
 namespace belfry {
 
-// mean and (biased) variance over everything but the channel; y = act(gamma * (x - mean) * inv_std + beta + residual),
-// inv_std = 1 / sqrt(variance + epsilon)
+// y = act(gamma * (x - mean) * inv_std + beta + residual), inv_std = 1 / sqrt(variance + epsilon), with the mean and
+// the (biased) variance over everything but the channel, or with given ones.
 struct BatchNormForward {
   ActivationView view;
   const float* x = nullptr;
+  const float* given_mean = nullptr;  // null: the batch's
+  const float* given_variance = nullptr;
   const float* gamma = nullptr;
   const float* beta = nullptr;
   const float* residual = nullptr;  // null: none
   float epsilon = 1e-5f;
   bool relu = false;
   float* y = nullptr;
-  float* mean = nullptr;
-  float* variance = nullptr;     // null: not wanted
-  float* inv_std = nullptr;      // null: not wanted
+  float* mean = nullptr;         // of the batch; not written if statistics are given
+  float* variance = nullptr;     // the same; null: not wanted
+  float* inv_std = nullptr;      // the same; null: not wanted
   std::uint8_t* mask = nullptr;  // relu's signs for the backward pass; null: not wanted
-  void* scratch = nullptr;
-  Isa isa = cpu_isa();
-};
-
-// The same with statistics that are given.
-struct BatchNormInference {
-  ActivationView view;
-  const float* x = nullptr;
-  const float* mean = nullptr;
-  const float* variance = nullptr;
-  const float* gamma = nullptr;
-  const float* beta = nullptr;
-  const float* residual = nullptr;
-  float epsilon = 1e-5f;
-  bool relu = false;
-  float* y = nullptr;
-  std::uint8_t* mask = nullptr;
   void* scratch = nullptr;
   Isa isa = cpu_isa();
 };
@@ -74,7 +59,6 @@ struct BatchNormBackward {
 };
 
 void batch_norm_forward(const BatchNormForward& args);
-void batch_norm_inference(const BatchNormInference& args);
 void batch_norm_backward(const BatchNormBackward& args);
 
 std::size_t batch_norm_scratch_bytes(const ActivationView& view, int team, Isa isa = cpu_isa());

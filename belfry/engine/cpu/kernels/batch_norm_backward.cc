@@ -62,23 +62,23 @@ class Backward {
     plan_.expand(group, scales, [&](std::int64_t c) { return static_cast<float>(scale(c)); });
     std::fill(g, g + plan_.view().inner, 0.0);
     std::fill(gx, gx + plan_.view().inner, 0.0);
+    const bool fixed = args_.constant_statistics;
     for (std::int64_t chunk = share.first_chunk; chunk < share.last_chunk; ++chunk) {
       const std::int64_t at = plan_.offset(group, chunk);
-      if (args_.constant_statistics) {
-        kernels_.fixed_gradient({.run = plan_.run(chunk),
-                                 .mask = mask(group, chunk),
-                                 .dy = args_.dy + at,
-                                 .x = args_.x + at,
-                                 .dx = args_.dx + at,
-                                 .d_residual = d_residual(at),
-                                 .mean = mean,
-                                 .scale = scales,
-                                 .sum_g = sum_g,
-                                 .sum_gx = sum_gx});
-      } else {
-        kernels_.gradient_sums({plan_.run(chunk), mask(group, chunk), args_.dy + at, args_.x + at, mean, sum_g, sum_gx,
-                                args_.dy2 ? args_.dy2 + at : nullptr, args_.dy2 ? summed() + at : nullptr});
-      }
+      kernels_.gradient({.pass = fixed ? simd::NormGradientPass::fixed : simd::NormGradientPass::sums,
+                         .run = plan_.run(chunk),
+                         .mask = mask(group, chunk),
+                         .dy = args_.dy + at,
+                         .dy2 = args_.dy2 ? args_.dy2 + at : nullptr,
+                         .x = args_.x + at,
+                         .g = args_.dy2 ? summed() + at
+                              : fixed   ? d_residual(at)
+                                        : nullptr,
+                         .dx = args_.dx + at,
+                         .mean = mean,
+                         .scale = scales,
+                         .sum_g = sum_g,
+                         .sum_gx = sum_gx});
       plan_.fold(sum_g, g);
       plan_.fold(sum_gx, gx);
     }
@@ -124,12 +124,13 @@ class Backward {
     for (std::int64_t chunk = share.last_chunk - 1; chunk >= share.first_chunk; --chunk) {
       const std::int64_t at = plan_.offset(group, chunk);
       const bool second = args_.dy2 != nullptr;
-      kernels_.gradient({.run = plan_.run(chunk),
+      kernels_.gradient({.pass = simd::NormGradientPass::batch,
+                         .run = plan_.run(chunk),
                          .mask = second ? simd::RunMask{} : mask(group, chunk),
                          .dy = second ? summed() + at : args_.dy + at,
                          .x = args_.x + at,
+                         .g = second ? nullptr : d_residual(at),
                          .dx = args_.dx + at,
-                         .d_residual = second ? nullptr : d_residual(at),
                          .mean = mean,
                          .scale = scales,
                          .slope = slope,

@@ -1,4 +1,4 @@
-// Forward passes of batch normalisation.
+// The forward pass of batch normalisation.
 #include <algorithm>
 #include <cmath>
 
@@ -22,61 +22,42 @@ struct Join {
   }
 };
 
-// Writes y for one group's chunks. Args: BatchNormForward or BatchNormInference.
-template <class Args>
-void normalize_group(const LanePlan& plan, const Args& args, FunctionRef<double(std::int64_t)> inv_std,
-                     std::int64_t group, const LaneShare& share, const BatchNormScratch& scratch) {
-  float* const* tables = scratch.tables;
-  plan.expand(group, tables[0], [&](std::int64_t c) { return args.mean[c]; });
-  plan.expand(group, tables[1], [&](std::int64_t c) {
-    return static_cast<float>(static_cast<double>(value_or(args.gamma, c, 1.f)) * inv_std(c));
-  });
-  plan.expand(group, tables[2], [&](std::int64_t c) { return value_or(args.beta, c, 0.f); });
-  const simd::BatchNormKernels& kernels = simd::batch_norm_kernels(args.isa);
-  // Backwards, since the last chunks are those still in cache.
-  for (std::int64_t chunk = share.last_chunk - 1; chunk >= share.first_chunk; --chunk) {
-    const std::int64_t at = plan.offset(group, chunk);
-    kernels.normalize({.run = plan.run(chunk),
-                       .mask = plan.mask(args.mask, group, chunk),
-                       .x = args.x + at,
-                       .residual = args.residual ? args.residual + at : nullptr,
-                       .y = args.y + at,
-                       .mean = tables[0],
-                       .scale = tables[1],
-                       .shift = tables[2],
-                       .relu = args.relu});
-  }
-}
-
 class Forward {
  public:
   Forward(const LanePlan& plan, const BatchNormForward& args)
       : plan_(plan), args_(args), kernels_(simd::batch_norm_kernels(args.isa)) {}
 
   void run() const {
-    if (plan_.by_group()) {
-      run_parts(plan_.parts(), [&](int part) {
-        const LaneShare share = plan_.share(part);
-        for (std::int64_t group = share.first_group; group < share.last_group; ++group) {
-          const double count = moments(part, group, share);
-          finish(part, group, count);
-          normalize(part, group, share);
-        }
-      });
-      return;
-    }
     run_parts(plan_.parts(), [&](int part) {
       const LaneShare share = plan_.share(part);
-      for (std::int64_t group = 0; group < share.last_group; ++group) moments(part, group, share);
+      for (std::int64_t group = share.first_group; group < share.last_group; ++group) {
+        if (given()) {
+          take_given(part, group);
+        } else {
+          const double count = moments(part, group, share);
+          if (!plan_.by_group()) continue;
+          finish(part, group, count);
+        }
+        normalize(part, group, share, part);
+      }
     });
+    if (plan_.by_group() || given()) return;
     for (std::int64_t group = 0; group < plan_.view().groups; ++group) finish(0, group, join_parts(group));
     run_parts(plan_.parts(), [&](int part) {
       const LaneShare share = plan_.share(part);
-      for (std::int64_t group = 0; group < share.last_group; ++group) normalize(part, group, share);
+      for (std::int64_t group = 0; group < share.last_group; ++group) normalize(part, group, share, 0);
     });
   }
 
  private:
+  bool given() const { return args_.given_mean != nullptr; }
+  // The channels of a group that are not padding.
+  std::int64_t first_channel(std::int64_t group) const { return group * plan_.view().inner; }
+  std::int64_t channels(std::int64_t group) const {
+    return std::min(plan_.view().inner, plan_.view().channels - first_channel(group));
+  }
+  double inv_std(double variance) const { return 1 / std::sqrt(variance + static_cast<double>(args_.epsilon)); }
+
   double* means(int part, std::int64_t group) const {
     return BatchNormScratch(plan_, args_.scratch, part).first + group * plan_.view().inner;
   }
@@ -165,22 +146,48 @@ class Forward {
 
   // Leaves 1 / std in double where the squared deviations were.
   void finish(int part, std::int64_t group, double count) const {
-    const ActivationView& view = plan_.view();
-    const double *mean = means(part, group), *m2 = m2s(part, group);
-    const std::int64_t first = group * view.inner, lanes = std::min(view.inner, view.channels - first);
-    for (std::int64_t i = 0; i < lanes; ++i) {
+    const double* mean = means(part, group);
+    double* m2 = m2s(part, group);
+    const std::int64_t first = first_channel(group);
+    for (std::int64_t i = 0; i < channels(group); ++i) {
       const double variance = m2[i] / count;
+      m2[i] = inv_std(variance);
       args_.mean[first + i] = static_cast<float>(mean[i]);
       if (args_.variance) args_.variance[first + i] = static_cast<float>(variance);
-      m2s(part, group)[i] = 1 / std::sqrt(variance + static_cast<double>(args_.epsilon));
       if (args_.inv_std) args_.inv_std[first + i] = static_cast<float>(m2[i]);
     }
   }
 
-  void normalize(int part, std::int64_t group, const LaneShare& share) const {
-    const double* inv_std = m2s(plan_.by_group() ? part : 0, group) - group * plan_.view().inner;
+  // The same where nothing has to be computed first.
+  void take_given(int part, std::int64_t group) const {
+    const float* variance = args_.given_variance + first_channel(group);
+    for (std::int64_t i = 0; i < channels(group); ++i) m2s(part, group)[i] = inv_std(static_cast<double>(variance[i]));
+  }
+
+  // Writes y for one group's chunks, with the 1 / std that part `source` has.
+  void normalize(int part, std::int64_t group, const LaneShare& share, int source) const {
+    const double* inv_std = m2s(source, group) - first_channel(group);
+    const float* mean = given() ? args_.given_mean : args_.mean;
     const BatchNormScratch scratch(plan_, args_.scratch, part);
-    normalize_group(plan_, args_, [&](std::int64_t c) { return inv_std[c]; }, group, share, scratch);
+    float* const* tables = scratch.tables;
+    plan_.expand(group, tables[0], [&](std::int64_t c) { return mean[c]; });
+    plan_.expand(group, tables[1], [&](std::int64_t c) {
+      return static_cast<float>(static_cast<double>(value_or(args_.gamma, c, 1.f)) * inv_std[c]);
+    });
+    plan_.expand(group, tables[2], [&](std::int64_t c) { return value_or(args_.beta, c, 0.f); });
+    // Backwards, since the last chunks are those still in cache.
+    for (std::int64_t chunk = share.last_chunk - 1; chunk >= share.first_chunk; --chunk) {
+      const std::int64_t at = plan_.offset(group, chunk);
+      kernels_.normalize({.run = plan_.run(chunk),
+                          .mask = plan_.mask(args_.mask, group, chunk),
+                          .x = args_.x + at,
+                          .residual = args_.residual ? args_.residual + at : nullptr,
+                          .y = args_.y + at,
+                          .mean = tables[0],
+                          .scale = tables[1],
+                          .shift = tables[2],
+                          .relu = args_.relu});
+    }
   }
 
   const LanePlan& plan_;
@@ -193,26 +200,12 @@ class Forward {
 void batch_norm_forward(const BatchNormForward& args) {
   const LanePlan plan(args.view, args.isa, team_size());
   if (plan.view().elements() > 0) return Forward(plan, args).run();
+  if (args.given_mean != nullptr) return;
   for (std::int64_t c = 0; c < args.view.channels; ++c) {
     args.mean[c] = 0;
     if (args.variance) args.variance[c] = 0;
     if (args.inv_std) args.inv_std[c] = 1 / std::sqrt(args.epsilon);
   }
-}
-
-void batch_norm_inference(const BatchNormInference& args) {
-  const LanePlan plan(args.view, args.isa, team_size());
-  if (plan.view().elements() == 0) return;
-  const auto inv_std = [&](std::int64_t c) {
-    return 1 / std::sqrt(static_cast<double>(args.variance[c]) + static_cast<double>(args.epsilon));
-  };
-  run_parts(plan.parts(), [&](int part) {
-    const LaneShare share = plan.share(part);
-    const BatchNormScratch scratch(plan, args.scratch, part);
-    for (std::int64_t group = share.first_group; group < share.last_group; ++group) {
-      normalize_group(plan, args, inv_std, group, share, scratch);
-    }
-  });
 }
 
 }  // namespace belfry

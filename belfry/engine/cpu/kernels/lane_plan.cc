@@ -123,4 +123,17 @@ void run_parts(int parts, FunctionRef<void(int)> body) {
   });
 }
 
+void for_each_slab(std::int64_t slabs, std::int64_t rows, int parts, FunctionRef<void(const SlabRows&)> body) {
+  const std::int64_t all = slabs * rows;
+  if (all == 0) return;
+  run_parts(parts, [&](int part) {
+    const std::int64_t last = all * (part + 1) / parts;
+    for (std::int64_t at = all * part / parts; at < last;) {
+      const std::int64_t slab = at / rows, end = std::min(last, (slab + 1) * rows);
+      body({.part = part, .slab = slab, .begin = at - slab * rows, .end = end - slab * rows});
+      at = end;
+    }
+  });
+}
+
 }  // namespace belfry

@@ -66,6 +66,14 @@ int parts_worth(std::int64_t bytes, int team);
 // Runs body(part) for each part in [0, parts) on the team, however many threads it really has.
 void run_parts(int parts, FunctionRef<void(int)> body);
 
+// A range of rows of one slab, and which part of the work it belongs to.
+struct SlabRows {
+  int part = 0;
+  std::int64_t slab = 0, begin = 0, end = 0;
+};
+// Shares out slabs * rows rows evenly, and calls body for ranges of one slab each.
+void for_each_slab(std::int64_t slabs, std::int64_t rows, int parts, FunctionRef<void(const SlabRows&)> body);
+
 // Scratch is laid out in pieces that start on cache lines, so that threads do not share one.
 constexpr std::size_t cache_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 inline std::byte* align_scratch(void* scratch) {

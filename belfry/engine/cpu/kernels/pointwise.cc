@@ -78,10 +78,11 @@ void run_pointwise(const PointwiseProgram& program, const PointwiseRun& run, Isa
                            .outputs = run.outputs.data(),
                            .output_count = program.outputs,
                            .rows = run.rows,
-                           .inner = run.inner};
+                           .inner = run.inner,
+                           .padding = run.padding};
   // A row of one element or a single row makes broadcasts simpler ones, and without broadcasts all is one long row.
   PointwiseOperand operands[simd::kPointwiseOperands];
-  bool in_rows = false, needs_scratch = program.code.size() > 1;
+  bool in_rows = false, needs_scratch = program.code.size() > 1 || run.padding.slab > 0;
   for (int i = 0; i < program.operands; ++i) {
     operands[i] = run.operands[static_cast<std::size_t>(i)];
     PointwiseAccess& access = operands[i].access;
@@ -92,6 +93,7 @@ void run_pointwise(const PointwiseProgram& program, const PointwiseRun& run, Isa
     in_rows |= access == PointwiseAccess::row || access == PointwiseAccess::column;
     needs_scratch |= access != PointwiseAccess::full;
   }
+  BELFRY_BUG_IF(in_rows && run.padding.slab > 0, "padding lanes and operands that are repeated in rows");
   args.operands = operands;
   args.operand_count = program.operands;
   if (!in_rows) {

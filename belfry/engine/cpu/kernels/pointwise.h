@@ -24,6 +24,7 @@ using simd::PointwiseAccess;
 using simd::PointwiseInstruction;
 using simd::PointwiseOp;
 using simd::PointwiseOperand;
+using simd::PointwisePadding;
 
 // Where an instruction reads and writes.
 namespace place {
@@ -42,6 +43,7 @@ struct PointwiseRun {
   std::int64_t rows = 0, inner = 0;
   std::span<const PointwiseOperand> operands;
   std::span<float* const> outputs;
+  PointwisePadding padding{};  // of the outputs; operands are full or one number then
 };
 
 // How many of a, b, c an operation reads.

@@ -36,21 +36,26 @@ simd::PoolWindow window_of(const Pooling& p) {
           .pad_left = p.pad_left};
 }
 
-// Shares out rows of the result: calls body(slab, begin, end) for ranges of rows of one slab each.
-void for_each_slab(const Pooling& p, std::int64_t rows,
-                   FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> body) {
-  const std::int64_t all = p.outer * p.groups * rows;
-  if (all == 0 || p.inner == 0) return;
-  const int parts = parts_worth(p.in_elements() * 4, team_size());
-  run_parts(parts, [&](int part) {
-    const std::int64_t last = all * (part + 1) / parts;
-    for (std::int64_t at = all * part / parts; at < last;) {
-      const std::int64_t slab = at / rows, end = std::min(last, (slab + 1) * rows);
-      body(slab, at - slab * rows, end - slab * rows);
-      at = end;
-    }
-  });
-}
+// What each pass starts with: the window, the kernels, a slab's size before and after.
+struct Pass {
+  Pass(const Pooling& p, Isa isa)
+      : pooling(p),
+        window(window_of(p)),
+        kernels(simd::pooling_kernels(isa)),
+        in(p.height * p.width * p.inner),
+        out(window.out_h * window.out_w * p.inner) {}
+
+  // Shares out rows of the result.
+  void for_each(std::int64_t rows, FunctionRef<void(const SlabRows&)> body) const {
+    if (pooling.inner == 0) return;
+    for_each_slab(pooling.outer * pooling.groups, rows, parts_worth(pooling.in_elements() * 4, team_size()), body);
+  }
+
+  const Pooling& pooling;
+  simd::PoolWindow window;
+  const simd::PoolingKernels& kernels;
+  std::int64_t in, out;
+};
 
 }  // namespace
 
@@ -70,50 +75,44 @@ void check_pooling(const Pooling& p, bool with_index) {
 }
 
 void max_pool_forward(const MaxPoolForward& args) {
-  const simd::PoolWindow window = window_of(args.pooling);
-  const simd::PoolingKernels& kernels = simd::pooling_kernels(args.isa);
-  const std::int64_t in = window.in_h * window.in_w * window.inner, out = window.out_h * window.out_w * window.inner;
-  for_each_slab(args.pooling, window.out_h, [&](std::int64_t slab, std::int64_t begin, std::int64_t end) {
-    kernels.max_pool({.window = window,
-                      .begin = begin,
-                      .end = end,
-                      .x = args.x + slab * in,
-                      .y = args.y + slab * out,
-                      .index = args.index ? args.index + slab * out : nullptr});
+  const Pass pass(args.pooling, args.isa);
+  pass.for_each(pass.window.out_h, [&](const SlabRows& s) {
+    pass.kernels.max_pool({.window = pass.window,
+                           .begin = s.begin,
+                           .end = s.end,
+                           .x = args.x + s.slab * pass.in,
+                           .y = args.y + s.slab * pass.out,
+                           .index = args.index ? args.index + s.slab * pass.out : nullptr});
   });
 }
 
 void max_pool_backward(const MaxPoolBackward& args) {
-  const simd::PoolWindow window = window_of(args.pooling);
-  const simd::PoolingKernels& kernels = simd::pooling_kernels(args.isa);
-  const std::int64_t in = window.in_h * window.in_w * window.inner, out = window.out_h * window.out_w * window.inner;
-  for_each_slab(args.pooling, window.in_h, [&](std::int64_t slab, std::int64_t begin, std::int64_t end) {
-    kernels.max_pool_gradient({.window = window,
-                               .begin = begin,
-                               .end = end,
-                               .dy = args.dy + slab * out,
-                               .y = args.y ? args.y + slab * out : nullptr,
-                               .index = args.index + slab * out,
-                               .dx = args.dx + slab * in});
+  const Pass pass(args.pooling, args.isa);
+  pass.for_each(pass.window.in_h, [&](const SlabRows& s) {
+    const std::int64_t at = s.slab * pass.out;
+    pass.kernels.max_pool_gradient({.window = pass.window,
+                                    .begin = s.begin,
+                                    .end = s.end,
+                                    .dy = args.dy + at,
+                                    .y = args.y ? args.y + at : nullptr,
+                                    .index = args.index + at,
+                                    .dx = args.dx + s.slab * pass.in});
   });
 }
 
 void average_pool_forward(const AveragePoolForward& args) {
-  const simd::PoolWindow window = window_of(args.pooling);
-  const simd::PoolingKernels& kernels = simd::pooling_kernels(args.isa);
-  const std::int64_t in = window.in_h * window.in_w * window.inner, out = window.out_h * window.out_w * window.inner;
-  for_each_slab(args.pooling, window.out_h, [&](std::int64_t slab, std::int64_t begin, std::int64_t end) {
-    kernels.average_pool({window, begin, end, args.x + slab * in, args.y + slab * out, args.include_padding});
+  const Pass pass(args.pooling, args.isa);
+  pass.for_each(pass.window.out_h, [&](const SlabRows& s) {
+    pass.kernels.average_pool(
+        {pass.window, s.begin, s.end, args.x + s.slab * pass.in, args.y + s.slab * pass.out, args.include_padding});
   });
 }
 
 void average_pool_backward(const AveragePoolBackward& args) {
-  const simd::PoolWindow window = window_of(args.pooling);
-  const simd::PoolingKernels& kernels = simd::pooling_kernels(args.isa);
-  const std::int64_t in = window.in_h * window.in_w * window.inner, out = window.out_h * window.out_w * window.inner;
-  for_each_slab(args.pooling, window.in_h, [&](std::int64_t slab, std::int64_t begin, std::int64_t end) {
-    kernels.average_pool_gradient(
-        {window, begin, end, args.dy + slab * out, args.dx + slab * in, args.include_padding});
+  const Pass pass(args.pooling, args.isa);
+  pass.for_each(pass.window.in_h, [&](const SlabRows& s) {
+    pass.kernels.average_pool_gradient(
+        {pass.window, s.begin, s.end, args.dy + s.slab * pass.out, args.dx + s.slab * pass.in, args.include_padding});
   });
 }
 

@@ -40,7 +40,7 @@ struct AverageGradientOp {
     const std::int64_t y = oy * w.stride_h - w.pad_top, x = ox * w.stride_w - w.pad_left;
     const bool lies_inside = y >= 0 && x >= 0 && y + w.kernel_h <= w.in_h && x + w.kernel_w <= w.in_w;
     if (include_padding || lies_inside) return whole;
-    const Range rows = inside(y, w.kernel_h, w.in_h), cols = inside(x, w.kernel_w, w.in_w);
+    const Range rows = inside(y, 1, w.kernel_h, w.in_h), cols = inside(x, 1, w.kernel_w, w.in_w);
     return 1.f / static_cast<float>((rows.end - rows.begin) * (cols.end - cols.begin));
   }
   template <class Access>

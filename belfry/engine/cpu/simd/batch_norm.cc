@@ -75,122 +75,66 @@ void normalize(const simd::Normalize& a) {
   normalize_with<false>(a);
 }
 
-template <bool with_mask, bool with_second>
-struct GradientSumsKernel {
-  const simd::NormGradientSums& a;
+enum class Wants { nothing, g, sum_of_two };  // sum_of_two: g, which is dy + dy2
 
-  template <int count, class Access>
-  void block(Place place, std::int64_t periods, Access access) const {
-    const Lanes<count> mean(a.mean + place.lane);
-    Lanes<count> sum_g(a.sum_g + place.lane), sum_gx(a.sum_gx + place.lane);
-    const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
-    const float *dy = a.dy + place.offset, *x = a.x + place.offset;
-    const float* dy2 = with_second ? a.dy2 + place.offset : nullptr;
-    float* g_out = with_second ? a.g_out + place.offset : nullptr;
-    const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
-    for (std::int64_t at = 0; at < end; at += step) {
-      const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
-      for (int v = 0; v < count; ++v) {
-        const std::int64_t i = at + v * kWidth;
-        Vec g = access.load(dy + i);
-        if constexpr (with_second) g += access.load(dy2 + i);
-        if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
-        if constexpr (with_second) access.store(g_out + i, g);
-        sum_g.at[v] += g;
-        sum_gx.at[v] += g * (access.load(x + i) - mean.at[v]);
-      }
-      if constexpr (with_mask) mask += mask_step;
-    }
-    sum_g.store_to(a.sum_g + place.lane);
-    sum_gx.store_to(a.sum_gx + place.lane);
-  }
-};
-
-void gradient_sums(const simd::NormGradientSums& a) {
-  clear_lanes(a.sum_g, a.run.period);
-  clear_lanes(a.sum_gx, a.run.period);
-  const bool second = a.dy2 != nullptr;
-  if (a.mask.bits != nullptr && second) return for_each_block(a.run, a.mask, GradientSumsKernel<true, true>{a});
-  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, GradientSumsKernel<true, false>{a});
-  if (second) return for_each_block(a.run, a.mask, GradientSumsKernel<false, true>{a});
-  for_each_block(a.run, a.mask, GradientSumsKernel<false, false>{a});
-}
-
-template <bool with_mask, bool with_residual>
+template <simd::NormGradientPass pass, bool with_mask, Wants wants>
 struct GradientKernel {
   const simd::NormGradient& a;
 
   template <int count, class Access>
   void block(Place place, std::int64_t periods, Access access) const {
-    const Lanes<count> mean(a.mean + place.lane), scale(a.scale + place.lane);
-    const Lanes<count> slope(a.slope + place.lane), shift(a.shift + place.lane);
+    using enum simd::NormGradientPass;
+    constexpr bool writes_g = wants != Wants::nothing, second = wants == Wants::sum_of_two;
+    // A table that this pass has not stands in for by another: nothing of it is used.
+    const auto table = [&](bool there, const float* t) { return (there ? t : a.mean) + place.lane; };
+    const Lanes<count> mean(a.mean + place.lane), scale(table(pass != sums, a.scale));
+    const Lanes<count> slope(table(pass == batch, a.slope)), shift(table(pass == batch, a.shift));
+    Lanes<count> sum_g(table(pass != batch, a.sum_g)), sum_gx(table(pass != batch, a.sum_gx));
     const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
-    const float *dy = a.dy + place.offset, *x = a.x + place.offset;
-    float *dx = a.dx + place.offset, *d_residual = with_residual ? a.d_residual + place.offset : nullptr;
+    const float *dy = a.dy + place.offset, *x = a.x + place.offset, *dy2 = second ? a.dy2 + place.offset : nullptr;
+    float *g_out = writes_g ? a.g + place.offset : nullptr, *dx = pass != sums ? a.dx + place.offset : nullptr;
     const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
     for (std::int64_t at = 0; at < end; at += step) {
       const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
       for (int v = 0; v < count; ++v) {
         const std::int64_t i = at + v * kWidth;
         Vec g = access.load(dy + i);
+        if constexpr (second) g += access.load(dy2 + i);
         if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
         const Vec centered = access.load(x + i) - mean.at[v];
-        if constexpr (with_residual) access.store(d_residual + i, g);
-        access.store(dx + i, scale.at[v] * g + (slope.at[v] * centered + shift.at[v]));
+        if constexpr (writes_g) access.store(g_out + i, g);
+        if constexpr (pass != batch) sum_g.at[v] += g, sum_gx.at[v] += g * centered;
+        if constexpr (pass == batch) access.store(dx + i, scale.at[v] * g + (slope.at[v] * centered + shift.at[v]));
+        if constexpr (pass == fixed) access.store(dx + i, scale.at[v] * g);
       }
       if constexpr (with_mask) mask += mask_step;
+    }
+    if constexpr (pass != batch) {
+      sum_g.store_to(a.sum_g + place.lane);
+      sum_gx.store_to(a.sum_gx + place.lane);
     }
   }
 };
 
-template <bool with_mask, bool with_residual>
-struct FixedGradientKernel {
-  const simd::FixedNormGradient& a;
-
-  template <int count, class Access>
-  void block(Place place, std::int64_t periods, Access access) const {
-    const Lanes<count> mean(a.mean + place.lane), scale(a.scale + place.lane);
-    Lanes<count> sum_g(a.sum_g + place.lane), sum_gx(a.sum_gx + place.lane);
-    const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
-    const float *dy = a.dy + place.offset, *x = a.x + place.offset;
-    float *dx = a.dx + place.offset, *d_residual = with_residual ? a.d_residual + place.offset : nullptr;
-    const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
-    for (std::int64_t at = 0; at < end; at += step) {
-      const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
-      for (int v = 0; v < count; ++v) {
-        const std::int64_t i = at + v * kWidth;
-        Vec g = access.load(dy + i);
-        if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
-        sum_g.at[v] += g;
-        sum_gx.at[v] += g * (access.load(x + i) - mean.at[v]);
-        if constexpr (with_residual) access.store(d_residual + i, g);
-        access.store(dx + i, scale.at[v] * g);
-      }
-      if constexpr (with_mask) mask += mask_step;
-    }
-    sum_g.store_to(a.sum_g + place.lane);
-    sum_gx.store_to(a.sum_gx + place.lane);
-  }
-};
-
-template <template <bool, bool> class Kernel, class Args>
-void by_mask_and_residual(const Args& a) {
-  if (a.mask.bits != nullptr && a.d_residual != nullptr) return for_each_block(a.run, a.mask, Kernel<true, true>{a});
-  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, Kernel<true, false>{a});
-  if (a.d_residual != nullptr) return for_each_block(a.run, a.mask, Kernel<false, true>{a});
-  for_each_block(a.run, a.mask, Kernel<false, false>{a});
+template <simd::NormGradientPass pass, Wants wants>
+void gradient_by_mask(const simd::NormGradient& a) {
+  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, GradientKernel<pass, true, wants>{a});
+  for_each_block(a.run, a.mask, GradientKernel<pass, false, wants>{a});
 }
 
-void gradient(const simd::NormGradient& a) { by_mask_and_residual<GradientKernel>(a); }
-
-void fixed_gradient(const simd::FixedNormGradient& a) {
+void gradient(const simd::NormGradient& a) {
+  using enum simd::NormGradientPass;
+  if (a.pass == batch)
+    return a.g != nullptr ? gradient_by_mask<batch, Wants::g>(a) : gradient_by_mask<batch, Wants::nothing>(a);
   clear_lanes(a.sum_g, a.run.period);
   clear_lanes(a.sum_gx, a.run.period);
-  by_mask_and_residual<FixedGradientKernel>(a);
+  if (a.pass == fixed)
+    return a.g != nullptr ? gradient_by_mask<fixed, Wants::g>(a) : gradient_by_mask<fixed, Wants::nothing>(a);
+  a.dy2 != nullptr ? gradient_by_mask<sums, Wants::sum_of_two>(a) : gradient_by_mask<sums, Wants::nothing>(a);
 }
 
 }  // namespace
 
-const simd::BatchNormKernels batch_norm_table = {moments, normalize, gradient_sums, gradient, fixed_gradient};
+const simd::BatchNormKernels batch_norm_table = {moments, normalize, gradient};
 
 }  // namespace belfry::BELFRY_ISA

@@ -1,5 +1,5 @@
 // The passes that batch normalisation is made of, over the part of one group of channels that a Run describes.
-// All tables are per lane. With a mask, g = dy where the bit is set, else 0; without one, g = dy.
+// All tables are per lane. Without a mask everything passes.
 #pragma once
 
 #include "belfry/engine/cpu/isa.h"
@@ -29,43 +29,25 @@ struct Normalize {
   bool relu = false;
 };
 
-// sum_g = sum(g), sum_gx = sum(g * (x - mean))
-struct NormGradientSums {
-  Run run;
-  RunMask mask;
-  const float* dy = nullptr;
-  const float* x = nullptr;
-  const float* mean = nullptr;
-  float* sum_g = nullptr;
-  float* sum_gx = nullptr;
-  const float* dy2 = nullptr;  // g is made of dy + dy2, and written to g_out for the second pass; null: dy alone
-  float* g_out = nullptr;
-};
+// What a pass over a gradient makes of g, which is dy (+ dy2) where the mask is set.
+//   sums:  sum_g = sum(g), sum_gx = sum(g * (x - mean))
+//   batch: dx = scale * g + slope * (x - mean) + shift
+//   fixed: dx = scale * g, and the sums
+enum class NormGradientPass { sums, batch, fixed };
 
-// dx = scale * g + slope * (x - mean) + shift; d_residual = g
 struct NormGradient {
+  NormGradientPass pass = NormGradientPass::sums;
   Run run;
   RunMask mask;
   const float* dy = nullptr;
+  const float* dy2 = nullptr;  // null: none (only `sums` takes one, and then with g)
   const float* x = nullptr;
+  float* g = nullptr;  // null: not wanted
   float* dx = nullptr;
-  float* d_residual = nullptr;  // null: not wanted
   const float* mean = nullptr;
   const float* scale = nullptr;
   const float* slope = nullptr;
   const float* shift = nullptr;
-};
-
-// dx = scale * g; d_residual = g; sums as in NormGradientSums, in the same pass
-struct FixedNormGradient {
-  Run run;
-  RunMask mask;
-  const float* dy = nullptr;
-  const float* x = nullptr;
-  float* dx = nullptr;
-  float* d_residual = nullptr;  // null: not wanted
-  const float* mean = nullptr;
-  const float* scale = nullptr;
   float* sum_g = nullptr;
   float* sum_gx = nullptr;
 };
@@ -73,9 +55,7 @@ struct FixedNormGradient {
 struct BatchNormKernels {
   void (*moments)(const BatchMoments&);
   void (*normalize)(const Normalize&);
-  void (*gradient_sums)(const NormGradientSums&);
   void (*gradient)(const NormGradient&);
-  void (*fixed_gradient)(const FixedNormGradient&);
 };
 
 const BatchNormKernels& batch_norm_kernels(Isa isa = cpu_isa());

@@ -12,6 +12,7 @@ struct Machine {
   const float* from[simd::kPointwisePlaces];
   alignas(64) float registers[simd::kPointwiseRegisters][simd::kPointwiseTile];
   alignas(64) float spread[simd::kPointwiseOperands][simd::kPointwiseTile];
+  alignas(64) float keep[simd::kPointwiseTile];  // all bits, or none for padding lanes
 };
 
 void spread_value(float* to, float value, std::int64_t n) { fill_loop(to, {nullptr, nullptr, nullptr, value}, n); }
@@ -47,6 +48,29 @@ void prepare(const simd::PointwiseArgs& args, Machine& machine) {
   }
 }
 
+void prepare_padding(const simd::PointwisePadding& padding, Machine& machine) {
+  for (int i = 0; i < simd::kPointwiseTile; i += kWidth) {
+    IntVec bits;
+    for (int lane = 0; lane < kWidth; ++lane) bits[lane] = (i + lane) % padding.inner < padding.first ? -1 : 0;
+    store(machine.keep + i, as_float(bits));
+  }
+}
+
+// The part of a slab that is [begin, end) of the outputs starts with a whole row of lanes.
+void clear_padding(const simd::PointwiseArgs& args, std::int64_t begin, std::int64_t end, const Machine& machine) {
+  const simd::PointwisePadding& padding = args.padding;
+  for (std::int64_t slab = begin / padding.slab; slab * padding.slab < end; ++slab) {
+    if (slab % padding.groups != padding.groups - 1) continue;
+    const std::int64_t first = slab * padding.slab, last = first + padding.slab;
+    const std::int64_t from = first < begin ? begin : first, to = last < end ? last : end;
+    for (int i = 0; i < args.output_count; ++i) {
+      float* output = args.outputs[i] + from;
+      map_row(
+          output, to - from, [](Vec v, Vec mask) { return as_float(as_int(v) & as_int(mask)); }, output, machine.keep);
+    }
+  }
+}
+
 void point_at(const simd::PointwiseArgs& args, const Tile& tile, Machine& machine) {
   const std::int64_t offset = tile.row * args.inner + tile.column;
   for (int i = 0; i < args.operand_count; ++i) {
@@ -69,6 +93,7 @@ void point_at(const simd::PointwiseArgs& args, const Tile& tile, Machine& machin
 void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t end_tile) {
   Machine machine;
   prepare(args, machine);
+  if (args.padding.slab > 0) prepare_padding(args.padding, machine);
   for (std::int64_t index = begin_tile; index < end_tile; ++index) {
     const Tile tile = tile_at(args, index);
     point_at(args, tile, machine);
@@ -78,6 +103,7 @@ void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t 
       // Only registers and outputs are written, and those are not const.
       kLoops[static_cast<int>(code.op)](const_cast<float*>(machine.from[code.to]), sources, tile.length);
     }
+    if (args.padding.slab > 0) clear_padding(args, tile.column, tile.column + tile.length, machine);
   }
 }
 

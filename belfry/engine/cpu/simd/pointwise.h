@@ -82,6 +82,12 @@ struct PointwiseOperand {
   PointwiseAccess access = PointwiseAccess::full;
 };
 
+// Padding lanes of the outputs, which are cleared whatever the program makes of them: of [slabs][slab / inner][inner]
+// the lanes from `first` on, in the last slab of every `groups`. inner divides 16. slab 0: there are none.
+struct PointwisePadding {
+  std::int64_t slab = 0, groups = 0, inner = 0, first = 0;
+};
+
 // A tile is `tile_rows` whole rows if inner <= tile, and else a part of one row, at most `tile` long.
 struct PointwiseArgs {
   const PointwiseInstruction* code = nullptr;
@@ -92,6 +98,7 @@ struct PointwiseArgs {
   int output_count = 0;
   std::int64_t rows = 0, inner = 0;
   std::int64_t tile = 0, tile_rows = 0, tiles_in_row = 0;
+  PointwisePadding padding{};  // with it, tiles start at multiples of 16 and are at most kPointwiseTile long
 };
 
 struct PointwiseKernels {

@@ -3,19 +3,11 @@
 #pragma once
 
 #include "belfry/engine/cpu/simd/pooling.h"
+#include "belfry/engine/cpu/simd/range.h"
 #include "belfry/engine/cpu/simd/vec_memory.h"
 
 namespace belfry::BELFRY_ISA {
 namespace {
-
-struct Range {
-  std::int64_t begin, end;
-};
-
-// The part of a window of `kernel` cells, starting at cell `start`, that lies inside [0, size).
-inline Range inside(std::int64_t start, std::int64_t kernel, std::int64_t size) {
-  return {start < 0 ? -start : 0, start + kernel > size ? size - start : kernel};
-}
 
 // Whole vectors of [0, count), then the rest: body(first, access).
 template <class Body>
@@ -94,9 +86,9 @@ template <int kernel_h, int kernel_w, class Op>
 void reduce_rows(const Op& op, const simd::PoolWindow& w, const float* x, std::int64_t begin, std::int64_t end) {
   const auto [first, last] = whole_windows(w);
   for (std::int64_t oy = begin; oy < end; ++oy) {
-    const Range rows = inside(oy * w.stride_h - w.pad_top, w.kernel_h, w.in_h), all = {0, w.kernel_w};
+    const Range rows = inside(oy * w.stride_h - w.pad_top, 1, w.kernel_h, w.in_h), all = {0, w.kernel_w};
     const auto at_edge = [&](std::int64_t ox) {
-      const Range cols = inside(ox * w.stride_w - w.pad_left, w.kernel_w, w.in_w);
+      const Range cols = inside(ox * w.stride_w - w.pad_left, 1, w.kernel_w, w.in_w);
       reduce_windows<0, 0>(op, w, x, oy, ox, 1, rows, cols);
     };
     for (std::int64_t ox = 0; ox < first; ++ox) at_edge(ox);

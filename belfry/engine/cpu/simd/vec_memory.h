@@ -50,6 +50,11 @@ inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {
   index = reinterpret_cast<IntVec>(_mm512_mask_mov_epi32(_mm512_set1_epi32(k), keep, reinterpret_cast<__m512i>(index)));
 }
 
+// Lane i: v[lanes[i]].
+inline Vec permute(Vec v, IntVec lanes) {
+  return _mm512_maskz_permutexvar_ps(kAllLanes, reinterpret_cast<__m512i>(lanes), v);
+}
+
 // a0 b0 a1 b1 ...
 inline void interleave(Vec a, Vec b, Vec& low, Vec& high) {
   const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -120,6 +125,8 @@ inline void take_larger(Vec& best, IntVec& index, Vec v, int k) {  // without bl
   index = reinterpret_cast<IntVec>(
       _mm256_max_epi32(reinterpret_cast<__m256i>(index), _mm256_and_si256(take, _mm256_set1_epi32(k))));
 }
+
+inline Vec permute(Vec v, IntVec lanes) { return _mm256_permutevar8x32_ps(v, reinterpret_cast<__m256i>(lanes)); }
 
 inline void interleave(Vec a, Vec b, Vec& low, Vec& high) {
   const __m256 left = _mm256_unpacklo_ps(a, b), right = _mm256_unpackhi_ps(a, b);

@@ -1,0 +1,40 @@
+// What a convolution kernel is asked for, whichever code computes it. Internal to engine/cpu.
+#pragma once
+
+#include "belfry/engine/kernel.h"
+#include "belfry/ops/conv_geometry.h"
+
+namespace belfry {
+
+// forward: inputs x, filter and, if there are three, bias; attribute "relu".
+// backward_data: inputs x (shape only), filter, dy.
+// backward_filter: inputs x, filter (shape only), dy; a second output, if there is one, is the bias gradient.
+enum class ConvPass { forward, backward_data, backward_filter };
+
+struct ConvCall {
+  ConvGeometry g;
+  ConvPass pass = ConvPass::forward;
+  bool bias = false, relu = false;
+  std::string algorithm{};  // autotune's choice; empty: by the fixed rule
+};
+
+inline ConvCall conv_call(const KernelContext& c, ConvPass pass) {
+  return {.g = conv_geometry(c.input(0).shape, c.input(1).shape, *c.attributes),
+          .pass = pass,
+          .bias = pass == ConvPass::forward ? c.inputs.size() > 2 : c.outputs.size() > 1,
+          .relu = pass == ConvPass::forward && c.attributes->flag("relu"),
+          .algorithm = c.attributes->get_or<std::string>(kAlgorithm, "")};
+}
+
+// Every operand row-major.
+inline LayoutChoice plain_layouts(const KernelContext& c) {
+  return {std::vector<Layout>(c.inputs.size()), std::vector<Layout>(c.outputs.size())};
+}
+
+// Where our axes are in oneDNN's order: images n, c, h, w and filters o, i, h, w.
+inline std::vector<int> image_axes(const ConvGeometry& g) {
+  return g.channels_last ? std::vector{0, 2, 3, 1} : std::vector{0, 1, 2, 3};
+}
+inline std::vector<int> filter_axes() { return {2, 3, 1, 0}; }
+
+}  // namespace belfry

@@ -1,0 +1,66 @@
+#include "belfry/engine/cpu/staged_kernel.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "belfry/engine/cpu/dnnl_kernel.h"
+
+namespace belfry {
+namespace {
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+class StagedKernel final : public Kernel {
+ public:
+  StagedKernel(KernelPtr kernel, const Stage& stage)
+      : kernel_(std::move(kernel)),
+        reorder_(stage.input >= 0 ? dnnl_reorder(stage.outside, stage.inside)
+                                  : dnnl_reorder(stage.inside, stage.outside)),
+        input_(stage.input),
+        output_(stage.output),
+        staged_(aligned(dnnl_memory_desc_get_size(&stage.inside))) {}
+
+  std::size_t scratch_bytes() const override {
+    return staged_ + aligned(reorder_->scratch_bytes()) + kernel_->scratch_bytes();
+  }
+  std::string describe() const override { return kernel_->describe(); }
+  bool is_dnnl() const override { return kernel_->is_dnnl(); }
+
+  void bind(Buffers b) override {
+    auto* scratch = static_cast<std::byte*>(b.scratch);
+    Buffers moves;
+    moves.scratch = scratch + staged_;
+    if (input_ >= 0) {
+      const void*& buffer = b.inputs[static_cast<std::size_t>(input_)];
+      moves.inputs = {buffer};
+      moves.outputs = {scratch};
+      buffer = scratch;
+    } else {
+      void*& buffer = b.outputs[static_cast<std::size_t>(output_)];
+      moves.inputs = {scratch};
+      moves.outputs = {buffer};
+      buffer = scratch;
+    }
+    b.scratch = scratch + staged_ + aligned(reorder_->scratch_bytes());
+    reorder_->bind(std::move(moves));
+    kernel_->bind(std::move(b));
+  }
+
+  void run(const Step& step) override {
+    if (input_ >= 0) reorder_->run(step);
+    kernel_->run(step);
+    if (output_ >= 0) reorder_->run(step);
+  }
+
+ private:
+  KernelPtr kernel_, reorder_;
+  int input_, output_;
+  std::size_t staged_;
+};
+
+}  // namespace
+
+KernelPtr staged_kernel(KernelPtr kernel, const Stage& stage) {
+  return std::make_unique<StagedKernel>(std::move(kernel), stage);
+}
+
+}  // namespace belfry
