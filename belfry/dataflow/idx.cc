@@ -62,8 +62,9 @@ Header read_header(ByteSource& file, const std::string& path) {
     header.shape.push_back(big_endian(size));
   }
   const auto data_bytes = checked_bytes(header.dtype, header.shape);
-  BELFRY_CHECK_AS(FileError, data_bytes.has_value(), "[read_idx] expected a size that memory can hold, got {} in '{}'. {}",
-                  to_string(header.shape), path, kRemedy);
+  BELFRY_CHECK_AS(FileError, data_bytes.has_value(),
+                  "[read_idx] expected a size that memory can hold, got {} in '{}'. {}", to_string(header.shape), path,
+                  kRemedy);
   header.data_bytes = *data_bytes;
   return header;
 }

@@ -121,7 +121,8 @@ struct Callable::State {
 };
 
 Callable::State& Callable::state() const {
-  BELFRY_CHECK(state_ != nullptr, "[callable] expected one from make_callable(), got an empty handle. Assign it first.");
+  BELFRY_CHECK(state_ != nullptr,
+               "[callable] expected one from make_callable(), got an empty handle. Assign it first.");
   return *state_;
 }
 

@@ -69,7 +69,7 @@ class MergedRun {
 
  private:
   const Graph& graph_;
-  const Location where_;  // the call of run()
+  const Location where_;              // the call of run()
   std::vector<FetchTarget> targets_;  // each once
   Feeds feeds_;
   std::vector<std::string> feeders_;  // who gave feeds_[i]
@@ -129,8 +129,8 @@ HookedSession::HookedSession(Session& session, std::vector<std::shared_ptr<Sessi
   BELFRY_CHECK(all_there, "[HookedSession] expected hooks, got a null pointer among them.");
 }
 
-std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const Feeds& feeds,
-                                      const RunOptions& options, const Location& where) {
+std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const Feeds& feeds, const RunOptions& options,
+                                      const Location& where) {
   const RunContext context{*this, session_, fetches, feeds, options};
   std::vector<HookRequest> requests(hooks_.size());
   FirstError before;

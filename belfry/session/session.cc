@@ -68,9 +68,10 @@ Array Session::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& opt
 Array Session::value(const Variable& variable, const Location& where) const {
   const Caller caller{"Session::value", where};
   state_->check_variable(variable, caller);
-  BELFRY_CHECK(is_initialized(variable),
-               "[Variable '{}'] expected a value, got none {} {}. Call session.initialize() or load a checkpoint first.",
-               variable.name(), made_at(*variable.node()), called_at(caller));
+  BELFRY_CHECK(
+      is_initialized(variable),
+      "[Variable '{}'] expected a value, got none {} {}. Call session.initialize() or load a checkpoint first.",
+      variable.name(), made_at(*variable.node()), called_at(caller));
   return state_->store.get(variable.node());
 }
 

@@ -113,7 +113,8 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
   EXPECT_TRUE(contains(error({}, results), "[callable] expected 1 feeds, got 0 (made at callable_test.cc:"));
   EXPECT_TRUE(contains(error(one_two, std::span(results).first(1)),
                        "[callable] expected 2 results, one for each fetch, got 1 (made at callable_test.cc:"));
-  EXPECT_TRUE(contains(error(Arrays{Array::zeros(i32, {2})}, results), "[callable] expected f32 [?] for 'x', got i32 [2] (made at "));
+  EXPECT_TRUE(contains(error(Arrays{Array::zeros(i32, {2})}, results),
+                       "[callable] expected f32 [?] for 'x', got i32 [2] (made at "));
   Arrays wrong{Array::zeros(f64, {2}), Array()};
   EXPECT_TRUE(contains(error(one_two, wrong), "[callable] expected f32 [2] for the value of 'twice', got f64 [2]"));
   EXPECT_EQ(session.value(v).item(), 0);

@@ -1,8 +1,8 @@
 // What a session says when it is asked for something wrong: the rule, the facts, and the line that asked.
 #include <gtest/gtest.h>
 
-#include "tests/session/session_testing.h"
 #include "belfry/session/hooked_session.h"
+#include "tests/session/session_testing.h"
 
 namespace belfry {
 namespace {
@@ -48,8 +48,7 @@ TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
   EXPECT_EQ(text, "[Session::run] expected fetches of the session's graph, got 'theirs' of another one" +
                       at(__LINE__ - 2) + " Use that graph's session.");
   text = error_of([&] { session.run(Tensor()); });
-  EXPECT_EQ(text,
-            "[Session::run] expected a tensor or operation to fetch, got an empty handle" + at(__LINE__ - 2));
+  EXPECT_EQ(text, "[Session::run] expected a tensor or operation to fetch, got an empty handle" + at(__LINE__ - 2));
   text = error_of([&] { session.run(mine, {{foreign, Array(1.f)}}); });
   EXPECT_EQ(text,
             "[Session::run] expected feeds of the session's graph, got 'theirs' of another one" + at(__LINE__ - 2));
@@ -75,8 +74,8 @@ TEST_F(SessionErrorTest, AVariableWithoutAValueIsNamedWhereverItIsMissed) {
   EXPECT_EQ(text, "[Variable 'w'] expected a value before it is read, got none " + made + " (called at " +
                       here(__LINE__ - 2) + ")." + remedy + " Others without one: 'b'.");
   text = error_of([&] { session.value(b); });
-  EXPECT_EQ(text, "[Variable 'b'] expected a value, got none " + made + " (called at " + here(__LINE__ - 1) + ")." +
-                      remedy);
+  EXPECT_EQ(text,
+            "[Variable 'b'] expected a value, got none " + made + " (called at " + here(__LINE__ - 1) + ")." + remedy);
   text = error_of([&] { session.make_callable({w})(); });
   EXPECT_EQ(text, "[Variable 'w'] expected a value before it is read, got none " + made + " (called at " +
                       here(__LINE__ - 2) + ")." + remedy);

@@ -128,9 +128,10 @@ void SessionState::check_initialized(const Plan& plan, const Caller& caller) con
   for (std::size_t i = 1; i < std::min(empty.size(), kNamed); ++i)
     others += fmt::format("{} '{}'", i == 1 ? " Others without one:" : ",", empty[i]->name);
   if (empty.size() > kNamed) others += fmt::format(" and {} more", empty.size() - kNamed);
-  fail("[Variable '{}'] expected a value before it is read, got none {} {}. Call session.initialize() or load a "
-       "checkpoint first.{}",
-       empty[0]->name, made_at(*empty[0]), called_at(caller), others.empty() ? "" : others + ".");
+  fail(
+      "[Variable '{}'] expected a value before it is read, got none {} {}. Call session.initialize() or load a "
+      "checkpoint first.{}",
+      empty[0]->name, made_at(*empty[0]), called_at(caller), others.empty() ? "" : others + ".");
 }
 
 void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
