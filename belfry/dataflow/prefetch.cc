@@ -120,6 +120,8 @@ class PrefetchFlow final : public StageFlow {
     pass_ = Pass::ready;
   }
 
+  // The queue has a lock of its own. The rest is the consumer's; the source is the worker's while that runs, and
+  // starting and joining it hand the source over.
   const std::optional<std::int64_t> size_;  // kept here, as the source belongs to the worker while it runs
   FlowState consumed_;                      // after the last point consumed
   Pass pass_ = Pass::ready;

@@ -1,16 +1,16 @@
 #include "belfry/engine/kernel.h"
 
 #include <map>
-#include <mutex>
 
 #include "belfry/base/check.h"
+#include "belfry/base/mutex.h"
 
 namespace belfry {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, KernelDef, std::less<>> kernels;
+  Mutex mutex;
+  std::map<std::string, KernelDef, std::less<>> kernels BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
 Registry& registry() {
@@ -68,7 +68,7 @@ KernelDefinition& KernelDefinition::writes_copy(std::function<bool(const TensorI
 KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelContext&)> make) {
   def_.make = std::move(make);
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto [at, added] = r.kernels.emplace(def_.op, def_);
   BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
   return &at->second;
@@ -76,7 +76,7 @@ KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelCo
 
 const KernelDef* find_kernel(std::string_view op) {
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto at = r.kernels.find(op);
   return at == r.kernels.end() ? nullptr : &at->second;
 }

@@ -1,13 +1,33 @@
 #include "belfry/engine/plan.h"
 
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "belfry/base/check.h"
+#include "belfry/base/mutex.h"
 #include "belfry/engine/device_team.h"
 
 namespace belfry {
+namespace {
+
+// Of several streams.
+class FirstError {
+ public:
+  void keep(std::exception_ptr error) {
+    const MutexLock lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+  void rethrow() {
+    const MutexLock lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  Mutex mutex_;
+  std::exception_ptr error_ BELFRY_GUARDED_BY(mutex_);
+};
+
+}  // namespace
 
 void Plan::run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results,
                DeviceTeam& team, Profiler* profiler) {
@@ -48,19 +68,17 @@ void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
 
 // An exception in one stream poisons the waits of all others and reaches the caller.
 void Plan::run_streams(const Step& step, DeviceTeam& team, Profiler* profiler) {
-  std::mutex mutex;
-  std::exception_ptr error;
+  FirstError error;
   failed_ = false;
   team.run(static_cast<int>(streams_.size()), [&](int device) {
     try {
       run_stream(device, step, profiler);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!error) error = std::current_exception();
+      error.keep(std::current_exception());
       failed_ = true;
     }
   });
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
 }
 
 }  // namespace belfry

@@ -57,11 +57,12 @@ class Plan {
   std::vector<const bool*> variables_ready_;
   std::vector<bool*> assigned_ready_;
   std::vector<Array> constants_;
+  // Shared by the streams of a run, without a lock: the two atomics. The rest is set before the streams start.
   std::unique_ptr<std::atomic<std::uint64_t>[]> events_;  // by instruction: the last run that finished it
   std::uint64_t runs_ = 0;
   std::vector<const void*> feed_slots_;
   std::vector<void*> fetch_slots_;
-  std::atomic<bool> failed_ = false;
+  std::atomic<bool> failed_ = false;  // an instruction threw: whoever waits for another stream gives up
   std::uint64_t generation_ = 0;
 };
 
