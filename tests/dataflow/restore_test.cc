@@ -40,7 +40,7 @@ Flow random_flow(std::uint64_t seed) {
 
 std::vector<DataPoint> points_left(Flow& flow) {
   std::vector<DataPoint> points;
-  for (DataPoint& point : flow) points.push_back(std::move(point));
+  while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
   return points;
 }
 
@@ -66,6 +66,7 @@ TEST(Restore, ContinuesExactlyAtEveryPointOfRandomCompositions) {
       for (Flow* restored : {&flow, &fresh}) {
         restored->restore(flow_state_from_string(states[at]));
         EXPECT_EQ(to_string(restored->state()), states[at]);
+        EXPECT_EQ(restored->epoch(), epoch);
         const std::vector<DataPoint> rest = points_left(*restored);
         ASSERT_EQ(rest.size(), points.size() - at);
         for (std::size_t i = 0; i < rest.size(); ++i) ASSERT_TRUE(same(rest[i], points[at + i])) << at << " + " << i;
