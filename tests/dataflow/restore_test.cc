@@ -160,7 +160,7 @@ TEST(FlowState, RefusesWhatItDidNotWrite) {
   EXPECT_EQ(error_of([] { flow_state_from_string("{\"flow\":"); }),
             "[flow state] expected JSON text, got '{\"flow\":'.");
   EXPECT_EQ(error_of([] { flow_state_from_string("[1]"); }),
-            "[flow state] expected an object that names its \"flow\", got [1].");
+            "[flow state] expected an object that names its \"flow\", got array.");
   EXPECT_EQ(error_of([] { flow_state_from_string(R"({"flow":"list","position":-1})"); }),
             "[flow state] expected a whole number for 'position' of 'list', got -1.");
   EXPECT_EQ(error_of([] { flow_state_from_string(R"({"flow":"batch","from":3})"); }),
@@ -169,6 +169,9 @@ TEST(FlowState, RefusesWhatItDidNotWrite) {
   for (int i = 0; i < 1000; ++i) deep += R"({"flow":"x","from":[)";
   for (int i = 0; i < 1000; ++i) deep += "]}";
   EXPECT_THROW(flow_state_from_string(deep), Error);
+  const std::string lists = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_EQ(error_of([&] { flow_state_from_string("{\"flow\":\"x\",\"n\":" + lists + "}"); }),
+            "[flow state] expected a whole number for 'n' of 'x', got array.");
 }
 
 }  // namespace
