@@ -41,6 +41,7 @@
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/softmax.h"
 #include "belfry/ops/top_k.h"
+#include "belfry/session/callable.h"
 #include "belfry/session/checkpoint.h"
 #include "belfry/session/export_model.h"
 #include "belfry/session/hooked_session.h"

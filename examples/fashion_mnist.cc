@@ -62,7 +62,6 @@ void show_progress(int epoch, std::int64_t step, std::int64_t steps, double loss
 double accuracy(bf::Session& session, const Model& m, bf::Flow& test) {
   double wrong = 0;
   std::int64_t count = 0;
-  test->start_epoch(0);
   for (bf::DataPoint& point : test) {
     const bf::Array flags = session.run(m.wrong, {{m.test_image, point[0]}, {m.test_label, point[1]}});
     for (float flag : flags.values<float>()) wrong += flag;
@@ -94,8 +93,8 @@ void train(const Options& options) {
     double sum = 0;
     std::int64_t done = 0;
     const double begin = now();
-    while (auto point = train_data->next()) {
-      sum += step(*point)[0].item();
+    for (bf::DataPoint& point : train_data) {
+      sum += step(point)[0].item();
       if (++done % 20 == 0 || done == steps)
         show_progress(epoch, done, steps, sum / static_cast<double>(done), now() - begin);
     }

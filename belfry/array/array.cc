@@ -1,21 +1,20 @@
 #include "belfry/array/array.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "belfry/array/dispatch.h"
+#include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
 
 namespace belfry {
 namespace {
 
-std::shared_ptr<void> allocate(std::size_t bytes) {
-  const std::size_t rounded = std::max<std::size_t>(64, (bytes + 63) / 64 * 64);
-  void* data = std::aligned_alloc(64, rounded);
-  if (data == nullptr) throw std::bad_alloc();
-  return {data, [](void* p) { std::free(p); }};
+// Throws unless the shape is concrete and the array's size a number that can be computed with.
+void check_size(DType dtype, const Shape& shape) {
+  BELFRY_CHECK(shape.is_concrete(), "[Array] expected a shape without unknown dimensions, got {}", to_string(shape));
+  BELFRY_CHECK(checked_bytes(dtype, shape).has_value(), "[Array] expected a shape whose size fits 63 bits, got {} {}.",
+               name_of(dtype), to_string(shape));
 }
 
 template <class T>
@@ -27,14 +26,26 @@ Array scalar(T value) {
 
 }  // namespace
 
-Array::Array(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape), elements_(shape.elements()) {
-  BELFRY_CHECK(shape.is_concrete(), "[Array] expected a shape without unknown dimensions, got {}", to_string(shape));
-  data_ = allocate(bytes());
+std::optional<std::uint64_t> checked_bytes(DType dtype, const Shape& shape) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  bool empty = false;
+  for (const std::int64_t dim : shape) {
+    empty = empty || dim == 0;
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(dim, 1), &bytes)) return std::nullopt;
+  }
+  return empty ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
+Array::Array(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
+  check_size(dtype, shape);
+  elements_ = shape.elements();
+  data_ = allocate_buffer(bytes());
 }
 
 Array::Array(DType dtype, const Shape& shape, void* data, std::shared_ptr<void> owner)
-    : dtype_(dtype), shape_(shape), elements_(shape.elements()), data_(std::move(owner), data) {
-  BELFRY_CHECK(shape.is_concrete(), "[Array] expected a shape without unknown dimensions, got {}", to_string(shape));
+    : dtype_(dtype), shape_(shape), data_(std::move(owner), data) {
+  check_size(dtype, shape);
+  elements_ = shape.elements();
 }
 
 Array::Array(float value) : Array(scalar(value)) {}
@@ -92,6 +103,7 @@ Array Array::clone() const {
 Array Array::reshaped(const Shape& shape) const {
   BELFRY_CHECK(shape.elements() == elements_, "[Array] expected a shape of {} elements, got {}", elements_,
                to_string(shape));
+  check_size(dtype_, shape);  // a dimension of 0 can hide sizes that no arithmetic is safe with
   Array out = *this;
   out.shape_ = shape;
   return out;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +80,10 @@ class Array {
   std::int64_t elements_ = 0;
   std::shared_ptr<void> data_;
 };
+
+// Bytes of an array of this shape, or nullopt if the number (or, past a dimension of 0, the number without it) does
+// not fit 63 bits: then no arithmetic on the shape is safe. No dimension may be kAny.
+std::optional<std::uint64_t> checked_bytes(DType dtype, const Shape& shape);
 
 bool equal(const Array& a, const Array& b);  // same dtype, shape and bytes
 std::string to_string(const Array& array);   // "f32 [2, 3] {1, 2, 3, ...}"

@@ -27,7 +27,8 @@ std::int64_t Shape::elements() const {
   std::int64_t n = 1;
   for (std::int64_t d : dims()) {
     if (d == kAny) return kAny;
-    n *= d;
+    BELFRY_CHECK(!__builtin_mul_overflow(n, d, &n), "[shape] expected fewer than 2^63 elements, got {}.",
+                 to_string(*this));
   }
   return n;
 }

@@ -30,7 +30,7 @@ class Shape {
   const std::int64_t* end() const { return dims_.data() + rank_; }
 
   bool is_concrete() const;       // no kAny
-  std::int64_t elements() const;  // kAny if not concrete; 1 for a scalar
+  std::int64_t elements() const;  // kAny if not concrete; 1 for a scalar; throws past 63 bits
   Shape slice(int first, int last) const;
   Shape without(int axis) const;
 

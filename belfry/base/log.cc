@@ -8,10 +8,11 @@
 #include <cstdlib>
 #include <ctime>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "belfry/base/mutex.h"
 
 namespace belfry {
 namespace {
@@ -30,19 +31,19 @@ void write_line(LogLevel level, std::string_view text) {
 
 // The mutex is recursive because a callback may log; `delivering` then sends the inner line to stderr.
 struct Sink {
-  std::recursive_mutex mutex;
-  std::vector<const LogRedirect*> redirects;  // guarded by mutex; the last one is in force
-  bool delivering = false;                    // guarded by mutex
-  const LogLevel lowest;                      // for stderr
+  RecursiveMutex mutex;
+  std::vector<const LogRedirect*> redirects BELFRY_GUARDED_BY(mutex);  // the last one is in force
+  bool delivering BELFRY_GUARDED_BY(mutex) = false;
+  const LogLevel lowest;  // for stderr
 
   Sink() : lowest(level_from_environment()) {}
 
-  bool shows(LogLevel level) const {
+  bool shows(LogLevel level) const BELFRY_REQUIRES(mutex) {
     const bool redirected = !redirects.empty() && !delivering;
     return level != LogLevel::off && level >= (redirected ? redirects.back()->lowest() : lowest);
   }
 
-  void write(LogLevel level, std::string_view text) {
+  void write(LogLevel level, std::string_view text) BELFRY_REQUIRES(mutex) {
     if (!shows(level)) return;
     if (redirects.empty() || delivering) return write_line(level, text);
     delivering = true;
@@ -86,25 +87,25 @@ std::optional<LogLevel> log_level_from_name(std::string_view name) {
 
 void log(LogLevel level, std::string_view text) {
   Sink& to = sink();
-  const std::lock_guard lock(to.mutex);
+  const MutexLock lock(to.mutex);
   to.write(level, text);
 }
 
 bool log_enabled(LogLevel level) {
   Sink& to = sink();
-  const std::lock_guard lock(to.mutex);
+  const MutexLock lock(to.mutex);
   return to.shows(level);
 }
 
 LogRedirect::LogRedirect(Callback callback, LogLevel lowest) : callback_(std::move(callback)), lowest_(lowest) {
   Sink& to = sink();
-  const std::lock_guard lock(to.mutex);
+  const MutexLock lock(to.mutex);
   to.redirects.push_back(this);
 }
 
 LogRedirect::~LogRedirect() {
   Sink& to = sink();
-  const std::lock_guard lock(to.mutex);
+  const MutexLock lock(to.mutex);
   std::erase(to.redirects, this);
 }
 

@@ -15,26 +15,32 @@
 
 namespace belfry {
 
-class BELFRY_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
+template <class Standard>
+class BELFRY_THREAD_ATTRIBUTE(capability("mutex")) AnnotatedMutex {
  public:
   void lock() BELFRY_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
   void unlock() BELFRY_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
 
  private:
   friend class Condition;
-  std::mutex mutex_;
+  Standard mutex_;
 };
+using Mutex = AnnotatedMutex<std::mutex>;
+using RecursiveMutex = AnnotatedMutex<std::recursive_mutex>;  // its holder may lock it again, in another function
 
 // Holds a mutex until the end of the scope.
+template <class AnyMutex>
 class BELFRY_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) BELFRY_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
+  explicit MutexLock(AnyMutex& mutex) BELFRY_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
+    mutex_.lock();
+  }
   ~MutexLock() BELFRY_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
  private:
-  Mutex& mutex_;
+  AnyMutex& mutex_;
 };
 
 class Condition {

@@ -1,5 +1,6 @@
 #include "belfry/dataflow/byte_source.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -81,7 +82,9 @@ struct ByteSource::Impl {
 ByteSource::ByteSource(const std::string& path, const char* reader) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   impl_->reader = reader;
-  impl_->file.reset(std::fopen(path.c_str(), "rb"));
+  // O_NONBLOCK: opening a pipe must not wait for its writer before we can say that it is not a regular file.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor >= 0) impl_->file.reset(::fdopen(descriptor, "rb"));
   if (impl_->file == nullptr) fail<FileError>("[{}] cannot open '{}': {}.", reader, path, std::strerror(errno));
   struct stat info{};
   const bool regular = fstat(fileno(impl_->file.get()), &info) == 0 && S_ISREG(info.st_mode);

@@ -61,6 +61,8 @@ class DataFlow {
   virtual void start_epoch(std::uint64_t epoch) = 0;
   // The next point of this pass; nothing at its end, and again nothing when called again.
   virtual std::optional<DataPoint> next() = 0;
+  // The epoch of the pass that was begun last.
+  virtual std::uint64_t epoch() const = 0;
   // Points in one pass, if that is known and finite. The same at all times.
   virtual std::optional<std::int64_t> size() const = 0;
 

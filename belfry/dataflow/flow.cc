@@ -9,6 +9,14 @@ DataFlow& Flow::operator*() const {
   return *flow_;
 }
 
+Flow::Iterator Flow::begin() {
+  DataFlow& flow = **this;
+  Iterator first(flow);
+  if (first != end()) return first;
+  flow.start_epoch(flow.epoch() + 1);
+  return Iterator(flow);
+}
+
 std::int64_t Flow::known_size() const {
   const std::optional<std::int64_t> points = size();
   BELFRY_CHECK(points.has_value(),

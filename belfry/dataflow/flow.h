@@ -1,7 +1,11 @@
 // Flow: the handle to any DataFlow, and FlowStage: a step that makes one flow from another.
 //
 //   Flow train = fashion_mnist("train") | map(augment) | batch(128) | prefetch(4);
-//   for (DataPoint& point : train) ...                 // what is left of the current pass
+//   for (DataPoint& point : train) ...                 // epoch 0
+//   for (DataPoint& point : train) ...                 // epoch 1: another order
+//
+// A range-for gives what is left of the current pass or, if nothing is left of it, the whole next epoch. So a loop that
+// was left early is continued by the next one, and so is a position that was restored.
 //
 // Copies of a Flow are the same flow. A flow feeds at most one other at a time: two consumers would take each other's
 // points, so that is an error. Composing puts the flow back to the start of epoch 0.
@@ -33,6 +37,7 @@ class Flow {
 
   void reset_state() { (**this).reset_state(); }
   void start_epoch(std::uint64_t epoch) { (**this).start_epoch(epoch); }
+  std::uint64_t epoch() const { return (**this).epoch(); }
   std::optional<DataPoint> next() { return (**this).next(); }
   std::optional<std::int64_t> size() const { return (**this).size(); }
   std::int64_t known_size() const;  // throws if the size is unknown, or there is no end
@@ -48,7 +53,7 @@ class Flow {
     using pointer = DataPoint*;
     using reference = DataPoint&;
 
-    explicit Iterator(DataFlow& flow) : flow_(&flow) { ++*this; }
+    explicit Iterator(DataFlow& flow) : flow_(&flow), point_(flow.next()) {}
     DataPoint& operator*() { return *point_; }
     Iterator& operator++() {
       point_ = flow_->next();
@@ -61,7 +66,7 @@ class Flow {
     DataFlow* flow_;
     std::optional<DataPoint> point_;
   };
-  Iterator begin() { return Iterator(**this); }
+  Iterator begin();  // takes a point
   std::default_sentinel_t end() const { return {}; }
 
  private:

@@ -21,20 +21,23 @@ Json to_json(const FlowState& state) {
   return json;
 }
 
+// For error texts. Lists and objects by their kind alone: writing one out takes as much stack as it is deep.
+std::string shown(const Json& json) { return json.is_structured() ? json.type_name() : json.dump().substr(0, 80); }
+
 FlowState from_json(const Json& json, int depth) {
   BELFRY_CHECK(depth < kMaxDepth, "[flow state] expected at most {} flows above each other, got more.", kMaxDepth);
   BELFRY_CHECK(json.is_object() && json.contains(kFlow) && json[kFlow].is_string(),
-               "[flow state] expected an object that names its \"flow\", got {}.", json.dump().substr(0, 80));
+               "[flow state] expected an object that names its \"flow\", got {}.", shown(json));
   FlowState state{.flow = json[kFlow].get<std::string>(), .numbers = {}, .from = {}};
   for (const auto& [name, value] : json.items()) {
     if (name == kFlow) continue;
     if (name == kFrom) {
       BELFRY_CHECK(value.is_array(), "[flow state] expected a list in \"from\" of '{}', got {}.", state.flow,
-                   value.dump().substr(0, 80));
+                   shown(value));
       for (const Json& source : value) state.from.push_back(from_json(source, depth + 1));
     } else {
       BELFRY_CHECK(value.is_number_unsigned(), "[flow state] expected a whole number for '{}' of '{}', got {}.", name,
-                   state.flow, value.dump().substr(0, 80));
+                   state.flow, shown(value));
       state.numbers.emplace_back(name, value.get<std::uint64_t>());
     }
   }

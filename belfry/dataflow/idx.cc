@@ -55,17 +55,17 @@ Header read_header(ByteSource& file, const std::string& path) {
   BELFRY_CHECK_AS(FileError, rank <= kMaxRank, "[read_idx] expected at most {} dimensions, got {} in '{}'.", kMaxRank,
                   rank, path);
   header.bytes = sizeof magic + 4 * rank;
-  auto data_bytes = static_cast<std::int64_t>(size_of(header.dtype));
   for (unsigned axis = 0; axis < rank; ++axis) {
     unsigned char size[4] = {};
     BELFRY_CHECK_AS(FileError, file.read(size, sizeof size) == sizeof size,
                     "[read_idx] expected {} dimensions, but '{}' ends before them. {}", rank, path, kRemedy);
     header.shape.push_back(big_endian(size));
-    const bool overflow = __builtin_mul_overflow(data_bytes, std::int64_t{header.shape[-1]}, &data_bytes);
-    BELFRY_CHECK_AS(FileError, !overflow, "[read_idx] expected a size that memory can hold, got {} in '{}'. {}",
-                    to_string(header.shape), path, kRemedy);
   }
-  header.data_bytes = static_cast<std::uint64_t>(data_bytes);
+  const auto data_bytes = checked_bytes(header.dtype, header.shape);
+  BELFRY_CHECK_AS(FileError, data_bytes.has_value(),
+                  "[read_idx] expected a size that memory can hold, got {} in '{}'. {}", to_string(header.shape), path,
+                  kRemedy);
+  header.data_bytes = *data_bytes;
   return header;
 }
 

@@ -14,6 +14,7 @@ class IndexedFlow : public DataFlow, public RandomAccess {
   explicit IndexedFlow(std::string kind) : kind_(std::move(kind)) {}
 
   void start_epoch(std::uint64_t epoch) override;
+  std::uint64_t epoch() const override { return epoch_; }
   std::optional<DataPoint> next() override;
   std::optional<std::int64_t> next_index() override;
   std::optional<std::int64_t> size() const override { return count(); }
@@ -21,10 +22,6 @@ class IndexedFlow : public DataFlow, public RandomAccess {
   void restore(const FlowState& state) override;
   std::string describe() const override { return kind_; }
   RandomAccess* random_access() override { return this; }
-
- protected:
-  // The running pass, for sources whose points depend on it.
-  std::uint64_t epoch() const { return epoch_; }
 
  private:
   std::string kind_;

@@ -34,6 +34,7 @@ class PrefetchFlow final : public StageFlow {
   PrefetchFlow(Flow source, int depth)
       : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth)),
         size_(StageFlow::size()),
+        epoch_(StageFlow::epoch()),
         consumed_(StageFlow::state()),
         queue_(static_cast<std::size_t>(depth)) {}
   ~PrefetchFlow() override { stop(); }
@@ -70,6 +71,7 @@ class PrefetchFlow final : public StageFlow {
     return std::move(made->point);
   }
 
+  std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return size_; }
   FlowState state() const override { return consumed_; }
 
@@ -117,10 +119,14 @@ class PrefetchFlow final : public StageFlow {
   void make_ready() {
     queue_.reopen();
     consumed_ = StageFlow::state();
+    epoch_ = StageFlow::epoch();
     pass_ = Pass::ready;
   }
 
-  const std::optional<std::int64_t> size_;  // kept here, as the source belongs to the worker while it runs
+  // The queue has a lock of its own. The rest is the consumer's; the source is the worker's while that runs, and
+  // starting and joining it hand the source over.
+  const std::optional<std::int64_t> size_;  // the source's, which may not be asked while the worker runs
+  std::uint64_t epoch_ = 0;                 // the same
   FlowState consumed_;                      // after the last point consumed
   Pass pass_ = Pass::ready;
   BoundedQueue<Made> queue_;

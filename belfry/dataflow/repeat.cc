@@ -19,6 +19,8 @@ class RepeatFlow final : public StageFlow {
     start_round(0);
   }
 
+  std::uint64_t epoch() const override { return epoch_; }
+
   std::optional<std::int64_t> size() const override {
     const std::optional<std::int64_t> one = StageFlow::size();
     std::int64_t all = 0;

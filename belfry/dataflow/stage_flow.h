@@ -17,6 +17,7 @@ class StageFlow : public DataFlow {
   StageFlow& operator=(const StageFlow&) = delete;
 
   void start_epoch(std::uint64_t epoch) override { source_->start_epoch(epoch); }
+  std::uint64_t epoch() const override { return source_->epoch(); }
   std::optional<std::int64_t> size() const override { return source_->size(); }
   FlowState state() const override { return {kind_, {}, {source_->state()}}; }
   void restore(const FlowState& state) override;

@@ -1,38 +1,70 @@
 #include "belfry/engine/device_team.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "belfry/base/mutex.h"
 #include "belfry/base/parallel.h"
 
 namespace belfry {
 
 struct DeviceTeam::Impl {
-  std::mutex mutex;
-  std::condition_variable wake, done;
-  // All guarded by mutex.
-  std::uint64_t round = 0;
-  int wanted = 0, running = 0;
-  bool stop = false;
-  FunctionRef<void(int)>* body = nullptr;
-  std::vector<std::thread> threads;
+  Mutex mutex;
+  Condition wake, done;
+  std::uint64_t round BELFRY_GUARDED_BY(mutex) = 0;  // of work; a thread that has seen it waits for the next
+  int wanted BELFRY_GUARDED_BY(mutex) = 0;           // devices that this round is for
+  int running BELFRY_GUARDED_BY(mutex) = 0;          // those that have not finished it, the caller's apart
+  bool stop BELFRY_GUARDED_BY(mutex) = false;
+  FunctionRef<void(int)>* body BELFRY_GUARDED_BY(mutex) = nullptr;
+  std::vector<std::thread> threads;  // the owner's alone
 
   void serve(int device, int team) {
     const TeamScope scope(team);
     std::uint64_t seen = 0;
-    std::unique_lock lock(mutex);
-    while (true) {
-      wake.wait(lock, [&] { return stop || (round != seen); });
-      if (stop) return;
-      seen = round;
-      if (device >= wanted) continue;
-      FunctionRef<void(int)>& work = *body;
-      lock.unlock();
-      work(device);
-      lock.lock();
-      if (--running == 0) done.notify_one();
+    while (FunctionRef<void(int)>* work = next_work(device, seen)) {
+      (*work)(device);
+      finish();
     }
+  }
+
+  // Waits for a round that the device takes part in; null when the team ends.
+  FunctionRef<void(int)>* next_work(int device, std::uint64_t& seen) {
+    const MutexLock lock(mutex);
+    while (true) {
+      while (!stop && round == seen) wake.wait(mutex);
+      if (stop) return nullptr;
+      seen = round;
+      if (device < wanted) return body;
+    }
+  }
+
+  void finish() {
+    const MutexLock lock(mutex);
+    if (--running == 0) done.notify_one();
+  }
+
+  void begin(int devices, FunctionRef<void(int)>& work) {
+    {
+      const MutexLock lock(mutex);
+      body = &work;
+      wanted = devices;
+      running = devices - 1;
+      ++round;
+    }
+    wake.notify_all();
+  }
+
+  void wait() {
+    const MutexLock lock(mutex);
+    while (running > 0) done.wait(mutex);
+  }
+
+  void end() {
+    {
+      const MutexLock lock(mutex);
+      stop = true;
+    }
+    wake.notify_all();
+    for (std::thread& thread : threads) thread.join();
   }
 };
 
@@ -42,29 +74,14 @@ DeviceTeam::DeviceTeam(std::vector<DeviceInfo> devices)
     impl_->threads.emplace_back([this, d] { impl_->serve(d, devices_[static_cast<std::size_t>(d)].threads); });
 }
 
-DeviceTeam::~DeviceTeam() {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->stop = true;
-  }
-  impl_->wake.notify_all();
-  for (std::thread& thread : impl_->threads) thread.join();
-}
+DeviceTeam::~DeviceTeam() { impl_->end(); }
 
 void DeviceTeam::run(int devices, FunctionRef<void(int)> body) {
   const TeamScope scope(devices_[0].threads);
   if (devices <= 1) return body(0);
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->body = &body;
-    impl_->wanted = devices;
-    impl_->running = devices - 1;
-    ++impl_->round;
-  }
-  impl_->wake.notify_all();
+  impl_->begin(devices, body);
   body(0);
-  std::unique_lock lock(impl_->mutex);
-  impl_->done.wait(lock, [&] { return impl_->running == 0; });
+  impl_->wait();
 }
 
 }  // namespace belfry

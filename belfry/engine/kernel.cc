@@ -1,16 +1,16 @@
 #include "belfry/engine/kernel.h"
 
 #include <map>
-#include <mutex>
 
 #include "belfry/base/check.h"
+#include "belfry/base/mutex.h"
 
 namespace belfry {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
-  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels;
+  Mutex mutex;
+  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
 Registry& registry() {
@@ -73,7 +73,7 @@ KernelDefinition& KernelDefinition::algorithms(std::function<Algorithms(const Ke
 KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelContext&)> make) {
   def_.make = std::move(make);
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto [at, added] = r.kernels.emplace(std::pair(def_.kind, def_.op), def_);
   BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
   return &at->second;
@@ -81,7 +81,7 @@ KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelCo
 
 const KernelDef* find_kernel(std::string_view op, DeviceKind kind) {
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto at = r.kernels.find({kind, std::string(op)});
   return at == r.kernels.end() ? nullptr : &at->second;
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "belfry/base/check.h"
+#include "belfry/base/mutex.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/variable_store.h"
 
@@ -14,6 +14,23 @@ namespace belfry {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Of several streams.
+class FirstError {
+ public:
+  void keep(std::exception_ptr error) {
+    const MutexLock lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+  void rethrow() {
+    const MutexLock lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  Mutex mutex_;
+  std::exception_ptr error_ BELFRY_GUARDED_BY(mutex_);
+};
 
 }  // namespace
 
@@ -83,24 +100,23 @@ void Plan::run(const Step& step, const std::vector<const void*>& feeds, const st
 
 // An exception in one stream poisons the waits of all others and reaches the caller.
 void Plan::run_streams(const Step& step, DeviceTeam& team, Profiler* profiler) {
-  std::mutex mutex;
-  std::exception_ptr error;
+  FirstError error;
   failed_ = false;
   for (std::size_t p = 0; p < parts_.size(); ++p) done_[p].store(0, std::memory_order_relaxed);
   team.run(static_cast<int>(streams_.size()), [&](int device) {
     try {
       run_stream(device, step, profiler);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!error) error = std::current_exception();
+      error.keep(std::current_exception());
       failed_ = true;
     }
   });
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
 }
 
 void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
-  for (int part : streams_[at(device)]) run_part(part, step, profiler);
+  for (int part : streams_[at(device)])
+    if (!run_part(part, step, profiler)) return;
 }
 
 bool Plan::wait_for(const Wait& wait) const {
@@ -111,7 +127,7 @@ bool Plan::wait_for(const Wait& wait) const {
   return true;
 }
 
-void Plan::run_part(int number, const Step& step, Profiler* profiler) {
+bool Plan::run_part(int number, const Step& step, Profiler* profiler) {
   const PartPlan& part = *parts_[at(number)];
   const Wait* wait = waits_[at(number)].data();
   const Wait* const last_wait = wait + waits_[at(number)].size();
@@ -119,7 +135,7 @@ void Plan::run_part(int number, const Step& step, Profiler* profiler) {
   for (int i = 0; i < static_cast<int>(part.instructions.size()); ++i) {
     const Instruction& instruction = part.instructions[at(i)];
     for (; wait != last_wait && wait->instruction == i; ++wait)
-      if (!wait_for(*wait)) return;
+      if (!wait_for(*wait)) return false;
     if (profiler == nullptr) {
       instruction.kernel->run(step);
     } else {
@@ -131,6 +147,7 @@ void Plan::run_part(int number, const Step& step, Profiler* profiler) {
     }
     if (!alone) done_[at(number)].store(i + 1, std::memory_order_release);
   }
+  return true;
 }
 
 }  // namespace belfry

@@ -46,7 +46,7 @@ class Plan {
   void link(const Partition& partition);
   void collect_variables(VariableStore& store);
   void run_stream(int device, const Step& step, Profiler* profiler);
-  void run_part(int part, const Step& step, Profiler* profiler);
+  bool run_part(int part, const Step& step, Profiler* profiler);  // false if another stream failed
   void run_streams(const Step& step, DeviceTeam& team, Profiler* profiler);
   bool wait_for(const Wait& wait) const;  // false if another stream failed
 
@@ -58,9 +58,9 @@ class Plan {
   std::vector<const Node*> variables_, assigned_;
   std::vector<const bool*> variables_ready_;
   std::vector<bool*> assigned_ready_;
-  // By part: how many of its instructions have run in this run. Written by its stream, read by those that wait.
-  std::unique_ptr<std::atomic<int>[]> done_;
-  std::atomic<bool> failed_ = false;
+  // Shared by the streams of a run, without a lock: the atomics. The rest is set before the streams start.
+  std::unique_ptr<std::atomic<int>[]> done_;  // by part: how many of its instructions have run in this run
+  std::atomic<bool> failed_ = false;          // an instruction threw: whoever waits for another stream gives up
   std::uint64_t generation_ = 0;
 };
 

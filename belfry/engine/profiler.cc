@@ -15,19 +15,19 @@ std::int64_t Profiler::now() {
 }
 
 void Profiler::record(Event event) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   events_.push_back(std::move(event));
 }
 
 void Profiler::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   events_.clear();
 }
 
 void Profiler::write(const std::string& path) const {
   nlohmann::json trace = nlohmann::json::array();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Event& e : events_)
       trace.push_back({{"name", e.op},
                        {"cat", "op"},
@@ -46,7 +46,7 @@ void Profiler::write(const std::string& path) const {
 std::vector<Profiler::Total> Profiler::totals() const {
   std::map<std::pair<std::string, bool>, Total> sums;  // an op may have kernels of both kinds
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Event& e : events_) {
       Total& t = sums[{e.op, e.onednn}];
       t = {e.op, t.nanoseconds + e.end - e.begin, e.onednn};

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "belfry/base/mutex.h"
 
 namespace belfry {
 
@@ -29,8 +30,8 @@ class Profiler {
   void clear();
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<Event> events_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<Event> events_ BELFRY_GUARDED_BY(mutex_);
 };
 
 }  // namespace belfry

@@ -1,23 +1,13 @@
 #include "belfry/engine/variable_store.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
+#include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {
 namespace {
-
-std::shared_ptr<void> allocate(std::size_t bytes) {
-  const std::size_t rounded = std::max<std::size_t>(64, (bytes + 63) / 64 * 64);
-  void* data = std::aligned_alloc(64, rounded);
-  if (data == nullptr) throw std::bad_alloc();
-  std::memset(data, 0, rounded);  // padding is zero from the start
-  return {data, [](void* p) { std::free(p); }};
-}
 
 TensorInfo in_layout(TensorInfo info, const Layout& layout) {
   info.layout = layout;
@@ -30,7 +20,7 @@ VariableStore::Storage& VariableStore::storage(const Node* variable) {
   const auto [at, added] = all_.try_emplace(variable);
   if (added) {
     at->second.info = {.dtype = variable->outputs[0].dtype, .shape = variable->outputs[0].shape};
-    at->second.data = allocate(at->second.info.bytes());
+    at->second.data = allocate_zeroed_buffer(at->second.info.bytes());  // padding is zero from the start
   }
   return at->second;
 }
@@ -47,7 +37,7 @@ void VariableStore::decide_layout(const Node* variable, const Layout& layout, bo
   s.decided = trains ? Decided::firmly : Decided::softly;
   if (s.info.layout == layout) return;
   const TensorInfo to = in_layout(s.info, layout);
-  auto data = allocate(to.bytes());
+  auto data = allocate_zeroed_buffer(to.bytes());
   if (s.initialized) reorder(s.info, s.data.get(), to, data.get());
   s.info = to;
   s.data = std::move(data);
@@ -59,7 +49,7 @@ const VariableStore::Copy& VariableStore::copy_in(const Node* variable, const La
   const auto at = std::ranges::find_if(s.copies, [&](const Copy& c) { return c.layout == layout; });
   if (at != s.copies.end()) return *at;
   const TensorInfo to = in_layout(s.info, layout);
-  Copy& copy = s.copies.emplace_back(Copy{layout, allocate(to.bytes())});
+  Copy& copy = s.copies.emplace_back(Copy{layout, allocate_zeroed_buffer(to.bytes())});
   if (s.initialized) reorder(s.info, s.data.get(), to, copy.data.get());
   ++generation_;
   return copy;

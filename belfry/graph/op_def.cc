@@ -2,9 +2,9 @@
 
 #include <deque>
 #include <map>
-#include <mutex>
 
 #include "belfry/base/check.h"
+#include "belfry/base/mutex.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {
@@ -12,8 +12,8 @@ namespace {
 
 // The table that self-registration fills: written while libraries load and when a user's op registers, read by all.
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, OpDef, std::less<>> ops;
+  Mutex mutex;
+  std::map<std::string, OpDef, std::less<>> ops BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
 Registry& registry() {
@@ -95,7 +95,7 @@ OpDefinition::operator OpRegistration() {
                "[define_op '{}'] expected a gradient, got none. Add .gradient(...) or .not_differentiable().",
                def_.name);
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto [at, added] = r.ops.emplace(def_.name, def_);
   BELFRY_CHECK(added, "[define_op '{}'] expected a new name, got one that is registered already. Choose another name.",
                def_.name);
@@ -104,14 +104,14 @@ OpDefinition::operator OpRegistration() {
 
 const OpDef* find_op(std::string_view name) {
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   const auto at = r.ops.find(name);
   return at == r.ops.end() ? nullptr : &at->second;
 }
 
 std::vector<const OpDef*> registered_ops() {
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const MutexLock lock(r.mutex);
   std::vector<const OpDef*> out;
   for (const auto& [name, def] : r.ops) out.push_back(&def);
   return out;

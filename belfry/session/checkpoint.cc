@@ -57,7 +57,7 @@ std::optional<CheckpointState> checkpoint_state_in(const std::map<std::string, s
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  const std::string file = checkpoint_file(path);
+  const std::string file = find_checkpoint(path);
   SafetensorsFile stored = read_safetensors(file);
   std::optional<CheckpointState> state = checkpoint_state_in(stored.metadata, file);
   BELFRY_CHECK_AS(FileError, state.has_value(),

@@ -39,8 +39,8 @@ struct Checkpoint {
   CheckpointState state;
 };
 
-// `path` names the safetensors file, with or without its extension. Everything is checked before anything is used;
-// throws FileError.
+// `path` names the safetensors file, with or without its extension, or a directory, whose latest checkpoint is meant.
+// Everything is checked before anything is used; throws FileError.
 Checkpoint load_checkpoint(const std::string& path);
 
 // The path of the newest checkpoint in the index whose file is there; nothing if there is no index, or none of its
@@ -54,6 +54,8 @@ CheckpointState checkpoint_state_from_json(std::string_view text, const std::str
 
 // "model-1" and "model-1.safetensors" are the same checkpoint: the latter.
 std::string checkpoint_file(const std::string& path);
+// The same, and of a directory its latest checkpoint. Throws FileError if it has none.
+std::string find_checkpoint(const std::string& path);
 // The state in a safetensors file's metadata; nothing if it has none (an exported model). Throws FileError.
 std::optional<CheckpointState> checkpoint_state_in(const std::map<std::string, std::string>& metadata,
                                                    const std::string& path);

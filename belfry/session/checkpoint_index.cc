@@ -41,6 +41,11 @@ bool file_exists(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat facts{};
+  return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
 bool is_checkpoint_name(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix) || !name.substr(prefix.size()).starts_with('-')) return false;
   const std::string_view step = name.substr(prefix.size() + 1);
@@ -68,6 +73,20 @@ std::optional<std::string> latest_checkpoint(const std::string& directory, const
     log_warning(fmt::format("[checkpoint] '{}' is in the index but not there: looking for an older one", path));
   }
   return std::nullopt;
+}
+
+std::string find_checkpoint(const std::string& path) {
+  const std::string file = checkpoint_file(path);
+  if (!is_directory(path) || (file_exists(file) && !is_directory(file))) return file;
+  const auto latest = latest_checkpoint(path);
+  BELFRY_CHECK_AS(FileError, latest.has_value(),
+                  "[checkpoint] expected a directory with checkpoints, got '{}', {}. Name one of its files if there is "
+                  "one, like '{}'.",
+                  path,
+                  file_exists(path_in(path, kCheckpointIndex)) ? "where none of those in its index is left"
+                                                               : "which has no index of any ('checkpoint')",
+                  path_in(path, "model-100"));
+  return *latest;
 }
 
 }  // namespace belfry

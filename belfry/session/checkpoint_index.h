@@ -24,5 +24,6 @@ bool is_checkpoint_name(std::string_view name, std::string_view prefix);
 // "directory/name", also where the directory ends in a slash.
 std::string path_in(const std::string& directory, std::string_view name);
 bool file_exists(const std::string& path);
+bool is_directory(const std::string& path);
 
 }  // namespace belfry

@@ -10,37 +10,23 @@
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/graph.h"
+#include "belfry/session/internal/session_state.h"
 
 namespace belfry {
 namespace {
 
 using Places = std::vector<std::size_t>;  // of one party's fetches among those of the merged run
 
-// What a fetch means, however it was spelled.
-struct Target {
-  Tensor tensor;
-  Operation operation;
-  bool operator==(const Target&) const = default;
-  Fetch fetch() const { return operation ? Fetch(operation) : Fetch(tensor); }
-};
-
-Target target_of(const Fetch& fetch, const Graph& graph) {
-  const std::string& name = fetch.name();
-  if (name.empty()) return {fetch.tensor(), fetch.operation()};
-  if (graph.has_name(name))
-    if (const Operation operation = graph.get_operation_by_name(name); operation.outputs() == 0) return {{}, operation};
-  return {graph.get_tensor_by_name(name), {}};
-}
-
 // The fetches and feeds of several parties as those of one run.
 class MergedRun {
  public:
-  explicit MergedRun(const Graph& graph) : graph_(graph) {}
+  MergedRun(const Graph& graph, const Location& where) : graph_(graph), where_(where) {}
 
-  Places add_fetches(const std::vector<Fetch>& fetches) {
+  // `hook` is empty for the caller's own.
+  Places add_fetches(const std::vector<Fetch>& fetches, const std::string& hook) {
     Places places;
     for (const Fetch& fetch : fetches) {
-      const Target target = target_of(fetch, graph_);
+      const FetchTarget target = target_of(fetch, graph_, {"HookedSession::run", where_, hook});
       const auto at = std::ranges::find(targets_, target);
       places.push_back(static_cast<std::size_t>(at - targets_.begin()));
       if (at == targets_.end()) targets_.push_back(target);
@@ -76,13 +62,15 @@ class MergedRun {
 
   std::vector<Array> run(Session& session) const {
     std::vector<Fetch> fetches;
-    for (const Target& target : targets_) fetches.push_back(target.fetch());
-    return session.run(fetches, feeds_, options_);
+    for (const FetchTarget& target : targets_)
+      fetches.push_back(target.operation ? Fetch(target.operation) : Fetch(target.tensor));
+    return session.run(fetches, feeds_, options_, where_);
   }
 
  private:
   const Graph& graph_;
-  std::vector<Target> targets_;  // each once
+  const Location where_;              // the call of run()
+  std::vector<FetchTarget> targets_;  // each once
   Feeds feeds_;
   std::vector<std::string> feeders_;  // who gave feeds_[i]
   RunOptions options_;
@@ -141,8 +129,8 @@ HookedSession::HookedSession(Session& session, std::vector<std::shared_ptr<Sessi
   BELFRY_CHECK(all_there, "[HookedSession] expected hooks, got a null pointer among them.");
 }
 
-std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const Feeds& feeds,
-                                      const RunOptions& options) {
+std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const Feeds& feeds, const RunOptions& options,
+                                      const Location& where) {
   const RunContext context{*this, session_, fetches, feeds, options};
   std::vector<HookRequest> requests(hooks_.size());
   FirstError before;
@@ -150,16 +138,16 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
     before.guard(*hooks_[i], "before_run", [&] { requests[i] = hooks_[i]->before_run(context); });
   before.rethrow();
 
-  MergedRun merged(session_.graph());
+  MergedRun merged(session_.graph(), where);
   merged.set_options(options);
   merged.add_feeds(feeds, "the caller");
-  const Places asked = merged.add_fetches(fetches);
+  const Places asked = merged.add_fetches(fetches, "");
   std::vector<Places> wanted;  // by hook
   for (std::size_t i = 0; i < hooks_.size(); ++i) {
     const std::string party = fmt::format("hook '{}'", hooks_[i]->name());
     merged.add_feeds(requests[i].feeds, party);
     merged.add_random_step(requests[i].random_step, party);
-    wanted.push_back(merged.add_fetches(requests[i].fetches));
+    wanted.push_back(merged.add_fetches(requests[i].fetches, party));
   }
   const std::vector<Array> values = merged.run(session_);
 
@@ -170,8 +158,8 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
   return values_at(asked, values);
 }
 
-Array HookedSession::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options) {
-  return run(std::vector<Fetch>{fetch}, feeds, options)[0];
+Array HookedSession::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options, const Location& where) {
+  return run(std::vector<Fetch>{fetch}, feeds, options, where)[0];
 }
 
 }  // namespace belfry

@@ -66,12 +66,14 @@ class HookedSession {
   // the others are still called. Then the first error is thrown, and further ones have been logged.
   //
   // A tensor that two parties feed is an error that names both. One thread at a time.
-  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {});
-  Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {});
+  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},
+                         const Location& where = Location::current());
+  Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
+            const Location& where = Location::current());
   // For braces: run({a}) and run({}) are lists.
-  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {},
-                         const RunOptions& options = {}) {
-    return run(std::vector<Fetch>(fetches), feeds, options);
+  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {}, const RunOptions& options = {},
+                         const Location& where = Location::current()) {
+    return run(std::vector<Fetch>(fetches), feeds, options, where);
   }
 
   Session& session() { return session_; }

@@ -61,7 +61,7 @@ struct Saver::Impl {
 
   Session& session;
   std::thread thread;
-  // While the thread runs, it alone uses these two.
+  // No lock: while the thread runs, it alone uses these two; starting and joining it hand them over.
   CheckpointWriter writer;
   std::exception_ptr result;
   std::exception_ptr failed;  // to be delivered

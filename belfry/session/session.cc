@@ -1,189 +1,44 @@
 #include "belfry/session/session.h"
 
-#include <algorithm>
-#include <list>
-
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/base/parallel.h"
-#include "belfry/engine/algorithm_table.h"
-#include "belfry/engine/device_team.h"
-#include "belfry/engine/program.h"
-#include "belfry/engine/variable_store.h"
 #include "belfry/graph/graph.h"
+#include "belfry/session/internal/session_state.h"
 
 namespace belfry {
 namespace {
 
-std::vector<DeviceInfo> resolve(const SessionConfig& config) {
-  const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
-  BELFRY_CHECK(count > 0, "[Session] expected at least one device, got none");
-  std::vector<DeviceInfo> out;
-  int total = 0;
-  for (const DeviceConfig& device : config.devices) {
-    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {}",
-                 device.threads);
-    out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
-    total += out.back().threads;
-  }
-  BELFRY_CHECK(count == 1 || total <= std::max(cores, count),
-               "[Session] expected devices with no more threads than the {} cores together, got {}", cores, total);
-  return out;
-}
+// The plan of a run and its feeds' data.
+struct PreparedRun {
+  std::shared_ptr<Plan> plan;
+  std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
+  std::vector<const void*> feeds;
+};
 
-std::string feed_text(const Array& value) {
-  return fmt::format("{} {}", name_of(value.dtype()), to_string(value.shape()));
+PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, const Feeds& feeds, const Caller& caller) {
+  PreparedRun out;
+  std::vector<Tensor> fed;
+  for (const auto& [tensor, value] : feeds) fed.push_back(tensor);
+  Signature signature = state.signature(fetches, fed, caller, &out.places);
+  for (const auto& [tensor, value] : feeds) {
+    state.check_feed(tensor, value, caller);
+    signature.fed.push_back({"", value.dtype(), value.shape()});
+    out.feeds.push_back(value.raw());
+  }
+  out.plan = state.plan_for(signature);
+  return out;
 }
 
 }  // namespace
 
-struct Session::Impl {
-  Impl(Graph& g, const SessionConfig& c) : graph(g), config(c), team(resolve(c)) {
-    for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
-    if (config.profile) profiler = std::make_unique<Profiler>();
-    if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
-  }
-
-  struct Cached {
-    std::string key;
-    std::shared_ptr<Plan> plan;
-  };
-
-  struct Known {
-    std::string key;
-    std::unique_ptr<Program> program;
-  };
-
-  std::uint64_t generation() const { return store.generation() + crossings.generation(); }
-
-  Tensor resolve_tensor(const Fetch& fetch) const {
-    return fetch.name().empty() ? fetch.tensor() : graph.get_tensor_by_name(fetch.name());
-  }
-
-  // Splits fetches into tensors and operations; `places` says where each tensor's value goes in the result.
-  Signature signature(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
-                      std::vector<int>* places) const {
-    Signature s;
-    for (const Fetch& fetch : fetches) {
-      Operation target = fetch.operation();
-      if (!fetch.name().empty() && graph.has_name(fetch.name()) &&
-          graph.get_operation_by_name(fetch.name()).outputs() == 0)
-        target = graph.get_operation_by_name(fetch.name());
-      if (target) {
-        BELFRY_CHECK(target.node()->graph == &graph,
-                     "[Session::run] expected operations of the session's graph, got '{}' of another one. Use that "
-                     "graph's session.",
-                     target.name());
-        s.targets.push_back(target);
-        places->push_back(kNone);
-        continue;
-      }
-      const Tensor tensor = resolve_tensor(fetch);
-      BELFRY_CHECK(static_cast<bool>(tensor),
-                   "[Session::run] expected a tensor or operation to fetch, got an empty handle");
-      BELFRY_CHECK(&tensor.graph() == &graph,
-                   "[Session::run] expected fetches of the session's graph, got '{}' of another one", tensor.name());
-      places->push_back(static_cast<int>(s.fetches.size()));
-      s.fetches.push_back(tensor);
-    }
-    s.feeds = feeds;
-    return s;
-  }
-
-  void check_feed(const Tensor& tensor, const Array& value) const {
-    BELFRY_CHECK(static_cast<bool>(tensor) && &tensor.graph() == &graph,
-                 "[Session::run] expected feeds of the session's graph, got {}",
-                 tensor ? "'" + tensor.name() + "' of another one" : "an empty handle");
-    BELFRY_CHECK(value.dtype() == tensor.dtype() && compatible(value.shape(), tensor.shape()),
-                 "[Session::run] expected {} {} for '{}', got {} {}", name_of(tensor.dtype()),
-                 to_string(tensor.shape()), tensor.name(), feed_text(value), made_at(*tensor.node()));
-  }
-
-  static std::string key_of(const Signature& s) {
-    std::string key;
-    for (const Tensor& t : s.fetches) key += fmt::format("f{}:{} ", t.node()->id, t.output());
-    for (const Operation& o : s.targets) key += fmt::format("o{} ", o.node()->id);
-    for (std::size_t i = 0; i < s.feeds.size(); ++i)
-      key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(),
-                         s.fed.empty() ? "" : to_string(s.fed[i].shape));
-    return key;
-  }
-
-  std::shared_ptr<Plan> plan_for(const Signature& s) {
-    const std::string key = key_of(s);
-    const auto at = std::ranges::find_if(cache, [&](const Cached& c) { return c.key == key; });
-    if (at != cache.end() && at->plan->generation() == generation()) {
-      cache.splice(cache.begin(), cache, at);
-      return at->plan;
-    }
-    if (at != cache.end()) cache.erase(at);
-    const std::size_t kept = static_cast<std::size_t>(std::max(1, config.plan_cache));
-    std::shared_ptr<Plan> plan = program_for(s, kept).plan(s.fed);
-    cache.push_front({key, plan});
-    while (cache.size() > kept) cache.pop_back();
-    return plan;
-  }
-
-  Program& program_for(const Signature& s, std::size_t kept) {
-    Signature unshaped = s;
-    unshaped.fed.clear();
-    const std::string key = key_of(unshaped);
-    const auto at = std::ranges::find(programs, key, &Known::key);
-    if (at != programs.end()) {
-      programs.splice(programs.begin(), programs, at);
-    } else {
-      const CompileTarget target{.store = store,
-                                 .arenas = arenas,
-                                 .crossings = crossings,
-                                 .devices = team.devices(),
-                                 .algorithms = algorithms.get()};
-      programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(kept))});
-      while (programs.size() > kept) programs.pop_back();
-    }
-    return *programs.front().program;
-  }
-
-  void check_initialized(const Plan& plan) const {
-    for (std::size_t i = 0; i < plan.variables().size(); ++i)
-      BELFRY_CHECK(*plan.variables_ready()[i],
-                   "[Variable '{}'] expected a value before it is read, got none {}. Call session.initialize() or load "
-                   "a checkpoint first.",
-                   plan.variables()[i]->name, made_at(*plan.variables()[i]));
-  }
-
-  Step next_step(const RunOptions& options) {
-    constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
-    return {.number = options.random_step ? *options.random_step : (random_counter++ | kOwnSequence),
-            .seed = graph.seed()};
-  }
-
-  void execute(Plan& plan, const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results) {
-    check_initialized(plan);
-    plan.run(step, feeds, results, team, profiler.get());
-    for (bool* ready : plan.assigned_ready()) *ready = true;
-  }
-
-  Graph& graph;
-  SessionConfig config;
-  DeviceTeam team;
-  VariableStore store;
-  std::vector<std::unique_ptr<Arena>> arenas;
-  CrossingMemory crossings;
-  std::list<Cached> cache;    // most recently used first
-  std::list<Known> programs;  // likewise
-  std::unique_ptr<Profiler> profiler;
-  std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
-  std::uint64_t random_counter = 0;
-};
-
-Session::Session(Graph& graph, SessionConfig config) : impl_(std::make_unique<Impl>(graph, config)) {}
+Session::Session(Graph& graph, SessionConfig config) : state_(std::make_unique<SessionState>(graph, config)) {}
 Session::~Session() = default;
-Graph& Session::graph() { return impl_->graph; }
+Graph& Session::graph() { return state_->graph; }
 
 void Session::initialize(bool again) {
   std::vector<Fetch> values;
   std::vector<Variable> variables;
-  for (const Variable& v : impl_->graph.variables()) {
+  for (const Variable& v : state_->graph.variables()) {
     if (!again && is_initialized(v)) continue;
     variables.push_back(v);
     values.emplace_back(v.initial_value());
@@ -193,138 +48,91 @@ void Session::initialize(bool again) {
   for (std::size_t i = 0; i < variables.size(); ++i) set_value(variables[i], initial[i]);
 }
 
-std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& feeds, const RunOptions& options) {
-  std::vector<Tensor> fed;
-  for (const auto& [tensor, value] : feeds) {
-    impl_->check_feed(tensor, value);
-    BELFRY_CHECK(std::ranges::find(fed, tensor) == fed.end(),
-                 "[Session::run] expected each tensor to be fed once, got '{}' twice", tensor.name());
-    fed.push_back(tensor);
-  }
-  std::vector<int> places;
-  Signature signature = impl_->signature(fetches, fed, &places);
-  std::vector<const void*> pointers;
-  for (const auto& [tensor, value] : feeds) {
-    signature.fed.push_back({"", value.dtype(), value.shape()});
-    pointers.push_back(value.raw());
-  }
-  const std::shared_ptr<Plan> plan = impl_->plan_for(signature);
+std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& feeds, const RunOptions& options,
+                                const Location& where) {
+  const Caller caller{"Session::run", where};
+  const PreparedRun run = prepare(*state_, fetches, feeds, caller);
   std::vector<Array> values;
   std::vector<void*> results;
-  for (const TensorInfo& info : plan->fetched()) results.push_back(values.emplace_back(info.dtype, info.shape).raw());
-  impl_->execute(*plan, impl_->next_step(options), pointers, results);
+  for (const TensorInfo& info : run.plan->fetched())
+    results.push_back(values.emplace_back(info.dtype, info.shape).raw());
+  state_->execute(*run.plan, options.random_step, run.feeds, results, caller);
   std::vector<Array> out;
-  for (int place : places) out.push_back(place == kNone ? Array() : values[static_cast<std::size_t>(place)]);
+  for (int place : run.places) out.push_back(place == kNone ? Array() : values[static_cast<std::size_t>(place)]);
   return out;
 }
 
-Array Session::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options) {
-  return run(std::vector<Fetch>{fetch}, feeds, options)[0];
+Array Session::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options, const Location& where) {
+  return run(std::vector<Fetch>{fetch}, feeds, options, where)[0];
 }
 
-// Everything a callable needs between calls; rebuilt when the shapes fed or the variables' layouts change.
-namespace {
-struct Bound {
-  std::shared_ptr<Plan> plan;
-  std::vector<Shape> shapes;
-  std::vector<const void*> feeds;
-  std::vector<Array> values, out;
-  std::vector<void*> results;
-};
-}  // namespace
-
-Session::Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds) {
-  auto places = std::make_shared<std::vector<int>>();
-  const Signature base = impl_->signature(fetches, feeds, places.get());
-  auto bound = std::make_shared<Bound>();
-  return [impl = impl_.get(), base, places, bound](std::span<const Array> given) -> std::span<const Array> {
-    BELFRY_CHECK(given.size() == base.feeds.size(), "[callable] expected {} feeds, got {}", base.feeds.size(),
-                 given.size());
-    bool same = bound->plan && bound->plan->generation() == impl->generation();
-    for (std::size_t i = 0; i < given.size() && same; ++i)
-      same = given[i].shape() == bound->shapes[i] && given[i].dtype() == base.feeds[i].dtype();
-    if (!same) {
-      Signature signature = base;
-      for (std::size_t i = 0; i < given.size(); ++i) {
-        impl->check_feed(base.feeds[i], given[i]);
-        signature.fed.push_back({"", given[i].dtype(), given[i].shape()});
-      }
-      *bound = {};
-      bound->plan = impl->plan_for(signature);
-      for (const Array& a : given) bound->shapes.push_back(a.shape());
-      bound->feeds.resize(given.size());
-      for (const TensorInfo& info : bound->plan->fetched())
-        bound->results.push_back(bound->values.emplace_back(info.dtype, info.shape).raw());
-      for (int place : *places)
-        bound->out.push_back(place == kNone ? Array() : bound->values[static_cast<std::size_t>(place)]);
-    }
-    for (std::size_t i = 0; i < given.size(); ++i) bound->feeds[i] = given[i].raw();
-    impl->execute(*bound->plan, impl->next_step({}), bound->feeds, bound->results);
-    return bound->out;
-  };
+Array Session::value(const Variable& variable, const Location& where) const {
+  const Caller caller{"Session::value", where};
+  state_->check_variable(variable, caller);
+  BELFRY_CHECK(
+      is_initialized(variable),
+      "[Variable '{}'] expected a value, got none {} {}. Call session.initialize() or load a checkpoint first.",
+      variable.name(), made_at(*variable.node()), called_at(caller));
+  return state_->store.get(variable.node());
 }
 
-Array Session::value(const Variable& variable) const { return impl_->store.get(variable.node()); }
-void Session::set_value(const Variable& variable, const Array& value) {
-  BELFRY_CHECK(variable && variable.node()->graph == &impl_->graph,
-               "[Session::set_value] expected a variable of the session's graph, got {}",
-               variable ? "'" + variable.name() + "' of another one" : "an empty handle");
+void Session::set_value(const Variable& variable, const Array& value, const Location& where) {
+  const Caller caller{"Session::set_value", where};
+  state_->check_variable(variable, caller);
   // A number may be written as 1e-4 where the variable is f32.
   const bool number = value.shape().rank() == 0 && is_float(value.dtype()) && is_float(variable.dtype());
-  impl_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
+  const bool fits = value.shape() == variable.shape() && (number || value.dtype() == variable.dtype());
+  BELFRY_CHECK(fits, "[Session::set_value] expected {} {} for '{}', got {} {} {} {}.", name_of(variable.dtype()),
+               to_string(variable.shape()), variable.name(), name_of(value.dtype()), to_string(value.shape()),
+               made_at(*variable.node()), called_at(caller));
+  state_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
 }
+
 bool Session::is_initialized(const Variable& variable) const {
-  const VariableStore::Storage* s = impl_->store.find(variable.node());
+  const VariableStore::Storage* s = state_->store.find(variable.node());
   return s != nullptr && s->initialized;
 }
-void Session::set_random_counter(std::uint64_t count) { impl_->random_counter = count; }
-std::uint64_t Session::random_counter() const { return impl_->random_counter; }
+
+void Session::set_random_counter(std::uint64_t count) { state_->random_counter = count; }
+std::uint64_t Session::random_counter() const { return state_->random_counter; }
 
 std::map<std::string, std::string> Session::algorithms() const {
-  return impl_->algorithms ? impl_->algorithms->used() : std::map<std::string, std::string>();
+  return state_->algorithms ? state_->algorithms->used() : std::map<std::string, std::string>();
 }
 
 void Session::set_algorithms(const std::map<std::string, std::string>& choices) {
   if (choices.empty()) return;
-  if (impl_->algorithms == nullptr)
+  if (state_->algorithms == nullptr)
     return log_warning(
         fmt::format("[autotune] expected a session with autotune for {} restored choices, got one without. It goes by "
                     "the fixed rule, and its bits may differ. Set SessionConfig::autotune.",
                     choices.size()));
-  impl_->algorithms->restore(choices);
-  impl_->store.outdate_plans();
+  state_->algorithms->restore(choices);
+  state_->store.outdate_plans();
 }
 
-int Session::cached_plans() const { return static_cast<int>(impl_->cache.size()); }
+int Session::cached_plans() const { return static_cast<int>(state_->cache.size()); }
 
-std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& feeds) {
-  std::vector<Tensor> fed;
-  for (const auto& [tensor, value] : feeds) fed.push_back(tensor);
-  std::vector<int> places;
-  Signature signature = impl_->signature(fetches, fed, &places);
-  for (const auto& [tensor, value] : feeds) {
-    impl_->check_feed(tensor, value);
-    signature.fed.push_back({"", value.dtype(), value.shape()});
-  }
-  return impl_->plan_for(signature)->explain();
+std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& feeds, const Location& where) {
+  return prepare(*state_, fetches, feeds, {"Session::explain", where}).plan->explain();
 }
 
 std::vector<ProfileTotal> Session::profile_totals() const {
   std::vector<ProfileTotal> out;
-  if (impl_->profiler)
-    for (const Profiler::Total& t : impl_->profiler->totals())
+  if (state_->profiler)
+    for (const Profiler::Total& t : state_->profiler->totals())
       out.push_back({t.op, static_cast<double>(t.nanoseconds) * 1e-9, t.onednn});
   return out;
 }
 
 void Session::clear_profile() {
-  if (impl_->profiler) impl_->profiler->clear();
+  if (state_->profiler) state_->profiler->clear();
 }
 
 void Session::write_trace(const std::string& path) const {
-  BELFRY_CHECK(impl_->profiler != nullptr,
+  BELFRY_CHECK(state_->profiler != nullptr,
                "[write_trace] expected a session with a profiler, got one without. Set SessionConfig::profile.");
-  impl_->profiler->write(path);
+  state_->profiler->write(path);
 }
 
 }  // namespace belfry

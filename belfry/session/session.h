@@ -4,15 +4,14 @@
 //   Session session(graph);
 //   session.initialize();
 //   Array loss = session.run(cost, {{image, batch[0]}, {label, batch[1]}});
+//
+// Errors of what was asked for name the line that asked (`where`).
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +19,11 @@
 #include "belfry/array/array.h"
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
+#include "belfry/session/callable.h"
 
 namespace belfry {
+
+struct SessionState;
 
 struct DeviceConfig {
   // 0: an equal share of the cores. Several devices together may not have more than there are cores; a single one may,
@@ -88,21 +90,24 @@ class Session {
   // Gives every variable its initial value (those that have one already keep it, unless `again`).
   void initialize(bool again = false);
 
-  // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array).
-  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {});
-  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {},
-                         const RunOptions& options = {}) {
-    return run(std::vector<Fetch>(fetches), feeds, options);
+  // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array). What is
+  // asked for twice is given twice; what is fed twice is an error.
+  std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},
+                         const Location& where = Location::current());
+  std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {}, const RunOptions& options = {},
+                         const Location& where = Location::current()) {
+    return run(std::vector<Fetch>(fetches), feeds, options, where);
   }
-  Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {});
+  Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
+            const Location& where = Location::current());
 
-  // A fixed signature: no look-ups and no allocation of ours in a call after the first with the same shapes. The
-  // results are overwritten by the next call. The callable must not outlive the session.
-  using Callable = std::function<std::span<const Array>(std::span<const Array> feeds)>;
-  Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {});
+  // The same for fixed fetches and feeds, for loops: see callable.h.
+  Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {},
+                         const Location& where = Location::current());
 
-  Array value(const Variable& variable) const;
-  void set_value(const Variable& variable, const Array& value);
+  // A copy; throws, with the variable's name, if it has no value yet.
+  Array value(const Variable& variable, const Location& where = Location::current()) const;
+  void set_value(const Variable& variable, const Array& value, const Location& where = Location::current());
   bool is_initialized(const Variable& variable) const;
 
   // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
@@ -117,7 +122,8 @@ class Session {
   // How many plans are kept (at most SessionConfig::plan_cache; the least recently used goes first).
   int cached_plans() const;
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
-  std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
+  std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {},
+                      const Location& where = Location::current());
   // Time by op since the start or the last clear_profile(), largest first (needs SessionConfig::profile).
   std::vector<ProfileTotal> profile_totals() const;
   void clear_profile();
@@ -125,8 +131,7 @@ class Session {
   void write_trace(const std::string& path) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<SessionState> state_;
 };
 
 }  // namespace belfry

@@ -144,7 +144,7 @@ InitReport SessionInit::init(Session& session) const {
 
 SaverRestore::SaverRestore(std::string path, RestoreOptions options)
     : SessionInit(fmt::format("SaverRestore '{}'", path), [path, options = std::move(options)](Session& session) {
-        const std::string file = checkpoint_file(path);
+        const std::string file = find_checkpoint(path);
         const SafetensorsFile stored = read_safetensors(file);
         const auto state = checkpoint_state_in(stored.metadata, file);
         InitPlan plan = match(session, stored.tensors, options);

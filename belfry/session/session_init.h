@@ -64,8 +64,9 @@ class SessionInit {
   Prepare prepare_;
 };
 
-// From a checkpoint or an exported .safetensors, with or without the extension. A checkpoint also restores the
-// session's random counter and autotune's choices; for the rest of its state see load_checkpoint().
+// From a checkpoint or an exported .safetensors, with or without the extension, or from the latest checkpoint of a
+// directory (the latest when init() is called). A checkpoint also restores the session's random counter and autotune's
+// choices; for the rest of its state see load_checkpoint().
 struct SaverRestore : SessionInit {
   explicit SaverRestore(std::string path, RestoreOptions options = {});
 };

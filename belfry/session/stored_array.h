@@ -5,13 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "belfry/array/dtype.h"
-#include "belfry/array/shape.h"
 
 namespace belfry {
 
@@ -31,10 +27,6 @@ void append_little_endian(std::string& to, T value) {
   std::memcpy(bytes, &value, sizeof value);
   to.append(bytes, sizeof value);
 }
-
-// Bytes of an array of this shape, or nullopt if the number (or, past a dimension of 0, the number without it) does
-// not fit: then no arithmetic on the shape is safe. No dimension may be kAny.
-std::optional<std::uint64_t> checked_bytes(DType dtype, const Shape& shape);
 
 // Whether every byte is 0 or 1: reading any other as a C++ bool is undefined.
 bool are_booleans(std::span<const std::byte> bytes);

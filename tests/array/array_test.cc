@@ -30,6 +30,32 @@ TEST(Array, CopiesShareAndClonesDoNot) {
 
 TEST(Array, AWrongNumberOfValuesIsAnError) { EXPECT_THROW(Array::of<float>({3}, {1, 2}), Error); }
 
+// The text of the error that f throws.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Array, ASizeThatDoesNotFitIsAnErrorBeforeMemoryIsAskedFor) {
+  const std::int64_t large = std::int64_t{1} << 32;
+  EXPECT_EQ(error_of([&] { Array(f32, {large, large}); }),
+            "[Array] expected a shape whose size fits 63 bits, got f32 [4294967296, 4294967296].");
+  EXPECT_EQ(error_of([&] { Array(f64, {large, large / 16}); }),
+            "[Array] expected a shape whose size fits 63 bits, got f64 [4294967296, 268435456].")
+      << "the elements can be counted, their bytes cannot";
+  EXPECT_EQ(error_of([&] { Array(f32, {0}).reshaped({0, large, large}); }),
+            "[Array] expected a shape whose size fits 63 bits, got f32 [0, 4294967296, 4294967296].");
+  EXPECT_EQ(error_of([&] { Shape({large, large}).elements(); }),
+            "[shape] expected fewer than 2^63 elements, got [4294967296, 4294967296].");
+  EXPECT_EQ(checked_bytes(f64, {3, 0, 5}), 0u);
+  EXPECT_EQ(checked_bytes(f64, {3, 5}), 120u);
+}
+
 TEST(Shape, BroadcastsAsNumpyDoes) {
   EXPECT_EQ(broadcast({4, 1, 3}, {5, 1}), Shape({4, 5, 3}));
   EXPECT_EQ(broadcast({kAny, 3}, {3}), Shape({kAny, 3}));

@@ -2,7 +2,9 @@
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/flow_testing.h"
 
 namespace belfry {
@@ -22,6 +24,61 @@ TEST(Flow, AListIsReadInOrderInEveryPass) {
   flow.reset_state();
   EXPECT_EQ(drain(flow), upto(4));
   EXPECT_EQ(flow.known_size(), 4);
+}
+
+// What one range-for gives.
+std::vector<int> loop(Flow& flow, std::size_t at_most = 1000) {
+  std::vector<int> values;
+  for (const DataPoint& point : flow) {
+    for (std::int64_t i = 0; i < point[0].elements(); ++i) values.push_back(static_cast<int>(point[0].item(i)));
+    if (values.size() >= at_most) break;
+  }
+  return values;
+}
+
+TEST(Flow, ALoopAfterAFullPassIsTheNextEpoch) {
+  const auto make = [] { return numbered(20) | shuffle(3) | batch(3) | prefetch(2); };
+  Flow flow = make(), expected = make();
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    EXPECT_EQ(loop(flow), pass(expected, epoch));
+    EXPECT_EQ(flow.epoch(), epoch);
+    EXPECT_EQ(flow.next(), std::nullopt) << "next() alone stays at the end";
+  }
+  flow.start_epoch(1);
+  EXPECT_EQ(loop(flow), pass(expected, 1));
+  EXPECT_EQ(loop(flow), pass(expected, 2));
+}
+
+TEST(Flow, ALoopAfterOneThatWasLeftGoesOnWhereItStopped) {
+  Flow flow = numbered(6) | prefetch(2);
+  EXPECT_EQ(loop(flow, 2), (std::vector<int>{0, 1}));
+  EXPECT_EQ(loop(flow, 3), (std::vector<int>{2, 3, 4}));
+  EXPECT_EQ(loop(flow, 1), (std::vector<int>{5}));
+  EXPECT_EQ(flow.epoch(), 0u);
+  EXPECT_EQ(loop(flow), upto(6)) << "nothing was left of the pass, though no loop had seen its end";
+  EXPECT_EQ(flow.epoch(), 1u);
+}
+
+TEST(Flow, LoopsFromARestoredPositionAreThoseThatWouldHaveCome) {
+  const auto make = [] { return numbered(10) | shuffle(5) | repeat(2) | batch(3) | prefetch(2); };
+  for (std::size_t left_after : {1, 6, 18, 1000}) {  // in the middle, at the last batch, after the end
+    Flow flow = make();
+    loop(flow, left_after);
+    const std::string state = to_string(flow.state());
+    Flow restored = make();
+    restored.restore(flow_state_from_string(state));
+    EXPECT_EQ(to_string(restored.state()), state);
+    EXPECT_EQ(restored.epoch(), flow.epoch());
+    for (int again = 0; again < 3; ++again) {
+      EXPECT_EQ(loop(restored), loop(flow)) << left_after;
+      EXPECT_EQ(to_string(restored.state()), to_string(flow.state()));
+    }
+  }
+}
+
+TEST(Flow, ALoopOverNothingEnds) {
+  Flow flow = numbered(2) | batch(3);
+  for (int again = 0; again < 3; ++again) EXPECT_TRUE(loop(flow).empty());
 }
 
 TEST(Flow, AUsersOwnFlowComposesByValue) {

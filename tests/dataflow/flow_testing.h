@@ -26,8 +26,10 @@ inline Flow numbered(int count) { return from_list(numbered_points(count)); }
 // The first component of what is left of the pass, all elements in a row.
 inline std::vector<int> drain(Flow flow) {
   std::vector<int> values;
-  for (const DataPoint& point : flow)
-    for (std::int64_t i = 0; i < point[0].elements(); ++i) values.push_back(static_cast<int>(point[0].item(i)));
+  while (const std::optional<DataPoint> point = flow.next()) {
+    const Array& first = (*point)[0];
+    for (std::int64_t i = 0; i < first.elements(); ++i) values.push_back(static_cast<int>(first.item(i)));
+  }
   return values;
 }
 
@@ -55,6 +57,7 @@ class Sequential final : public DataFlow {
   explicit Sequential(int count, int* reads = nullptr) : count_(count), reads_(reads) {}
 
   void start_epoch(std::uint64_t epoch) override { epoch_ = epoch, position_ = 0; }
+  std::uint64_t epoch() const override { return epoch_; }
   std::optional<DataPoint> next() override {
     if (position_ >= count_) return std::nullopt;
     if (reads_ != nullptr) ++*reads_;

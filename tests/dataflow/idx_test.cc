@@ -1,5 +1,7 @@
 #include "belfry/dataflow/idx.h"
 
+#include <sys/stat.h>
+
 #include "tests/dataflow/idx_files.h"
 
 namespace belfry {
@@ -51,6 +53,13 @@ TEST_F(Idx, AMissingFileIsAnError) {
 TEST_F(Idx, ADirectoryIsAnError) {
   EXPECT_EQ(error_of<FileError>([&] { read_idx(files_.path("")); }),
             "[read_idx] expected a regular file, got '" + files_.path("") + "', which is none.");
+}
+
+TEST_F(Idx, APipeIsAnErrorAndNotAWaitForItsWriter) {
+  const std::string path = files_.path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(error_of<FileError>([&] { read_idx(path); }),
+            "[read_idx] expected a regular file, got '" + path + "', which is none.");
 }
 
 TEST_F(Idx, AWrongMagicIsAnError) {
@@ -116,9 +125,10 @@ TEST_F(Idx, LengthsAreCheckedBeforeMemoryIsMade) {
   EXPECT_EQ(error_for(packed), "[read_idx] expected 8000000000012 bytes for f64 [1000000, 1000000], got at most " +
                                    std::to_string(packed.size() * 1032) +
                                    " in 'PATH'. The file is truncated or damaged. Fetch the file again.");
-  EXPECT_EQ(
-      error_for(idx_bytes(0x08, {0xffffffff, 0xffffffff, 0xffffffff}, "")),
-      "[read_idx] expected a size that memory can hold, got [4294967295, 4294967295] in 'PATH'. Fetch the file again.");
+  for (const std::vector<std::uint32_t>& sizes : {std::vector{~0u, ~0u, ~0u}, std::vector{0u, ~0u, ~0u, ~0u}})
+    EXPECT_EQ(error_for(idx_bytes(0x08, sizes, "")),
+              "[read_idx] expected a size that memory can hold, got [" + std::string(sizes[0] == 0 ? "0, " : "") +
+                  "4294967295, 4294967295, 4294967295] in 'PATH'. Fetch the file again.");
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ class Waiting final : public DataFlow {
   void start_epoch(std::uint64_t) override {
     if (queue_->cancelled()) queue_->reopen();
   }
+  std::uint64_t epoch() const override { return 0; }
   std::optional<DataPoint> next() override {
     std::optional<int> value = queue_->pop();
     if (queue_->cancelled()) throw Error("[waiting] cancelled.");

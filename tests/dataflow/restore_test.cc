@@ -40,7 +40,7 @@ Flow random_flow(std::uint64_t seed) {
 
 std::vector<DataPoint> points_left(Flow& flow) {
   std::vector<DataPoint> points;
-  for (DataPoint& point : flow) points.push_back(std::move(point));
+  while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
   return points;
 }
 
@@ -66,6 +66,7 @@ TEST(Restore, ContinuesExactlyAtEveryPointOfRandomCompositions) {
       for (Flow* restored : {&flow, &fresh}) {
         restored->restore(flow_state_from_string(states[at]));
         EXPECT_EQ(to_string(restored->state()), states[at]);
+        EXPECT_EQ(restored->epoch(), epoch);
         const std::vector<DataPoint> rest = points_left(*restored);
         ASSERT_EQ(rest.size(), points.size() - at);
         for (std::size_t i = 0; i < rest.size(); ++i) ASSERT_TRUE(same(rest[i], points[at + i])) << at << " + " << i;
@@ -159,7 +160,7 @@ TEST(FlowState, RefusesWhatItDidNotWrite) {
   EXPECT_EQ(error_of([] { flow_state_from_string("{\"flow\":"); }),
             "[flow state] expected JSON text, got '{\"flow\":'.");
   EXPECT_EQ(error_of([] { flow_state_from_string("[1]"); }),
-            "[flow state] expected an object that names its \"flow\", got [1].");
+            "[flow state] expected an object that names its \"flow\", got array.");
   EXPECT_EQ(error_of([] { flow_state_from_string(R"({"flow":"list","position":-1})"); }),
             "[flow state] expected a whole number for 'position' of 'list', got -1.");
   EXPECT_EQ(error_of([] { flow_state_from_string(R"({"flow":"batch","from":3})"); }),
@@ -168,6 +169,9 @@ TEST(FlowState, RefusesWhatItDidNotWrite) {
   for (int i = 0; i < 1000; ++i) deep += R"({"flow":"x","from":[)";
   for (int i = 0; i < 1000; ++i) deep += "]}";
   EXPECT_THROW(flow_state_from_string(deep), Error);
+  const std::string lists = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_EQ(error_of([&] { flow_state_from_string("{\"flow\":\"x\",\"n\":" + lists + "}"); }),
+            "[flow state] expected a whole number for 'n' of 'x', got array.");
 }
 
 }  // namespace

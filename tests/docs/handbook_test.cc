@@ -109,6 +109,21 @@ TEST(Handbook, LayersAndTowers) {
   EXPECT_EQ(session.run(logits, {{image, batch}}).shape(), bf::Shape({4, 10}));
 }
 
+TEST(Handbook, Callable) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 2}});
+  const bf::Tensor y = x * 2.f, sum = bf::reduce_sum(x);
+  bf::Session session(graph);
+  const std::vector<bf::Array> feeds{bf::Array::full(bf::f32, {3, 2}, 1)};
+  const bf::Callable call = session.make_callable({y, sum}, {x});
+  const double total = call(feeds)[1].item();  // the callable's own arrays: the next call overwrites them
+  std::vector<bf::Array> results = call.make_results(feeds);  // or yours: f32 [3, 2] and f32 []
+  call(feeds, results);
+  EXPECT_EQ(total, 6);
+  EXPECT_EQ(results[0].item(5), 2);
+}
+
 TEST(Handbook, SaveAndRestore) {
   const std::string directory = testing::TempDir() + "handbook";
   bf::Graph graph;
@@ -122,8 +137,8 @@ TEST(Handbook, SaveAndRestore) {
     saver.wait();
   }
   session.set_value(w, bf::Array::zeros(bf::f32, {2}));
-  bf::SaverRestore(*bf::latest_checkpoint(directory)).init(session);  // latest_checkpoint: empty if there is none
-  bf::export_model(session, directory + "/model.npz");                // the values that inference needs, by name
+  bf::SaverRestore(directory).init(session);            // a checkpoint, or a directory: its latest one
+  bf::export_model(session, directory + "/model.npz");  // the values that inference needs, by name
   EXPECT_EQ(session.value(w).item(), 1);
 }
 

@@ -147,13 +147,21 @@ class AllocationTest : public testing::TestWithParam<int> {
   void expect_none(Session& session, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
                    const std::vector<Array>& values, bool uses_dnnl) {
     session.initialize();
-    const auto call = session.make_callable(fetches, feeds);
+    const Callable call = session.make_callable(fetches, feeds);
     for (int i = 0; i < 2; ++i) call(values);
-    const Counted counted = allocations_of([&] {
-      for (int i = 0; i < 5; ++i) call(values);
+    const auto expect_none_in = [&](const char* what, auto&& step) {
+      const Counted counted = allocations_of([&] {
+        for (int i = 0; i < 5; ++i) step();
+      });
+      EXPECT_EQ(counted.ours, 0) << what << ", in five steps, from" << counted.where;
+      EXPECT_EQ(counted.dnnls > 0, uses_dnnl) << "the counter in front of oneDNN";
+    };
+    expect_none_in("into the callable's own arrays", [&] { call(values); });
+    std::vector<Array> mine = call.make_results(values), others = call.make_results(values);
+    expect_none_in("into the caller's arrays", [&] {
+      call(values, mine);
+      std::swap(mine, others);
     });
-    EXPECT_EQ(counted.ours, 0) << "in five steps, from" << counted.where;
-    EXPECT_EQ(counted.dnnls > 0, uses_dnnl) << "the counter in front of oneDNN";
   }
 
   Graph graph;

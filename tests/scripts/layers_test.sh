@@ -45,3 +45,12 @@ file belfry/nn/layer.h '#include "belfry/engine/pass.h"'
 expect layers 1 'belfry/engine/public_headers.txt: there is no belfry/engine/gone.h
 belfry/engine/pass.h:1: a public header includes the private header belfry/base/check.h
 belfry/engine/pass.h:2: a public header includes <oneapi/dnnl/dnnl.h>: keep third-party types in sources'
+rm -r "$tree"/belfry/{engine/public_headers.txt,nn}
+
+# Locks are those that clang's analysis knows.
+file belfry/base/mutex.h '#include <condition_variable>' '#include <mutex>'
+expect layers 0 ''
+file belfry/engine/team.cc '#include <atomic>' '#include <mutex>'
+file belfry/base/queue.h '#include <condition_variable>'
+expect layers 1 'belfry/base/queue.h:1: <condition_variable> is not for here: take Mutex, MutexLock and Condition of belfry/base/mutex.h
+belfry/engine/team.cc:2: <mutex> is not for here: take Mutex, MutexLock and Condition of belfry/base/mutex.h'

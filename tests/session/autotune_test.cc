@@ -245,7 +245,7 @@ TEST_F(AutotuneTest, RestoredChoicesReachCallablesThatWereBoundBefore) {
   Session session(net.graph, tuned(file)), other(net.graph, tuned(file));
   session.initialize();
   other.initialize();
-  const Session::Callable call = session.make_callable({net.y}, {net.image});
+  const Callable call = session.make_callable({net.y}, {net.image});
   const Array x = net.feeds()[0].second;
   call(std::vector{x});
   const Choices changed = others(session.algorithms());

@@ -98,6 +98,24 @@ TEST(Checkpoint, TheLatestIsTheOneSavedLastWhateverItsStep) {
   EXPECT_TRUE(contains(log.text, "model-100.safetensors' is in the index but not there"));
 }
 
+TEST(Checkpoint, ADirectoryMeansItsLatestCheckpoint) {
+  TempDir dir;
+  CheckpointWriter writer({.directory = dir / "run"});
+  for (const int step : {1, 2}) writer.write(step, tensors_of(static_cast<float>(step)), {});
+  EXPECT_EQ(value_of(dir / "run"), 2);
+  EXPECT_EQ(value_of(dir / "run/"), 2);
+  std::filesystem::create_directory(dir / "run/model-1");
+  EXPECT_EQ(value_of(dir / "run/model-1"), 1) << "a checkpoint of this name comes first";
+  EXPECT_EQ(file_error_of([&] { load_checkpoint(dir.path()); }),
+            "[checkpoint] expected a directory with checkpoints, got '" + dir.path() +
+                "', which has no index of any ('checkpoint'). Name one of its files if there is one, like '" +
+                dir / "model-100" + "'.");
+  for (const int step : {1, 2}) std::filesystem::remove(dir / ("run/model-" + std::to_string(step) + ".safetensors"));
+  LogLines log;
+  EXPECT_TRUE(contains(file_error_of([&] { load_checkpoint(dir / "run"); }),
+                       "where none of those in its index is left. Name one of its files"));
+}
+
 TEST(Checkpoint, OldOnesArePrunedAlsoByALaterWriter) {
   TempDir dir;
   put_bytes(dir / "model-5.safetensors", "somebody's own");
@@ -287,6 +305,10 @@ TEST(Checkpoint, FilesThatAreNotCheckpointsAreRefusedWithTheReason) {
   EXPECT_EQ(refused("7"), "expected a JSON object, got number. The file is damaged.");
   EXPECT_EQ(refused("{\"a\":{\"b\":[]}}"), "expected JSON of two levels, got more. The file is damaged.");
   EXPECT_EQ(refused(std::string(100'000, '[')), "expected JSON of two levels, got more. The file is damaged.");
+  EXPECT_EQ(refused(with("\"step\": 7", "\"step\": 7, \"step\": 8")),
+            "expected every field once, got 'step' twice. The file is damaged.");
+  EXPECT_EQ(refused(with("\"data\": 0", "\"data\": 0, \"data\": 1")),
+            "expected every field once, got 'data' twice. The file is damaged.");
   EXPECT_EQ(refused("{}"), "expected a field 'format', got none. The file is damaged.");
   EXPECT_EQ(refused(with("\"format\": 1", "\"format\": 2")),
             "expected a state of format 1, got format 2. Read it with the version of Belfry that wrote it.");

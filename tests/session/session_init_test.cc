@@ -126,6 +126,27 @@ TEST_F(SessionInitTest, ATruncatedOrHostileCheckpointLeavesTheSessionAlone) {
   EXPECT_EQ(session.random_counter(), 99u);
 }
 
+TEST_F(SessionInitTest, ADirectoryMeansItsLatestCheckpointWhenItIsRead) {
+  const Model model;
+  Session session(graph);
+  session.initialize();
+  CheckpointWriter writer({.directory = dir.path()});
+  const SaverRestore restore(dir.path());
+  for (const float value : {3.f, 4.f}) {
+    writer.write(static_cast<std::int64_t>(value),
+                 {{"fc/W", Array::full(f32, {2, 3}, value)},
+                  {"fc/W/adam_m", Array::zeros(f32, {2, 3})},
+                  {"fc/W/adam_v", Array::zeros(f32, {2, 3})},
+                  {"steps", Array(std::int64_t{9})}},
+                 {.random_counter = 7});
+    EXPECT_EQ(restore.init(session).restored.size(), 4u);
+    EXPECT_EQ(session.value(model.w).item(5), value);
+    EXPECT_EQ(session.random_counter(), 7u);
+  }
+  EXPECT_TRUE(contains(error_without_effect(session, model, [&] { SaverRestore("/").init(session); }),
+                       "[checkpoint] expected a directory with checkpoints, got '/'"));
+}
+
 TEST_F(SessionInitTest, NpzFromTensorpackKeepsItsNames) {
   const Model model;
   Session session(graph);

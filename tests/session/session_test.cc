@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "belfry/base/error.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
@@ -11,19 +10,12 @@
 #include "belfry/ops/conv.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
+#include "tests/session/session_testing.h"
 
 namespace belfry {
 namespace {
 
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
 Initializer filled(float value) {
   return [value](const Shape& shape, DType dtype) { return constant(Array::full(dtype, shape, value)); };
@@ -153,18 +145,6 @@ TEST_F(SessionTest, AnyTensorCanBeFed) {
   Session session(graph);
   session.initialize();
   EXPECT_EQ(session.run(y, {{middle, Array(10.f)}}).item(), 11);
-}
-
-TEST_F(SessionTest, ACallableReusesItsResultBuffers) {
-  const Tensor x = placeholder({"x", f32, {kAny}});
-  const Tensor y = x * 2.f;
-  Session session(graph);
-  const auto call = session.make_callable({y}, {x});
-  const Array in = Array::of<float>({2}, {1, 2});
-  const void* first = call(std::span(&in, 1))[0].raw();
-  const auto out = call(std::span(&in, 1));
-  EXPECT_EQ(out[0].raw(), first);
-  EXPECT_EQ(out[0].item(1), 4);
 }
 
 TEST_F(SessionTest, DevicesRunTheirStreamsAndMeetWhereDataCrosses) {

@@ -1,8 +1,10 @@
 #include "belfry/base/internal/small_json.h"
 
 #include <limits>
+#include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/session/stored_array.h"
 
 namespace belfry::small_json {
 namespace {
@@ -23,10 +25,19 @@ const json& member(const json& object, const char* field, const std::string& whe
 }  // namespace
 
 json parse(std::string_view text, const std::string& where) {
-  const auto watch = [&](int depth, json::parse_event_t event, json&) {
-    const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+  std::vector<std::set<std::string>> seen;  // by open object: its fields so far, as the parser lets the last one win
+  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
+    using Event = json::parse_event_t;
+    const bool opens = event == Event::object_start || event == Event::array_start;
     BELFRY_CHECK_AS(FileError, !opens || depth <= 1, "{}: expected JSON of two levels, got more. The file is damaged.",
                     where);
+    if (event == Event::object_start) seen.emplace_back();
+    if (event == Event::object_end) seen.pop_back();
+    if (event == Event::key) {
+      const std::string& field = value.get_ref<const std::string&>();
+      BELFRY_CHECK_AS(FileError, seen.back().insert(field).second,
+                      "{}: expected every field once, got {} twice. The file is damaged.", where, in_quotes(field));
+    }
     return true;
   };
   json out;

@@ -1,0 +1,154 @@
+#include "belfry/session/callable.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "belfry/base/check.h"
+#include "belfry/session/internal/session_state.h"
+
+namespace belfry {
+namespace {
+
+// Memory that a call reads or writes.
+struct Extent {
+  std::uintptr_t begin = 0, end = 0;
+  bool written = false;
+};
+
+Extent extent_of(const Array& array, bool written) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(array.raw());
+  return {begin, begin + array.bytes(), written};
+}
+
+// Whether something that is written shares memory with anything else. Sorts.
+bool overlap(std::vector<Extent>& extents) {
+  std::ranges::sort(extents, {}, &Extent::begin);
+  std::uintptr_t read = 0, written = 0;  // up to where there were such extents
+  for (const Extent& extent : extents) {
+    if (extent.begin == extent.end) continue;
+    if (extent.begin < written || (extent.written && extent.begin < read)) return true;
+    std::uintptr_t& last = extent.written ? written : read;
+    last = std::max(last, extent.end);
+  }
+  return false;
+}
+
+}  // namespace
+
+// Everything that is needed between calls. The plan, and what follows from it, is made again when the shapes fed or the
+// variables' layouts change.
+struct Callable::State {
+  State(SessionState& s, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const Location& where)
+      : session(s), caller{"make_callable", where}, base(s.signature(fetches, feeds, caller, &places)) {
+    caller.name = "callable";
+  }
+
+  void bind(std::span<const Array> feeds) {
+    BELFRY_CHECK(feeds.size() == base.feeds.size(), "[callable] expected {} feeds, got {} (made at {}).",
+                 base.feeds.size(), feeds.size(), to_string(caller.where));
+    bool same = plan && plan->generation() == session.generation();
+    for (std::size_t i = 0; i < feeds.size() && same; ++i)
+      same = feeds[i].shape() == shapes[i] && feeds[i].dtype() == base.feeds[i].dtype();
+    if (same) return;
+    plan = nullptr;
+    Signature signature = base;
+    shapes.clear();
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      session.check_feed(base.feeds[i], feeds[i], caller);
+      signature.fed.push_back({"", feeds[i].dtype(), feeds[i].shape()});
+      shapes.push_back(feeds[i].shape());
+    }
+    inputs.resize(feeds.size());
+    outputs.resize(base.fetches.size());
+    extents.reserve(feeds.size() + places.size());
+    own.clear();
+    plan = session.plan_for(signature);
+  }
+
+  std::vector<Array> make_results() const {
+    std::vector<Array> out;
+    for (int place : places) {
+      if (place == kNone) {
+        out.emplace_back();
+        continue;
+      }
+      const TensorInfo& info = plan->fetched()[static_cast<std::size_t>(place)];
+      out.emplace_back(info.dtype, info.shape);
+    }
+    return out;
+  }
+
+  void check_results(std::span<const Array> feeds, std::span<const Array> results) {
+    constexpr const char* kRemedy = "make_results() makes arrays that fit.";
+    BELFRY_CHECK(results.size() == places.size(),
+                 "[callable] expected {} results, one for each fetch, got {} (made at {}). {}", places.size(),
+                 results.size(), to_string(caller.where), kRemedy);
+    extents.clear();
+    for (const Array& feed : feeds) extents.push_back(extent_of(feed, false));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (places[i] == kNone) continue;
+      const auto place = static_cast<std::size_t>(places[i]);
+      const TensorInfo& info = plan->fetched()[place];
+      BELFRY_CHECK(results[i].dtype() == info.dtype && results[i].shape() == info.shape,
+                   "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
+                   to_string(info.shape), base.fetches[place].name(), name_of(results[i].dtype()),
+                   to_string(results[i].shape()), to_string(caller.where), kRemedy);
+      extents.push_back(extent_of(results[i], true));
+    }
+    BELFRY_CHECK(!overlap(extents),
+                 "[callable] expected results in memory of their own, got some that share it with each other or with a "
+                 "feed (made at {}). clone() what is fed.",
+                 to_string(caller.where));
+  }
+
+  void run(std::span<const Array> feeds, std::span<Array> results) {
+    for (std::size_t i = 0; i < feeds.size(); ++i) inputs[i] = feeds[i].raw();
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (places[i] != kNone) outputs[static_cast<std::size_t>(places[i])] = results[i].raw();
+    session.execute(*plan, std::nullopt, inputs, outputs, caller);
+  }
+
+  SessionState& session;
+  Caller caller;
+  std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
+  Signature base;           // without the shapes of the feeds
+  std::shared_ptr<Plan> plan;
+  std::vector<Shape> shapes;  // of the feeds that the plan is for
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  std::vector<Extent> extents;
+  std::vector<Array> own;  // results for who brings none; empty until then
+};
+
+Callable::State& Callable::state() const {
+  BELFRY_CHECK(state_ != nullptr,
+               "[callable] expected one from make_callable(), got an empty handle. Assign it first.");
+  return *state_;
+}
+
+void Callable::operator()(std::span<const Array> feeds, std::span<Array> results) const {
+  State& s = state();
+  s.bind(feeds);
+  s.check_results(feeds, results);
+  s.run(feeds, results);
+}
+
+std::span<const Array> Callable::operator()(std::span<const Array> feeds) const {
+  State& s = state();
+  s.bind(feeds);
+  if (s.own.size() != s.places.size()) s.own = s.make_results();
+  (*this)(feeds, s.own);
+  return s.own;
+}
+
+std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
+  state().bind(feeds);
+  return state().make_results();
+}
+
+Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
+                                const Location& where) {
+  return Callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
+}
+
+}  // namespace belfry

@@ -1,0 +1,168 @@
+#include "belfry/session/internal/session_state.h"
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/base/nearest.h"
+#include "belfry/base/parallel.h"
+#include "belfry/graph/graph.h"
+
+namespace belfry {
+namespace {
+
+std::vector<DeviceInfo> resolve(const SessionConfig& config) {
+  const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
+  BELFRY_CHECK(count > 0, "[Session] expected at least one device, got none");
+  std::vector<DeviceInfo> out;
+  int total = 0;
+  for (const DeviceConfig& device : config.devices) {
+    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {}",
+                 device.threads);
+    out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
+    total += out.back().threads;
+  }
+  BELFRY_CHECK(count == 1 || total <= std::max(cores, count),
+               "[Session] expected devices with no more threads than the {} cores together, got {}", cores, total);
+  return out;
+}
+
+std::string key_of(const Signature& s) {
+  std::string key;
+  for (const Tensor& t : s.fetches) key += fmt::format("f{}:{} ", t.node()->id, t.output());
+  for (const Operation& o : s.targets) key += fmt::format("o{} ", o.node()->id);
+  for (std::size_t i = 0; i < s.feeds.size(); ++i)
+    key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(),
+                       s.fed.empty() ? "" : to_string(s.fed[i].shape));
+  return key;
+}
+
+}  // namespace
+
+std::string called_at(const Caller& caller) {
+  if (caller.party.empty()) return fmt::format("(called at {})", to_string(caller.where));
+  return fmt::format("(asked for by {} in the call at {})", caller.party, to_string(caller.where));
+}
+
+FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& caller) {
+  const std::string& name = fetch.name();
+  if (name.empty()) return {fetch.tensor(), fetch.operation()};
+  if (graph.has_name(name))
+    if (const Operation operation = graph.get_operation_by_name(name); operation.outputs() == 0)
+      return {.operation = operation};
+  if (const Tensor tensor = graph.find_tensor(name)) return {.tensor = tensor};
+  std::vector<std::string> names;
+  for (const Operation& operation : graph.operations()) names.push_back(operation.name());
+  fail("[{}] expected the name of a tensor or an operation to fetch, got '{}' {}.{}", caller.name, name,
+       called_at(caller), did_you_mean(name, names));
+}
+
+SessionState::SessionState(Graph& g, const SessionConfig& c) : graph(g), config(c), team(resolve(c)) {
+  for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
+  if (config.profile) profiler = std::make_unique<Profiler>();
+  if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
+}
+
+Signature SessionState::signature(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
+                                  const Caller& caller, std::vector<int>* places) const {
+  Signature s;
+  for (const Fetch& fetch : fetches) {
+    const FetchTarget target = target_of(fetch, graph, caller);
+    const Node* node = target.operation ? target.operation.node() : target.tensor.node();
+    BELFRY_CHECK(node != nullptr, "[{}] expected a tensor or operation to fetch, got an empty handle {}.", caller.name,
+                 called_at(caller));
+    BELFRY_CHECK(node->graph == &graph,
+                 "[{}] expected fetches of the session's graph, got '{}' of another one {}. Use that graph's session.",
+                 caller.name, node->name, called_at(caller));
+    if (target.operation) {
+      places->push_back(kNone);
+      s.targets.push_back(target.operation);
+    } else {
+      places->push_back(static_cast<int>(s.fetches.size()));
+      s.fetches.push_back(target.tensor);
+    }
+  }
+  for (const Tensor& tensor : feeds) {
+    BELFRY_CHECK(static_cast<bool>(tensor) && &tensor.graph() == &graph,
+                 "[{}] expected feeds of the session's graph, got {} {}.", caller.name,
+                 tensor ? "'" + tensor.name() + "' of another one" : "an empty handle", called_at(caller));
+    BELFRY_CHECK(std::ranges::find(s.feeds, tensor) == s.feeds.end(),
+                 "[{}] expected each tensor to be fed once, got '{}' twice {}.", caller.name, tensor.name(),
+                 called_at(caller));
+    s.feeds.push_back(tensor);
+  }
+  return s;
+}
+
+void SessionState::check_feed(const Tensor& tensor, const Array& value, const Caller& caller) const {
+  BELFRY_CHECK(value.dtype() == tensor.dtype() && compatible(value.shape(), tensor.shape()),
+               "[{}] expected {} {} for '{}', got {} {} {} {}.", caller.name, name_of(tensor.dtype()),
+               to_string(tensor.shape()), tensor.name(), name_of(value.dtype()), to_string(value.shape()),
+               made_at(*tensor.node()), called_at(caller));
+}
+
+void SessionState::check_variable(const Variable& variable, const Caller& caller) const {
+  BELFRY_CHECK(variable && variable.node()->graph == &graph,
+               "[{}] expected a variable of the session's graph, got {} {}.", caller.name,
+               variable ? "'" + variable.name() + "' of another one" : "an empty handle", called_at(caller));
+}
+
+std::shared_ptr<Plan> SessionState::plan_for(const Signature& s) {
+  const std::string key = key_of(s);
+  const auto at = std::ranges::find_if(cache, [&](const Cached& c) { return c.key == key; });
+  if (at != cache.end() && at->plan->generation() == generation()) {
+    cache.splice(cache.begin(), cache, at);
+    return at->plan;
+  }
+  if (at != cache.end()) cache.erase(at);
+  const std::size_t kept = static_cast<std::size_t>(std::max(1, config.plan_cache));
+  std::shared_ptr<Plan> plan = program_for(s, kept).plan(s.fed);
+  cache.push_front({key, plan});
+  while (cache.size() > kept) cache.pop_back();
+  return plan;
+}
+
+Program& SessionState::program_for(const Signature& s, std::size_t kept) {
+  Signature unshaped = s;
+  unshaped.fed.clear();
+  const std::string key = key_of(unshaped);
+  const auto at = std::ranges::find(programs, key, &Known::key);
+  if (at != programs.end()) {
+    programs.splice(programs.begin(), programs, at);
+  } else {
+    const CompileTarget target{.store = store,
+                               .arenas = arenas,
+                               .crossings = crossings,
+                               .devices = team.devices(),
+                               .algorithms = algorithms.get()};
+    programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(kept))});
+    while (programs.size() > kept) programs.pop_back();
+  }
+  return *programs.front().program;
+}
+
+void SessionState::check_initialized(const Plan& plan, const Caller& caller) const {
+  if (std::ranges::all_of(plan.variables_ready(), [](const bool* ready) { return *ready; })) return;
+  std::vector<const Node*> empty;
+  for (std::size_t i = 0; i < plan.variables().size(); ++i)
+    if (!*plan.variables_ready()[i]) empty.push_back(plan.variables()[i]);
+  std::string others;
+  constexpr std::size_t kNamed = 5;
+  for (std::size_t i = 1; i < std::min(empty.size(), kNamed); ++i)
+    others += fmt::format("{} '{}'", i == 1 ? " Others without one:" : ",", empty[i]->name);
+  if (empty.size() > kNamed) others += fmt::format(" and {} more", empty.size() - kNamed);
+  fail(
+      "[Variable '{}'] expected a value before it is read, got none {} {}. Call session.initialize() or load a "
+      "checkpoint first.{}",
+      empty[0]->name, made_at(*empty[0]), called_at(caller), others.empty() ? "" : others + ".");
+}
+
+void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
+                           const std::vector<void*>& results, const Caller& caller) {
+  check_initialized(plan, caller);
+  constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
+  const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
+  plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get());
+  for (bool* ready : plan.assigned_ready()) *ready = true;
+}
+
+}  // namespace belfry

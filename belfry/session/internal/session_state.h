@@ -1,0 +1,79 @@
+// What a session keeps, for session.cc and callable.cc: the graph's variables, the devices, the plans.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/engine/algorithm_table.h"
+#include "belfry/engine/device_team.h"
+#include "belfry/engine/program.h"
+#include "belfry/engine/variable_store.h"
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+// Who asks for something, for error texts: "[Session::run] ... (called at train.cc:42)".
+struct Caller {
+  const char* name = "";
+  Location where{};
+  std::string party{};  // the hook behind it, if there is one
+};
+std::string called_at(const Caller& caller);
+
+// What a fetch means, however it was spelled: a tensor or an operation.
+struct FetchTarget {
+  Tensor tensor{};
+  Operation operation{};
+  bool operator==(const FetchTarget&) const = default;
+};
+FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& caller);
+
+struct SessionState {
+  SessionState(Graph& graph, const SessionConfig& config);
+
+  // Splits fetches into tensors and operations; `places` says where each tensor's value is among the former, or kNone.
+  // Throws unless all belong to the session's graph and no tensor is fed twice.
+  Signature signature(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const Caller& caller,
+                      std::vector<int>* places) const;
+  void check_feed(const Tensor& tensor, const Array& value, const Caller& caller) const;
+  void check_variable(const Variable& variable, const Caller& caller) const;
+
+  std::shared_ptr<Plan> plan_for(const Signature& signature);
+  // `step` is the one that random ops draw by: by default the next of the session's own sequence.
+  void execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
+               const std::vector<void*>& results, const Caller& caller);
+
+  // What bound pointers depend on; a plan of another generation is out of date.
+  std::uint64_t generation() const { return store.generation() + crossings.generation(); }
+
+  struct Known {
+    std::string key;
+    std::unique_ptr<Program> program;
+  };
+  struct Cached {
+    std::string key;
+    std::shared_ptr<Plan> plan;
+  };
+
+  // One thread at a time uses a session, so none of these has a lock. (The team and the profiler have their own.)
+  Graph& graph;
+  SessionConfig config;
+  DeviceTeam team;
+  VariableStore store;
+  std::vector<std::unique_ptr<Arena>> arenas;  // one a device
+  CrossingMemory crossings;
+  std::list<Cached> cache;    // most recently used first
+  std::list<Known> programs;  // likewise
+  std::unique_ptr<Profiler> profiler;
+  std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
+  std::uint64_t random_counter = 0;
+
+ private:
+  Program& program_for(const Signature& signature, std::size_t kept);
+  void check_initialized(const Plan& plan, const Caller& caller) const;
+};
+
+}  // namespace belfry
