@@ -3,16 +3,17 @@
 //   ./bench --suite mlp --threads 1 --json              time of a training step
 //   ./bench --suite mlp --numerics --steps 20 --json    the loss of each step from the fixed start
 //   ./bench --suite mlp --explain                       the plan
-//   ./bench --suite mlp --limit                         the time of oneDNN's primitives alone
+//   ./bench --suite mlp --limit                         where a step's time goes, and how much of it is oneDNN's
+//   ./bench --suite mlp --trace out.json                the same, and every instruction for chrome://tracing
 #include <fmt/core.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/suite.h"
+#include "tools/command_line.h"
 
 namespace belfry::bench {
 namespace {
@@ -82,7 +83,8 @@ void timing(const Suite& suite, Session& session, const Options& options) {
 // Where a step's time goes, and how much of it is inside oneDNN.
 void limit(const Suite& suite, Session& session, const Options& options) {
   const int steps = options.steps > 0 ? options.steps : suite.steps;
-  for (int k = 0; k < suite.warmup; ++k) session.run(std::vector<Fetch>{suite.loss, suite.train}, feeds_of(suite, k));
+  const int warmup = options.warmup >= 0 ? options.warmup : suite.warmup;
+  for (int k = 0; k < warmup; ++k) session.run(std::vector<Fetch>{suite.loss, suite.train}, feeds_of(suite, k));
   session.clear_profile();
   const auto step = session.make_callable({suite.loss, suite.train}, suite.inputs);
   const double begin = now();
@@ -110,22 +112,7 @@ void limit(const Suite& suite, Session& session, const Options& options) {
   if (!options.trace.empty()) session.write_trace(options.trace);
 }
 
-int main_of(int argc, char** argv) {
-  Options o;
-  CLI::App app("Belfry's benchmark suite", "bench");
-  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
-      ->required()
-      ->check(CLI::IsMember(suite_names()));
-  app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
-  app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)");
-  app.add_option("--trace", o.trace, "with --limit: write a Chrome trace here");
-  app.add_flag("--json", o.json, "one JSON line");
-  app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
-  app.add_flag("--explain", o.explain, "print the plan");
-  app.add_flag("--limit", o.limit, "time of oneDNN's primitives alone");
-  CLI11_PARSE(app, argc, argv);
+void measure(const Options& o) {
   const Suite suite = make_suite(o.suite, !o.numerics);
   Session session(*suite.graph, {.devices = {{o.threads}}, .profile = o.limit});
   session.initialize();
@@ -138,17 +125,34 @@ int main_of(int argc, char** argv) {
     limit(suite, session, o);
   else
     timing(suite, session, o);
-  return 0;
+}
+
+int main_of(int argc, char** argv) {
+  Options o;
+  CLI::App app("Belfry's benchmark suite", "bench");
+  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
+      ->required()
+      ->check(CLI::IsMember(suite_names()));
+  app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1024));
+  app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)")->check(CLI::Range(-1, 1'000'000));
+  app.add_flag("--json", o.json, "one JSON line");
+  CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
+  CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan")->excludes(numerics);
+  app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's")
+      ->excludes(numerics)
+      ->excludes(explain);
+  app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)")
+      ->excludes(numerics)
+      ->excludes(explain);
+  return tools::main_of(app, argc, argv, [&] {
+    o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down
+    measure(o);
+  });
 }
 
 }  // namespace
 }  // namespace belfry::bench
 
-int main(int argc, char** argv) {
-  try {
-    return belfry::bench::main_of(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return belfry::bench::main_of(argc, argv); }

@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
+
+#include "tools/command_line.h"
 
 namespace bf = belfry;
 
@@ -120,13 +121,7 @@ int main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "images a step")->capture_default_str()->check(CLI::Range(1, 1'000'000));
   app.add_option("--threads", options.threads, "threads (0: all cores)")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(CLI::Range(0, 1024));
   app.add_option("--seed", options.seed, "of weights, order and dropout")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    train(options);
-  } catch (const bf::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
 }

@@ -102,19 +102,40 @@ TEST(Prefetch, ErrorsTravelThroughSeveralThreads) {
 
 TEST(Prefetch, CanBeDestroyedAtAnyMoment) {
   RandomStream random(3);
+  const auto alive = std::make_shared<int>();  // held by the source as long as there is one
   for (int round = 0; round < 200; ++round) {
-    Flow flow = numbered(20) | prefetch(1 + static_cast<int>(random.below(4))) | batch(2) | repeat() |
+    EXPECT_EQ(alive.use_count(), 1) << "the flow of the round before, or a thread of it, is still there";
+    Flow flow = numbered(20) | map([alive](DataPoint point) { return point; }) |
+                prefetch(1 + static_cast<int>(random.below(4))) | batch(2) | repeat() |
                 prefetch(1 + static_cast<int>(random.below(4)));
     for (std::uint64_t left = random.below(30); left > 0; --left) flow.next();
     if (random.below(3) == 0) flow.start_epoch(5);
     if (random.below(3) == 0) flow.next();
   }
+  EXPECT_EQ(alive.use_count(), 1);
 }
 
 TEST(Prefetch, AnErrorThatNobodyTakesIsDropped) {
+  struct Held final : Error {
+    explicit Held(std::shared_ptr<int> t) : Error("no such luck"), token(std::move(t)) {}
+    std::shared_ptr<int> token;
+  };
+  const auto alive = std::make_shared<int>();  // held by the error as long as there is one
   for (int round = 0; round < 50; ++round) {
-    Flow flow = numbered(10) | failing_at<Error>(1) | prefetch(4);
+    std::atomic<bool> failed = false;
+    Flow flow = numbered(10) | map([&](DataPoint point) {
+                  if (point[0].item() != 1) return point;
+                  Held error(alive);
+                  failed = true;
+                  failed.notify_all();
+                  throw error;
+                }) |
+                prefetch(4);
     flow.next();
+    failed.wait(false);
+    EXPECT_GE(alive.use_count(), 2);
+    flow = {};
+    EXPECT_EQ(alive.use_count(), 1);
   }
 }
 

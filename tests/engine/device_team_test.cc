@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -63,8 +64,24 @@ TEST(DeviceTeam, RunReturnsWhenAllAreDoneAndOnlyThoseAskedRun) {
   }
 }
 
+int threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
 TEST(DeviceTeam, ATeamThatNeverRanEnds) {
-  for (int i = 0; i < 20; ++i) const DeviceTeam team({{1}, {1}, {1}, {1}});
+  const int before = threads_of_this_process();
+  for (int i = 0; i < 20; ++i) {
+    const DeviceTeam team({{1}, {1}, {1}, {1}});
+    EXPECT_GE(threads_of_this_process(), 4) << "the caller's and three of the team";
+  }
+  // A joined thread may still be listed for a moment.
+  int after = threads_of_this_process();
+  for (int i = 0; i < 100'000 && after > before; ++i) {
+    std::this_thread::yield();
+    after = threads_of_this_process();
+  }
+  EXPECT_LE(after, before);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What a session says when it is asked for something wrong: the rule, the facts, and the line that asked.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "belfry/session/hooked_session.h"
 #include "tests/session/session_testing.h"
 
@@ -10,28 +12,35 @@ namespace {
 using testing_support::error_of;
 using testing_support::GraphTest;
 
-class SessionErrorTest : public GraphTest {
- protected:
-  static std::string here(int line) { return "session_error_test.cc:" + std::to_string(line); }
-};
+// The text of f's error, with HERE for a line of f, which stands in the call of error_here, and ABOVE for one before
+// it.
+template <class F>
+std::string error_here(F&& f, const Location& call = Location::current()) {
+  std::string text = error_of(f), out;
+  const std::regex line("session_error_test\\.cc:([0-9]+)");
+  for (std::smatch match; std::regex_search(text, match, line); text = match.suffix()) {
+    const unsigned long number = std::stoul(match[1]);
+    const bool inside = number >= call.line() && number < call.line() + 4;
+    out += match.prefix().str() + (inside ? "HERE" : number < call.line() ? "ABOVE" : "BELOW");
+  }
+  return out + text;
+}
+
+class SessionErrorTest : public GraphTest {};
 
 TEST_F(SessionErrorTest, AnUnknownFetchNamesTheNearestAndTheLineThatAsked) {
   const Variable w = var("weights", Array(1.f));
   group({w.assign_add(1.f)}, "train_op");
   Session session(graph);
-  std::string text;
-  const auto expected = [&](const char* who, const char* name, int line, const char* nearest) {
-    return std::string("[") + who + "] expected the name of a tensor or an operation to fetch, got '" + name +
-           "' (called at " + here(line) + "). Did you mean '" + nearest + "'?";
+  const auto expected = [](const std::string& who, const std::string& name, const std::string& nearest) {
+    return "[" + who + "] expected the name of a tensor or an operation to fetch, got '" + name +
+           "' (called at HERE). Did you mean '" + nearest + "'?";
   };
-  text = error_of([&] { session.run("weight"); });
-  EXPECT_EQ(text, expected("Session::run", "weight", __LINE__ - 1, "weights"));
-  text = error_of([&] { session.run({w, "train_opp"}); });
-  EXPECT_EQ(text, expected("Session::run", "train_opp", __LINE__ - 1, "train_op"));
-  text = error_of([&] { session.run(std::vector<Fetch>{"weight"}); });
-  EXPECT_EQ(text, expected("Session::run", "weight", __LINE__ - 1, "weights"));
-  text = error_of([&] { session.explain({"weight"}); });
-  EXPECT_EQ(text, expected("Session::explain", "weight", __LINE__ - 1, "weights"));
+  EXPECT_EQ(error_here([&] { session.run("weight"); }), expected("Session::run", "weight", "weights"));
+  EXPECT_EQ(error_here([&] { session.run({w, "train_opp"}); }), expected("Session::run", "train_opp", "train_op"));
+  EXPECT_EQ(error_here([&] { session.run(std::vector<Fetch>{"weight"}); }),
+            expected("Session::run", "weight", "weights"));
+  EXPECT_EQ(error_here([&] { session.explain({"weight"}); }), expected("Session::explain", "weight", "weights"));
 }
 
 TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
@@ -43,45 +52,37 @@ TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
   }
   const Tensor mine = placeholder({"mine", f32, {}});
   Session session(graph);
-  const auto at = [&](int line) { return " (called at " + here(line) + ")."; };
-  std::string text = error_of([&] { session.run(foreign); });
-  EXPECT_EQ(text, "[Session::run] expected fetches of the session's graph, got 'theirs' of another one" +
-                      at(__LINE__ - 2) + " Use that graph's session.");
-  text = error_of([&] { session.run(Tensor()); });
-  EXPECT_EQ(text, "[Session::run] expected a tensor or operation to fetch, got an empty handle" + at(__LINE__ - 2));
-  text = error_of([&] { session.run(mine, {{foreign, Array(1.f)}}); });
-  EXPECT_EQ(text,
-            "[Session::run] expected feeds of the session's graph, got 'theirs' of another one" + at(__LINE__ - 2));
-  text = error_of([&] { session.run(mine, {{mine, Array(1.f)}, {mine, Array(1.f)}}); });
-  EXPECT_EQ(text, "[Session::run] expected each tensor to be fed once, got 'mine' twice" + at(__LINE__ - 1));
+  EXPECT_EQ(error_here([&] { session.run(foreign); }),
+            "[Session::run] expected fetches of the session's graph, got 'theirs' of another one (called at HERE). Use "
+            "that graph's session.");
+  EXPECT_EQ(error_here([&] { session.run(Tensor()); }),
+            "[Session::run] expected a tensor or operation to fetch, got an empty handle (called at HERE).");
+  EXPECT_EQ(error_here([&] { session.run(mine, {{foreign, Array(1.f)}}); }),
+            "[Session::run] expected feeds of the session's graph, got 'theirs' of another one (called at HERE).");
+  EXPECT_EQ(error_here([&] { session.run(mine, {{mine, Array(1.f)}, {mine, Array(1.f)}}); }),
+            "[Session::run] expected each tensor to be fed once, got 'mine' twice (called at HERE).");
 }
 
 TEST_F(SessionErrorTest, AWrongFeedShowsBothLines) {
   const Tensor x = placeholder({"x", f32, {kAny, 2}});
-  const int made = __LINE__ - 1;
   Session session(graph);
-  const std::string text = error_of([&] { session.run(x, {{x, Array::zeros(f32, {2, 3})}}); });
-  EXPECT_EQ(text, "[Session::run] expected f32 [?, 2] for 'x', got f32 [2, 3] (made at " + here(made) +
-                      ") (called at " + here(__LINE__ - 2) + ").");
+  EXPECT_EQ(error_here([&] { session.run(x, {{x, Array::zeros(f32, {2, 3})}}); }),
+            "[Session::run] expected f32 [?, 2] for 'x', got f32 [2, 3] (made at ABOVE) (called at HERE).");
 }
 
 TEST_F(SessionErrorTest, AVariableWithoutAValueIsNamedWhereverItIsMissed) {
   const Variable w = get_variable("w", {.shape = {2}}), b = get_variable("b", {.shape = {2}});
-  const std::string made = "(made at " + here(__LINE__ - 1) + ")";
   Session session(graph);
   const std::string remedy = " Call session.initialize() or load a checkpoint first.";
-  std::string text = error_of([&] { session.run(w + b); });
-  EXPECT_EQ(text, "[Variable 'w'] expected a value before it is read, got none " + made + " (called at " +
-                      here(__LINE__ - 2) + ")." + remedy + " Others without one: 'b'.");
-  text = error_of([&] { session.value(b); });
-  EXPECT_EQ(text,
-            "[Variable 'b'] expected a value, got none " + made + " (called at " + here(__LINE__ - 1) + ")." + remedy);
-  text = error_of([&] { session.make_callable({w})(); });
-  EXPECT_EQ(text, "[Variable 'w'] expected a value before it is read, got none " + made + " (called at " +
-                      here(__LINE__ - 2) + ")." + remedy);
-  text = error_of([&] { session.value(Variable()); });
-  EXPECT_EQ(text, "[Session::value] expected a variable of the session's graph, got an empty handle (called at " +
-                      here(__LINE__ - 2) + ").");
+  EXPECT_EQ(error_here([&] { session.run(w + b); }),
+            "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (called at HERE)." + remedy +
+                " Others without one: 'b'.");
+  EXPECT_EQ(error_here([&] { session.make_callable({w})(); }),
+            "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (called at HERE)." + remedy);
+  EXPECT_EQ(error_here([&] { session.value(b); }),
+            "[Variable 'b'] expected a value, got none (made at ABOVE) (called at HERE)." + remedy);
+  EXPECT_EQ(error_here([&] { session.value(Variable()); }),
+            "[Session::value] expected a variable of the session's graph, got an empty handle (called at HERE).");
   session.initialize();
   EXPECT_EQ(session.run(w + b).shape(), Shape({2}));
 }
@@ -96,20 +97,14 @@ TEST_F(SessionErrorTest, ManyVariablesWithoutAValueAreCounted) {
 
 TEST_F(SessionErrorTest, AValueThatDoesNotFitShowsTheVariableAndBothLines) {
   const Variable w = get_variable("w", {.shape = {2}});
-  const std::string made = "(made at " + here(__LINE__ - 1) + ")";
   Session session(graph);
-  std::string text = error_of([&] { session.set_value(w, Array::zeros(f32, {3})); });
-  EXPECT_EQ(text, "[Session::set_value] expected f32 [2] for 'w', got f32 [3] " + made + " (called at " +
-                      here(__LINE__ - 2) + ").");
-  text = error_of([&] { session.set_value(w, Array::zeros(f64, {2})); });
-  EXPECT_EQ(text, "[Session::set_value] expected f32 [2] for 'w', got f64 [2] " + made + " (called at " +
-                      here(__LINE__ - 2) + ").");
-  text = error_of([&] { session.set_value(w, 1e-3); });
-  EXPECT_EQ(text, "[Session::set_value] expected f32 [2] for 'w', got f64 [] " + made + " (called at " +
-                      here(__LINE__ - 2) + ").");
-  text = error_of([&] { session.set_value(Variable(), 1e-3); });
-  EXPECT_EQ(text, "[Session::set_value] expected a variable of the session's graph, got an empty handle (called at " +
-                      here(__LINE__ - 2) + ").");
+  const std::string expected = "[Session::set_value] expected f32 [2] for 'w', got ",
+                    lines = " (made at ABOVE) (called at HERE).";
+  EXPECT_EQ(error_here([&] { session.set_value(w, Array::zeros(f32, {3})); }), expected + "f32 [3]" + lines);
+  EXPECT_EQ(error_here([&] { session.set_value(w, Array::zeros(f64, {2})); }), expected + "f64 [2]" + lines);
+  EXPECT_EQ(error_here([&] { session.set_value(w, 1e-3); }), expected + "f64 []" + lines);
+  EXPECT_EQ(error_here([&] { session.set_value(Variable(), 1e-3); }),
+            "[Session::set_value] expected a variable of the session's graph, got an empty handle (called at HERE).");
   EXPECT_FALSE(session.is_initialized(w));
 }
 
@@ -122,13 +117,10 @@ TEST_F(SessionErrorTest, AHooksUnknownFetchNamesTheHook) {
   Session session(graph);
   session.initialize();
   HookedSession hooked(session, {std::make_shared<Typist>()});
-  std::string text = error_of([&] { hooked.run("cost"); });
-  EXPECT_EQ(text,
-            "[HookedSession::run] expected the name of a tensor or an operation to fetch, got 'cots' (asked for by "
-            "hook 'Typist' in the call at " +
-                here(__LINE__ - 4) + "). Did you mean 'cost'?");
-  text = error_of([&] { hooked.run({"costs"}); });
-  EXPECT_NE(text.find("got 'costs' (called at " + here(__LINE__ - 1) + ")"), std::string::npos) << text;
+  const std::string expected = "[HookedSession::run] expected the name of a tensor or an operation to fetch, got ";
+  EXPECT_EQ(error_here([&] { hooked.run("cost"); }),
+            expected + "'cots' (asked for by hook 'Typist' in the call at HERE). Did you mean 'cost'?");
+  EXPECT_EQ(error_here([&] { hooked.run({"costs"}); }), expected + "'costs' (called at HERE). Did you mean 'cost'?");
 }
 
 }  // namespace
