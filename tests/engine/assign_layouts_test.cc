@@ -5,6 +5,7 @@
 #include "belfry/ops/conv.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
+#include "belfry/ops/pool.h"
 #include "belfry/ops/reduce.h"
 #include "tests/engine/ir_testing.h"
 
@@ -76,6 +77,20 @@ TEST_F(AssignLayoutsTest, NormalisationByGivenStatisticsStaysInBlocks) {
   const Ir ir = laid_out({.fetches = {z}, .feeds = {{x, {2, 8, 8, 20}}}});
   expect_consistent(ir);
   EXPECT_EQ(count_of(ir, "Reorder"), 2) << "x goes into blocks, z comes out; nothing between";
+}
+
+TEST_F(AssignLayoutsTest, PoolingStaysInBlocksWithAndWithoutGradients) {
+  const Tensor x = placeholder({"x", f32, {2, 8, 8, 20}});
+  const Variable a = random_var("a", {3, 3, 20, 20}), b = random_var("b", {3, 3, 20, 20});
+  const Tensor y = conv2d(avg_pool2d(max_pool2d(conv2d(x, a))), b);
+  const Ir forward = laid_out({.fetches = {y}, .feeds = {{x, {2, 8, 8, 20}}}});
+  expect_consistent(forward);
+  EXPECT_EQ(count_of(forward, "Reorder"), 2) << "x goes into blocks, y comes out; nothing between";
+  const Tensor da = gradients({y}, {a.handle()})[0];
+  const Ir backward = laid_out({.targets = {apply_sgd(a, 0.1f, da)}, .feeds = {{x, {2, 8, 8, 20}}}});
+  for (const IrNode& node : backward.nodes)
+    EXPECT_TRUE(node.dead || node.op != "Reorder" || backward.info(node.inputs[0]).layout.plain())
+        << "only what was plain goes into blocks";
 }
 
 TEST_F(AssignLayoutsTest, PlainReadersOfABlockedValueShareOneReorder) {

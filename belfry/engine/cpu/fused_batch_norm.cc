@@ -4,13 +4,13 @@
 
 #include "belfry/engine/cpu/channel_layout.h"
 #include "belfry/engine/cpu/kernels/batch_norm.h"
+#include "belfry/engine/cpu/kernels/lane_plan.h"
 
 namespace belfry {
 namespace {
 
 int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
 float epsilon_of(const KernelContext& c) { return static_cast<float>(c.attributes->get<double>("epsilon")); }
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Shape mask_shape(const TensorInfo& x, int axis) {
   return {static_cast<std::int64_t>(batch_norm_mask_bytes(activation_view(x, axis)))};
@@ -68,7 +68,7 @@ const KernelRegistration backward_kernel =
         .make([](const KernelContext& c) {
           const ActivationView view = activation_view(c.input(1), axis_of(c));
           const int second = c.attributes->flag("sum") ? static_cast<int>(c.inputs.size()) - 1 : 0;
-          const std::size_t own = aligned(static_cast<std::size_t>(view.channels) * sizeof(float));
+          const std::size_t own = cache_lines(static_cast<std::size_t>(view.channels) * sizeof(float));
           return simple_kernel(
               [view, own, second, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"),
                epsilon = epsilon_of(c)](const Buffers& b, const Step&) {

@@ -16,4 +16,10 @@ Isa cpu_isa();
 int vector_width(Isa isa);          // in floats
 std::string_view name_of(Isa isa);  // as BELFRY_ISA spells it
 
+// One of two tables of kernels. Not for sources in simd/, which must share no code across instruction sets.
+template <class Kernels>
+const Kernels& by_isa(Isa isa, const Kernels& avx2, const Kernels& avx512) {
+  return isa == Isa::avx512 ? avx512 : avx2;
+}
+
 }  // namespace belfry

@@ -1,10 +1,12 @@
-// Pooling in plain layouts, both floating types.
+// Pooling: f32 on the vector kernels, in whatever layout the images have; plain loops for f64, and for the gradients of
+// max pooling where the forward pass kept no indices.
 #include <algorithm>
 #include <cmath>
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/image.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/pool_view.h"
 
 namespace belfry {
 namespace {
@@ -93,38 +95,60 @@ void spread(const ConvGeometry& g, const T* dy, T* dx) {
   });
 }
 
-ConvGeometry geometry(const KernelContext& c) { return pool_geometry(c.input(0).shape, *c.attributes); }
-
-const KernelRegistration max_pool_kernel = define_kernel("MaxPool").make([](const KernelContext& c) {
+// run(geometry, buffers, a T that says the type)
+template <class Run>
+KernelPtr make_plain(const KernelContext& c, Run run) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel(
-        [g = geometry(c)](const Buffers& b, const Step&) { gather_maxima(g, b.in<T>(0), b.in<T>(0), b.out<T>()); });
+        [g = pool_geometry(c.input(0).shape, *c.attributes), run](const Buffers& b, const Step&) { run(g, b, T()); });
   });
-});
+}
+
+// `from` is the input that is pooled or spread. run(pooling, source, destination) for f32; plain_run as above.
+template <class Run, class PlainRun>
+KernelRegistration define_pool_kernel(const char* op, int from, Run run, PlainRun plain_run) {
+  return define_kernel(op)
+      .layout_rule([from](const KernelContext& c) {
+        LayoutChoice choice{std::vector<Layout>(c.inputs.size()), {Layout()}};
+        if (c.output().dtype != DType::f32) return choice;
+        const Layout layout = pool_layout(c.input(from), *c.attributes);
+        choice.inputs[static_cast<std::size_t>(from)] = layout;
+        choice.outputs[0] = pool_layout_like(layout, c.output(), *c.attributes);
+        return choice;
+      })
+      .make([from, run, plain_run](const KernelContext& c) {
+        if (c.output().dtype != DType::f32) return make_plain(c, plain_run);
+        const TensorInfo& images = from == 0 ? c.input(0) : c.output();
+        return simple_kernel([from, run, pooling = pooling_of(images.shape, images.layout, *c.attributes)](
+                                 const Buffers& b, const Step&) { run(pooling, b.in<float>(from), b.out<float>()); });
+      });
+}
+
+const KernelRegistration max_pool_kernel = define_pool_kernel(
+    "MaxPool", 0,
+    [](const Pooling& pooling, const float* x, float* y) { max_pool_forward({.pooling = pooling, .x = x, .y = y}); },
+    []<class T>(const ConvGeometry& g, const Buffers& b, T) { gather_maxima(g, b.in<T>(0), b.in<T>(0), b.out<T>()); });
+const KernelRegistration avg_pool_kernel = define_pool_kernel(
+    "AvgPool", 0,
+    [](const Pooling& pooling, const float* x, float* y) {
+      average_pool_forward({.pooling = pooling, .x = x, .y = y});
+    },
+    []<class T>(const ConvGeometry& g, const Buffers& b, T) { average(g, b.in<T>(0), b.out<T>()); });
+const KernelRegistration avg_pool_grad_kernel = define_pool_kernel(
+    "AvgPoolGrad", 1,
+    [](const Pooling& pooling, const float* dy, float* dx) {
+      average_pool_backward({.pooling = pooling, .dy = dy, .dx = dx});
+    },
+    []<class T>(const ConvGeometry& g, const Buffers& b, T) { spread(g, b.in<T>(1), b.out<T>()); });
 
 const KernelRegistration max_pool_grad_kernel = define_kernel("MaxPoolGrad").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel(
-        [g = geometry(c)](const Buffers& b, const Step&) { scatter_to_maxima(g, b.in<T>(0), b.in<T>(2), b.out<T>()); });
+  return make_plain(c, []<class T>(const ConvGeometry& g, const Buffers& b, T) {
+    scatter_to_maxima(g, b.in<T>(0), b.in<T>(2), b.out<T>());
   });
 });
-
 const KernelRegistration max_pool_grad_grad_kernel = define_kernel("MaxPoolGradGrad").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel(
-        [g = geometry(c)](const Buffers& b, const Step&) { gather_maxima(g, b.in<T>(0), b.in<T>(2), b.out<T>()); });
-  });
-});
-
-const KernelRegistration avg_pool_kernel = define_kernel("AvgPool").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) { average(g, b.in<T>(0), b.out<T>()); });
-  });
-});
-
-const KernelRegistration avg_pool_grad_kernel = define_kernel("AvgPoolGrad").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel([g = geometry(c)](const Buffers& b, const Step&) { spread(g, b.in<T>(1), b.out<T>()); });
+  return make_plain(c, []<class T>(const ConvGeometry& g, const Buffers& b, T) {
+    gather_maxima(g, b.in<T>(0), b.in<T>(2), b.out<T>());
   });
 });
 

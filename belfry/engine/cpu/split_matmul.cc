@@ -7,6 +7,7 @@
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/dnnl_kernel.h"
+#include "belfry/engine/cpu/kernels/lane_plan.h"
 #include "belfry/engine/cpu/kernels/pointwise.h"
 
 namespace belfry {
@@ -28,8 +29,6 @@ dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transpos
   return out;
 }
 
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // One thread's product. Both cuts take some of the columns of `a` as it is stored ([m, k], or [k, m] if transposed);
 // oneDNN's fast products want them side by side, so the thread packs them first, out of the lines it will need again.
 struct Part {
@@ -48,7 +47,7 @@ class SplitMatMul final : public Kernel {
 
   std::size_t scratch_bytes() const override {
     std::size_t bytes = partial_bytes() * parts_.size();
-    for (const Part& part : parts_) bytes += packed_bytes(part) + aligned(part.kernel->scratch_bytes());
+    for (const Part& part : parts_) bytes += packed_bytes(part) + cache_lines(part.kernel->scratch_bytes());
     return bytes;
   }
 
@@ -67,7 +66,7 @@ class SplitMatMul final : public Kernel {
       } else if (epilogue_.bias) {
         own.inputs.push_back(bias_);
       }
-      own.scratch = take(aligned(part.kernel->scratch_bytes()));
+      own.scratch = take(cache_lines(part.kernel->scratch_bytes()));
       part.kernel->bind(std::move(own));
     }
     if (split_ == MatMulSplit::depth) plan_finish();
@@ -92,13 +91,14 @@ class SplitMatMul final : public Kernel {
 
  private:
   std::size_t partial_bytes() const {
-    return split_ == MatMulSplit::depth ? aligned(static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float)) : 0;
+    return split_ == MatMulSplit::depth ? cache_lines(static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float))
+                                        : 0;
   }
 
   std::int64_t stored_rows() const { return shape_.transpose_a ? shape_.k : shape_.m; }
   std::int64_t stored_columns() const { return shape_.transpose_a ? shape_.m : shape_.k; }
   std::size_t packed_bytes(const Part& part) const {
-    return aligned(static_cast<std::size_t>(stored_rows() * part.columns.size()) * sizeof(float));
+    return cache_lines(static_cast<std::size_t>(stored_rows() * part.columns.size()) * sizeof(float));
   }
 
   void pack(const Part& part) const {

@@ -3,11 +3,10 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "belfry/engine/cpu/dnnl_kernel.h"
+#include "belfry/engine/cpu/kernels/lane_plan.h"
 
 namespace belfry {
 namespace {
-
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 class StagedKernel final : public Kernel {
  public:
@@ -17,10 +16,10 @@ class StagedKernel final : public Kernel {
                                   : dnnl_reorder(stage.inside, stage.outside)),
         input_(stage.input),
         output_(stage.output),
-        staged_(aligned(dnnl_memory_desc_get_size(&stage.inside))) {}
+        staged_(cache_lines(dnnl_memory_desc_get_size(&stage.inside))) {}
 
   std::size_t scratch_bytes() const override {
-    return staged_ + aligned(reorder_->scratch_bytes()) + kernel_->scratch_bytes();
+    return staged_ + cache_lines(reorder_->scratch_bytes()) + kernel_->scratch_bytes();
   }
   std::string describe() const override { return kernel_->describe(); }
   bool is_dnnl() const override { return kernel_->is_dnnl(); }
@@ -40,7 +39,7 @@ class StagedKernel final : public Kernel {
       moves.outputs = {buffer};
       buffer = scratch;
     }
-    b.scratch = scratch + staged_ + aligned(reorder_->scratch_bytes());
+    b.scratch = scratch + staged_ + cache_lines(reorder_->scratch_bytes());
     reorder_->bind(std::move(moves));
     kernel_->bind(std::move(b));
   }

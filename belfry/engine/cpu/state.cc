@@ -21,9 +21,7 @@ KernelRegistration define_assignment_kernel(const char* op, F f) {
       return simple_kernel([n, f](const Buffers& b, const Step&) {
         const T* delta = b.in<T>(1);
         T* variable = b.out<T>();
-        parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) variable[i] = f(variable[i], delta[i]);
-        });
+        for_each_element(n, [=](std::int64_t i) { variable[i] = f(variable[i], delta[i]); });
       });
     });
   });

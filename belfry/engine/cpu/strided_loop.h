@@ -18,6 +18,14 @@ namespace belfry {
 
 inline constexpr std::int64_t kPointwiseGrain = 16384;  // elements below which a second thread does not pay
 
+// body(i) for the n physical elements of tensors that share a layout.
+template <class Body>
+void for_each_element(std::int64_t n, Body body) {
+  parallel_for(n, kPointwiseGrain, [body](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) body(i);
+  });
+}
+
 using Strides = std::array<std::int64_t, kMaxRank>;
 
 // Row-major strides, in elements.

@@ -18,9 +18,7 @@ KernelRegistration define_unary_kernel(const char* op, AtZero zero, F f) {
       return simple_kernel([n, f](const Buffers& b, const Step&) {
         const T* x = b.in<T>(0);
         T* y = b.out<T>();
-        parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
-        });
+        for_each_element(n, [=](std::int64_t i) { y[i] = f(x[i]); });
       });
     });
   });
@@ -88,9 +86,7 @@ const KernelRegistration relu_grad_kernel =
         return simple_kernel([n](const Buffers& b, const Step&) {
           const T *dy = b.in<T>(0), *y = b.in<T>(1);
           T* dx = b.out<T>();
-          parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i) dx[i] = y[i] > 0 ? dy[i] : T(0);
-          });
+          for_each_element(n, [=](std::int64_t i) { dx[i] = y[i] > 0 ? dy[i] : T(0); });
         });
       });
     });

@@ -12,7 +12,7 @@ namespace {
 class Backward {
  public:
   Backward(const LanePlan& plan, const BatchNormBackward& args)
-      : plan_(plan), args_(args), kernels_(simd::batch_norm_kernels(args.isa)) {}
+      : plan_(plan), args_(args), kernels_(by_isa(args.isa, avx2::kBatchNorm, avx512::kBatchNorm)) {}
 
   void run() const {
     const bool two_passes = !args_.constant_statistics;

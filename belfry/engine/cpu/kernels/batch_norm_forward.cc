@@ -25,7 +25,7 @@ struct Join {
 class Forward {
  public:
   Forward(const LanePlan& plan, const BatchNormForward& args)
-      : plan_(plan), args_(args), kernels_(simd::batch_norm_kernels(args.isa)) {}
+      : plan_(plan), args_(args), kernels_(by_isa(args.isa, avx2::kBatchNorm, avx512::kBatchNorm)) {}
 
   void run() const {
     run_parts(plan_.parts(), [&](int part) {
@@ -207,5 +207,12 @@ void batch_norm_forward(const BatchNormForward& args) {
     if (args.inv_std) args.inv_std[c] = 1 / std::sqrt(args.epsilon);
   }
 }
+
+std::size_t batch_norm_scratch_bytes(const ActivationView& view, int team, Isa isa) {
+  const LanePlan plan(view, isa, team);
+  return static_cast<std::size_t>(plan.parts()) * BatchNormScratch::bytes(plan) + 64;
+}
+
+std::size_t batch_norm_mask_bytes(const ActivationView& view, Isa isa) { return LanePlan(view, isa, 1).mask_bytes(); }
 
 }  // namespace belfry

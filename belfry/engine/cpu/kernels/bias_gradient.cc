@@ -8,17 +8,6 @@
 
 namespace belfry {
 
-namespace avx2 {
-extern const simd::LaneSumKernels lane_sum_table;
-}
-namespace avx512 {
-extern const simd::LaneSumKernels lane_sum_table;
-}
-
-const simd::LaneSumKernels& simd::lane_sum_kernels(Isa isa) {
-  return isa == Isa::avx512 ? avx512::lane_sum_table : avx2::lane_sum_table;
-}
-
 namespace {
 
 std::size_t channel_bytes(const LanePlan& plan) {
@@ -64,7 +53,7 @@ void sum_by_channel(const LanePlan& plan, void* scratch, float* dbias,
 
 void bias_gradient(const BiasGradient& args) {
   const LanePlan plan(args.view, args.isa, team_size());
-  const simd::LaneSumKernels& kernels = simd::lane_sum_kernels(args.isa);
+  const simd::LaneSumKernels& kernels = by_isa(args.isa, avx2::kLaneSums, avx512::kLaneSums);
   sum_by_channel(plan, args.scratch, args.dbias, [&](const simd::Run& run, std::int64_t at, float* table) {
     kernels.sums({run, args.dy + at, table});
   });
@@ -72,7 +61,7 @@ void bias_gradient(const BiasGradient& args) {
 
 void relu_backward_bias(const ReluBackwardBias& args) {
   const LanePlan plan(args.view, args.isa, team_size());
-  const simd::LaneSumKernels& kernels = simd::lane_sum_kernels(args.isa);
+  const simd::LaneSumKernels& kernels = by_isa(args.isa, avx2::kLaneSums, avx512::kLaneSums);
   sum_by_channel(plan, args.scratch, args.dbias, [&](const simd::Run& run, std::int64_t at, float* table) {
     kernels.relu_gradient_sums({run, args.dy + at, args.y + at, args.dx + at, table});
   });

@@ -8,17 +8,6 @@
 
 namespace belfry {
 
-namespace avx2 {
-extern const simd::DepthwiseKernels depthwise_table;
-}
-namespace avx512 {
-extern const simd::DepthwiseKernels depthwise_table;
-}
-
-const simd::DepthwiseKernels& simd::depthwise_kernels(Isa isa) {
-  return isa == Isa::avx512 ? avx512::depthwise_table : avx2::depthwise_table;
-}
-
 namespace {
 
 constexpr int kWidest = 16;
@@ -67,7 +56,7 @@ int parts_of(const Depthwise& c, const Vectors& v, int team) {
 
 // One row of dx, seen from one vector of outputs. At stride 1 it is a convolution of dy with the filter turned round.
 void gradient_row(const DepthwiseBackwardData& args, const simd::DepthwiseGradientRow& a, std::int64_t width) {
-  const simd::DepthwiseKernels& kernels = simd::depthwise_kernels(args.isa);
+  const simd::DepthwiseKernels& kernels = by_isa(args.isa, avx2::kDepthwise, avx512::kDepthwise);
   const simd::DepthwiseWindow& w = a.window;
   if (w.stride_h != 1 || w.stride_w != 1) return kernels.gradient_row(a);
   kernels.forward_row({.window = {.in_h = w.out_h,
@@ -93,7 +82,7 @@ void gradient_row(const DepthwiseBackwardData& args, const simd::DepthwiseGradie
 void depthwise_forward(const DepthwiseForward& args) {
   const Depthwise& c = args.conv;
   const Vectors v(c, args.isa);
-  const simd::DepthwiseKernels& kernels = simd::depthwise_kernels(args.isa);
+  const simd::DepthwiseKernels& kernels = by_isa(args.isa, avx2::kDepthwise, avx512::kDepthwise);
   for_each_slab(c.images * v.out, c.window.out_h, parts_of(c, v, team_size()), [&](const SlabRows& s) {
     const std::int64_t image = s.slab / v.out, vector = s.slab % v.out;
     const Lanes lanes(v, vector);
@@ -136,7 +125,8 @@ void depthwise_backward_data(const DepthwiseBackwardData& args) {
                       .step = step},
                      v.width);
       if (v.multiplier > 1)
-        simd::depthwise_kernels(args.isa).fold({.cells = cells, .multiplier = v.multiplier, .from = spread, .to = dx});
+        by_isa(args.isa, avx2::kDepthwise, avx512::kDepthwise)
+            .fold({.cells = cells, .multiplier = v.multiplier, .from = spread, .to = dx});
     }
   });
 }
@@ -160,12 +150,13 @@ void depthwise_backward_filter(const DepthwiseBackwardFilter& args) {
       std::fill(to, to + entry, 0.f);
       for (std::int64_t image = whole ? 0 : share(c.images, part);
            image < (whole ? c.images : share(c.images, part + 1)); ++image)
-        simd::depthwise_kernels(args.isa).filter_gradient({.window = c.window,
-                                                           .x = args.x + v.x_of(image, vector),
-                                                           .dy = args.dy + v.y_of(image, vector),
-                                                           .dfilter = to,
-                                                           .dbias = args.dbias != nullptr ? to + v.filter : nullptr,
-                                                           .lanes = lanes.data()});
+        by_isa(args.isa, avx2::kDepthwise, avx512::kDepthwise)
+            .filter_gradient({.window = c.window,
+                              .x = args.x + v.x_of(image, vector),
+                              .dy = args.dy + v.y_of(image, vector),
+                              .dfilter = to,
+                              .dbias = args.dbias != nullptr ? to + v.filter : nullptr,
+                              .lanes = lanes.data()});
     }
   });
   for (int part = 1; part < tables; ++part)

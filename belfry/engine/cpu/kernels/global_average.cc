@@ -51,7 +51,7 @@ void global_average_forward(const GlobalAverageForward& args) {
     std::fill_n(args.y, args.view.outer * args.view.padded_channels(), 0.f);
     return;
   }
-  const simd::LaneSumKernels& kernels = simd::lane_sum_kernels(args.isa);
+  const simd::LaneSumKernels& kernels = by_isa(args.isa, avx2::kLaneSums, avx512::kLaneSums);
   const std::int64_t inner = plan.view().inner;
   const double scale = 1 / static_cast<double>(args.view.rows);
   for_each_group(args.view, plan, args.scratch,
@@ -69,7 +69,7 @@ void global_average_forward(const GlobalAverageForward& args) {
 void global_average_backward(const GlobalAverageBackward& args) {
   if (args.view.elements() == 0) return;
   const LanePlan plan = image_plan(args.view, args.isa);
-  const simd::LaneSumKernels& kernels = simd::lane_sum_kernels(args.isa);
+  const simd::LaneSumKernels& kernels = by_isa(args.isa, avx2::kLaneSums, avx512::kLaneSums);
   const float scale = 1 / static_cast<float>(args.view.rows);
   for_each_group(args.view, plan, args.scratch,
                  [&](std::int64_t group, std::int64_t image, std::int64_t mean, const Scratch& own) {

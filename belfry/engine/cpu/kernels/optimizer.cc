@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kGrain = 16384;  // weights a thread must have to be worth waking
 constexpr std::int64_t kLine = 16;      // floats in a cache line, which no two threads should share
 
-const simd::OptimizerKernels& table(Isa isa) { return isa == Isa::avx512 ? avx512::kOptimizer : avx2::kOptimizer; }
+const simd::OptimizerKernels& table(Isa isa) { return by_isa(isa, avx2::kOptimizer, avx512::kOptimizer); }
 
 std::int64_t blocks_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 

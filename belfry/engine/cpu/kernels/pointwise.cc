@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kLongTile = 8192;  // for programs that need no scratch
 constexpr std::int64_t kLine = 16;        // floats in a cache line
 
-const simd::PointwiseKernels& table(Isa isa) { return isa == Isa::avx512 ? avx512::kPointwise : avx2::kPointwise; }
+const simd::PointwiseKernels& table(Isa isa) { return by_isa(isa, avx2::kPointwise, avx512::kPointwise); }
 
 // Elements a thread must have to be worth waking: the fewer, the more is done with each.
 std::int64_t grain_of(const PointwiseProgram& program) {

@@ -9,17 +9,6 @@
 
 namespace belfry {
 
-namespace avx2 {
-extern const simd::PoolingKernels pooling_table;
-}
-namespace avx512 {
-extern const simd::PoolingKernels pooling_table;
-}
-
-const simd::PoolingKernels& simd::pooling_kernels(Isa isa) {
-  return isa == Isa::avx512 ? avx512::pooling_table : avx2::pooling_table;
-}
-
 namespace {
 
 simd::PoolWindow window_of(const Pooling& p) {
@@ -41,7 +30,7 @@ struct Pass {
   Pass(const Pooling& p, Isa isa)
       : pooling(p),
         window(window_of(p)),
-        kernels(simd::pooling_kernels(isa)),
+        kernels(by_isa(isa, avx2::kPooling, avx512::kPooling)),
         in(p.height * p.width * p.inner),
         out(window.out_h * window.out_w * p.inner) {}
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 8192;  // elements a thread must have to be worth waking
 
-const simd::RandomKernels& table(Isa isa) { return isa == Isa::avx512 ? avx512::kRandom : avx2::kRandom; }
+const simd::RandomKernels& table(Isa isa) { return by_isa(isa, avx2::kRandom, avx512::kRandom); }
 
 template <class Body>
 void over_groups(std::int64_t n, Body body) {

@@ -11,7 +11,7 @@ constexpr std::int64_t kGrain = 32768;  // elements a thread must have to be wor
 constexpr std::int64_t kLine = 16;      // floats in a cache line
 constexpr int kMostParts = 16;          // that one output is cut into
 
-const simd::ReduceKernels& table(Isa isa) { return isa == Isa::avx512 ? avx512::kReduce : avx2::kReduce; }
+const simd::ReduceKernels& table(Isa isa) { return by_isa(isa, avx2::kReduce, avx512::kReduce); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

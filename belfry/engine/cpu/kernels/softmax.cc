@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kGrain = 8192;  // elements a thread must have to be worth waking
 
-const simd::SoftmaxKernels& table(Isa isa) { return isa == Isa::avx512 ? avx512::kSoftmax : avx2::kSoftmax; }
+const simd::SoftmaxKernels& table(Isa isa) { return by_isa(isa, avx2::kSoftmax, avx512::kSoftmax); }
 
 template <class Args, class Kernel>
 void over_rows(const Args& args, Kernel kernel) {

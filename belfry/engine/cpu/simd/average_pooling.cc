@@ -5,7 +5,6 @@ namespace belfry::BELFRY_ISA {
 
 void max_pool(const simd::MaxPoolSlab& a);
 void max_pool_gradient(const simd::MaxPoolGradientSlab& a);
-extern const simd::PoolingKernels pooling_table;
 
 namespace {
 
@@ -58,6 +57,6 @@ void average_pool_gradient(const simd::AveragePoolGradientSlab& a) {
 
 }  // namespace
 
-const simd::PoolingKernels pooling_table = {max_pool, max_pool_gradient, average_pool, average_pool_gradient};
+const simd::PoolingKernels kPooling = {max_pool, max_pool_gradient, average_pool, average_pool_gradient};
 
 }  // namespace belfry::BELFRY_ISA

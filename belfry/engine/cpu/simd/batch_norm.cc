@@ -4,8 +4,6 @@
 
 namespace belfry::BELFRY_ISA {
 
-extern const simd::BatchNormKernels batch_norm_table;
-
 namespace {
 
 struct MomentsKernel {
@@ -85,7 +83,7 @@ struct GradientKernel {
   void block(Place place, std::int64_t periods, Access access) const {
     using enum simd::NormGradientPass;
     constexpr bool writes_g = wants != Wants::nothing, second = wants == Wants::sum_of_two;
-    // A table that this pass has not stands in for by another: nothing of it is used.
+    // Where this pass has no such table, another stands in for it; nothing of it is used.
     const auto table = [&](bool there, const float* t) { return (there ? t : a.mean) + place.lane; };
     const Lanes<count> mean(a.mean + place.lane), scale(table(pass != sums, a.scale));
     const Lanes<count> slope(table(pass == batch, a.slope)), shift(table(pass == batch, a.shift));
@@ -135,6 +133,6 @@ void gradient(const simd::NormGradient& a) {
 
 }  // namespace
 
-const simd::BatchNormKernels batch_norm_table = {moments, normalize, gradient};
+const simd::BatchNormKernels kBatchNorm = {moments, normalize, gradient};
 
 }  // namespace belfry::BELFRY_ISA

@@ -2,7 +2,6 @@
 // All tables are per lane. Without a mask everything passes.
 #pragma once
 
-#include "belfry/engine/cpu/isa.h"
 #include "belfry/engine/cpu/simd/run.h"
 
 namespace belfry::simd {
@@ -58,6 +57,11 @@ struct BatchNormKernels {
   void (*gradient)(const NormGradient&);
 };
 
-const BatchNormKernels& batch_norm_kernels(Isa isa = cpu_isa());
-
 }  // namespace belfry::simd
+
+namespace belfry::avx2 {
+extern const simd::BatchNormKernels kBatchNorm;
+}
+namespace belfry::avx512 {
+extern const simd::BatchNormKernels kBatchNorm;
+}

@@ -5,8 +5,6 @@
 
 namespace belfry::BELFRY_ISA {
 
-extern const simd::DepthwiseKernels depthwise_table;
-
 namespace {
 
 // The outputs of a row for which taps [first, last] all lie on the image.
@@ -159,6 +157,6 @@ void filter_gradient(const simd::DepthwiseFilterGradient& a) {
 
 }  // namespace
 
-const simd::DepthwiseKernels depthwise_table = {forward_row, gradient_row, fold, filter_gradient};
+const simd::DepthwiseKernels kDepthwise = {forward_row, gradient_row, fold, filter_gradient};
 
 }  // namespace belfry::BELFRY_ISA

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 
-#include "belfry/engine/cpu/isa.h"
-
 namespace belfry::simd {
 
 struct DepthwiseWindow {
@@ -69,6 +67,11 @@ struct DepthwiseKernels {
   void (*filter_gradient)(const DepthwiseFilterGradient&);
 };
 
-const DepthwiseKernels& depthwise_kernels(Isa isa = cpu_isa());
-
 }  // namespace belfry::simd
+
+namespace belfry::avx2 {
+extern const simd::DepthwiseKernels kDepthwise;
+}
+namespace belfry::avx512 {
+extern const simd::DepthwiseKernels kDepthwise;
+}

@@ -4,8 +4,6 @@
 
 namespace belfry::BELFRY_ISA {
 
-extern const simd::LaneSumKernels lane_sum_table;
-
 namespace {
 
 struct SumsKernel {
@@ -68,6 +66,6 @@ void fill(const simd::LaneFill& a) { for_each_block(a.run, {}, FillKernel{a}); }
 
 }  // namespace
 
-const simd::LaneSumKernels lane_sum_table = {sums, relu_gradient_sums, fill};
+const simd::LaneSumKernels kLaneSums = {sums, relu_gradient_sums, fill};
 
 }  // namespace belfry::BELFRY_ISA

@@ -1,7 +1,6 @@
 // Sums over a Run by lane, alone or together with what else has to be done to the same memory.
 #pragma once
 
-#include "belfry/engine/cpu/isa.h"
 #include "belfry/engine/cpu/simd/run.h"
 
 namespace belfry::simd {
@@ -35,6 +34,11 @@ struct LaneSumKernels {
   void (*fill)(const LaneFill&);
 };
 
-const LaneSumKernels& lane_sum_kernels(Isa isa = cpu_isa());
-
 }  // namespace belfry::simd
+
+namespace belfry::avx2 {
+extern const simd::LaneSumKernels kLaneSums;
+}
+namespace belfry::avx512 {
+extern const simd::LaneSumKernels kLaneSums;
+}

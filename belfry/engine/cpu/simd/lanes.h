@@ -1,17 +1,7 @@
-// What the kernels need beyond the operators of Vec: fused multiply-add, rounding, casts, the first n lanes of a
-// vector in memory, folding a vector to one number, and vectors of doubles. The fma is always spelled out, so that
-// both instruction sets round in the same places and give the same bits.
+// What the kernels need beyond the operators of Vec: fused multiply-add, rounding, casts, folding a vector to one
+// number, and vectors of doubles. The fma is always spelled out, so that both instruction sets round in the same places
+// and give the same bits.
 #pragma once
-
-// g++ 12 takes the deliberately undefined operands inside these headers for a mistake of ours. This header must be the
-// first of its kind that a source includes.
-#pragma GCC diagnostic push
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#pragma GCC diagnostic pop
 
 #include "belfry/engine/cpu/simd/vec.h"
 
@@ -46,15 +36,6 @@ inline Vec round(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND
 inline IntVec to_int(Vec v) { return (IntVec)_mm512_cvtps_epi32((__m512)v); }
 inline bool any(IntVec mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
 
-inline __mmask16 first_lanes(std::int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
-// The first n lanes, 0 <= n <= kWidth; lanes beyond are zero and their memory is not touched.
-inline Vec load_first(const float* p, std::int64_t n) { return (Vec)_mm512_maskz_loadu_ps(first_lanes(n), p); }
-inline void store_first(float* p, Vec v, std::int64_t n) { _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)v); }
-// The first n lanes of v, the others from rest.
-inline Vec take_first(Vec v, std::int64_t n, Vec rest) {
-  return (Vec)_mm512_mask_blend_ps(first_lanes(n), (__m512)rest, (__m512)v);
-}
-
 inline DoubleVec fma(DoubleVec a, DoubleVec b, DoubleVec c) {
   return (DoubleVec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 }
@@ -77,16 +58,6 @@ inline Vec ceil(Vec v) { return (Vec)_mm256_ceil_ps((__m256)v); }
 inline Vec round(Vec v) { return (Vec)_mm256_round_ps((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline IntVec to_int(Vec v) { return (IntVec)_mm256_cvtps_epi32((__m256)v); }
 inline bool any(IntVec mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
-
-inline __m256i first_lanes(std::int64_t n) {
-  const IntVec lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return (__m256i)(lane < static_cast<std::int32_t>(n));
-}
-inline Vec load_first(const float* p, std::int64_t n) { return (Vec)_mm256_maskload_ps(p, first_lanes(n)); }
-inline void store_first(float* p, Vec v, std::int64_t n) { _mm256_maskstore_ps(p, first_lanes(n), (__m256)v); }
-inline Vec take_first(Vec v, std::int64_t n, Vec rest) {
-  return (Vec)_mm256_blendv_ps((__m256)rest, (__m256)v, (__m256)first_lanes(n));
-}
 
 inline DoubleVec fma(DoubleVec a, DoubleVec b, DoubleVec c) {
   return (DoubleVec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);

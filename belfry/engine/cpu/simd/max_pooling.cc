@@ -68,8 +68,8 @@ void split_2x2(const Op& op, const simd::PoolWindow& w, float* dx, std::int64_t 
         Vec low, high;
         interleave(keep_where_equal(index, left, g), keep_where_equal(index, right, g), low, high);
         const int lanes = 2 * access.lanes();
-        store_partial(row + 2 * ox, low, lanes < kWidth ? lanes : kWidth);
-        if (lanes > kWidth) store_partial(row + 2 * ox + kWidth, high, lanes - kWidth);
+        store_first(row + 2 * ox, low, lanes < kWidth ? lanes : kWidth);
+        if (lanes > kWidth) store_first(row + 2 * ox + kWidth, high, lanes - kWidth);
       });
     } else {
       for (std::int64_t ox = 0; ox < w.out_w; ++ox) {

@@ -131,7 +131,6 @@ void update_transposed(const UpdateStep& step, const UpdateBuffers& buffers, con
 
 }  // namespace
 
-extern const simd::OptimizerKernels kOptimizer;
 const simd::OptimizerKernels kOptimizer = {update, update_tiles, update_transposed};
 
 }  // namespace belfry::BELFRY_ISA

@@ -109,7 +109,6 @@ void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t 
 
 }  // namespace
 
-extern const simd::PointwiseKernels kPointwise;
 const simd::PointwiseKernels kPointwise = {run};
 
 }  // namespace belfry::BELFRY_ISA

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "belfry/engine/cpu/isa.h"
-
 namespace belfry::simd {
 
 struct PoolWindow {
@@ -61,6 +59,11 @@ struct PoolingKernels {
   void (*average_pool_gradient)(const AveragePoolGradientSlab&);
 };
 
-const PoolingKernels& pooling_kernels(Isa isa = cpu_isa());
-
 }  // namespace belfry::simd
+
+namespace belfry::avx2 {
+extern const simd::PoolingKernels kPooling;
+}
+namespace belfry::avx512 {
+extern const simd::PoolingKernels kPooling;
+}

@@ -91,7 +91,6 @@ void dropout(const simd::DropoutArgs& args, std::int64_t begin, std::int64_t end
 
 }  // namespace
 
-extern const simd::RandomKernels kRandom;
 const simd::RandomKernels kRandom = {bits, uniform, normal, truncated_normal, dropout};
 
 }  // namespace belfry::BELFRY_ISA

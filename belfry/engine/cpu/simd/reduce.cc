@@ -119,7 +119,6 @@ void columns(const simd::ReduceColumns& args) {
 
 }  // namespace
 
-extern const simd::ReduceKernels kReduce;
 const simd::ReduceKernels kReduce = {rows, range, columns};
 
 }  // namespace belfry::BELFRY_ISA

@@ -107,7 +107,6 @@ std::int64_t cross_entropy(const simd::CrossEntropyArgs& args, std::int64_t begi
 
 }  // namespace
 
-extern const simd::SoftmaxKernels kSoftmax;
 const simd::SoftmaxKernels kSoftmax = {softmax, log_softmax, softmax_grad, log_softmax_grad, cross_entropy};
 
 }  // namespace belfry::BELFRY_ISA

@@ -1,4 +1,4 @@
-// Memory access of the vector type beyond whole vectors: the first n lanes, u8 lanes, bit masks, strided lanes.
+// Memory access of the vector type beyond floats side by side: u8 lanes, bit masks, strided lanes.
 #pragma once
 
 #include "belfry/engine/cpu/simd/vec.h"
@@ -10,12 +10,6 @@ namespace {
 
 // Conversions are written with a full mask: g++ 12 warns of the undefined operand inside the plain intrinsics.
 constexpr __mmask16 kAllLanes = 0xFFFF;
-
-inline __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1u << n) - 1); }
-
-inline Vec load_partial(const float* p, int n) { return _mm512_maskz_loadu_ps(first_lanes(n), p); }
-inline void store_partial(float* p, Vec v, int n) { _mm512_mask_storeu_ps(p, first_lanes(n), v); }
-inline Vec keep_first(Vec v, int n) { return _mm512_maskz_mov_ps(first_lanes(n), v); }
 
 inline IntVec load_u8(const std::uint8_t* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -73,14 +67,6 @@ inline Vec gather(const float* p, std::int64_t stride, int n) {
 }
 
 #else
-
-inline __m256i first_lanes(int n) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-inline Vec load_partial(const float* p, int n) { return _mm256_maskload_ps(p, first_lanes(n)); }
-inline void store_partial(float* p, Vec v, int n) { _mm256_maskstore_ps(p, first_lanes(n), v); }
-inline Vec keep_first(Vec v, int n) { return _mm256_and_ps(_mm256_castsi256_ps(first_lanes(n)), v); }
 
 inline IntVec load_u8(const std::uint8_t* p) {
   return reinterpret_cast<IntVec>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
@@ -148,23 +134,23 @@ inline Vec gather(const float* p, std::int64_t stride, int n) {
 
 // p[0], p[stride], .. (n of them, 1 <= n <= kWidth); reads nothing behind the last one.
 inline Vec load_strided(const float* p, std::int64_t stride, int n) {
-  if (stride == 1) return n == kWidth ? load(p) : load_partial(p, n);
+  if (stride == 1) return n == kWidth ? load(p) : load_first(p, n);
   if (stride != 2) return gather(p, stride, n);
   const int span = 2 * n - 1;
-  if (span < kWidth) return even_then_odd(load_partial(p, span), Vec{});
-  if (n < kWidth) return even_then_odd(load(p), load_partial(p + kWidth - 1, span - (kWidth - 1)));
+  if (span < kWidth) return even_then_odd(load_first(p, span), Vec{});
+  if (n < kWidth) return even_then_odd(load(p), load_first(p + kWidth - 1, span - (kWidth - 1)));
   return even_then_odd(load(p), load(p + kWidth - 1));
 }
 
 // p[0] += v[0], p[stride] += v[1], .. (n of them)
 inline void add_strided(float* p, std::int64_t stride, Vec v, int n) {
-  if (stride == 1) return store_partial(p, load_partial(p, n) + v, n);
+  if (stride == 1) return store_first(p, load_first(p, n) + v, n);
   if (stride == 2) {
     Vec low, high;
     interleave(v, Vec{}, low, high);
     const int span = 2 * n - 1, first = span < kWidth ? span : kWidth;
-    store_partial(p, load_partial(p, first) + low, first);
-    if (span > kWidth) store_partial(p + kWidth, load_partial(p + kWidth, span - kWidth) + high, span - kWidth);
+    store_first(p, load_first(p, first) + low, first);
+    if (span > kWidth) store_first(p + kWidth, load_first(p + kWidth, span - kWidth) + high, span - kWidth);
     return;
   }
   for (int i = 0; i < n; ++i) p[i * stride] += v[i];
@@ -182,8 +168,8 @@ struct WholeVector {
 struct PartialVector {
   int n;
   int lanes() const { return n; }
-  Vec load(const float* p) const { return load_partial(p, n); }
-  void store(float* p, Vec v) const { store_partial(p, v, n); }
+  Vec load(const float* p) const { return load_first(p, n); }
+  void store(float* p, Vec v) const { store_first(p, v, n); }
   Vec keep(Vec v) const { return keep_first(v, n); }  // 0 in the other lanes
   IntVec load(const std::uint8_t* p) const { return load_u8_partial(p, n); }
   void store(std::uint8_t* p, IntVec v) const { store_u8_partial(p, v, n); }
