@@ -71,6 +71,9 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   node->name = options.name.empty() ? graph.unique_name(full) : full;
   const DType dtype = common_dtype(inputs);
   for (const Operand& operand : inputs) node->inputs.push_back(operand.tensor(dtype));
+  for (const int updated : def->updates)  // the variable itself, not what was read from it
+    if (const auto i = static_cast<std::size_t>(updated); i < inputs.size() && inputs[i].variable() != nullptr)
+      node->inputs[i] = {inputs[i].variable(), 0};
   node->control_inputs = scope.control;
   node->attributes = std::move(options.attributes);
   node->device = scope.device;

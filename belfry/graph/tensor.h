@@ -84,10 +84,13 @@ class Operand {
   double number() const { return number_; }
   // The tensor; a number becomes a constant of `dtype` (f32 if the caller does not care).
   Tensor tensor(DType dtype = DType::f32) const;
+  // The variable's node, if it is one: what an op that overwrites it takes.
+  Node* variable() const { return variable_; }
   const Location& where() const { return where_; }
 
  private:
   Tensor tensor_;
+  Node* variable_ = nullptr;
   bool is_number_ = false;
   double number_ = 0;
   Location where_;

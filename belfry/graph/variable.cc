@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope_state.h"
 #include "belfry/graph/state_ops.h"
 
 namespace belfry {
 
-Operand::Operand(const Variable& variable, const Location& where) : tensor_(variable.value()), where_(where) {}
+Operand::Operand(const Variable& variable, const Location& where)
+    : tensor_(variable.value_here(where)), variable_(variable.node()), where_(where) {}
 
 Variable Variable::with_value(const Tensor& value) const {
   Variable out = *this;
@@ -23,7 +25,18 @@ const std::string& Variable::name() const {
 }
 bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
 Tensor Variable::initial_value() const { return node_->graph->record(node_).initial_value; }
-Tensor Variable::read() const { return add_tensor(read_variable_op(), {handle()}); }
+Tensor Variable::read(const Location& where) const {
+  return add_tensor(read_variable_op(), {Operand(handle(), where)});
+}
+Tensor Variable::value_here(const Location& where) const {
+  const ScopeState& scope = scope_state();
+  if (scope.control.empty() || node_ == nullptr || node_->graph != scope.graph || value_ != handle()) return value_;
+  const bool assigned = std::ranges::any_of(with_ancestors(scope.control),
+                                            [&](const Node* before) { return assigns(*before, node_); });
+  return assigned ? read(where) : value_;
+}
+// A conversion cannot know the line it stands in; the variable's own is the user's at least.
+Variable::operator Tensor() const { return value_here(node_ != nullptr ? node_->where : Location{}); }
 Tensor Variable::assign(const Operand& value) const {
   return add_tensor(assign_op(), {Operand(handle(), value.where()), value});
 }

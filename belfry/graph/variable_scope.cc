@@ -58,7 +58,7 @@ CustomGetter freeze_getter() {
 CustomGetter remap_getter(std::function<Tensor(const Tensor&)> map) {
   return [map = std::move(map)](const VariableGetter& next, const std::string& name, const VariableOptions& options) {
     const Variable variable = next(name, options);
-    return variable.with_value(map(variable.value()));
+    return variable.with_value(map(variable));
   };
 }
 
