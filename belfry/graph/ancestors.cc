@@ -24,9 +24,8 @@ std::vector<const Node*> with_ancestors(std::span<Node* const> nodes) {
 }
 
 bool assigns(const Node& node, const Node* variable) {
-  return std::ranges::any_of(node.def->updates, [&](int input) {
-    return node.inputs[static_cast<std::size_t>(input)].node() == variable;
-  });
+  return std::ranges::any_of(
+      node.def->updates, [&](int input) { return node.inputs[static_cast<std::size_t>(input)].node() == variable; });
 }
 
 }  // namespace belfry

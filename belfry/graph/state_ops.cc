@@ -74,12 +74,18 @@ Tensor Operand::tensor(DType dtype) const {
                "[operand] expected a whole number beside a tensor of {}, got {} (at {}). Use cast() on the tensor.",
                name_of(dtype), number_, to_string(where_));
   const LocationScope location(where_);
-  return add_tensor(constant_def, {}, {.attributes = {{"value", Array::full(dtype, {}, number_)}}});
+  return add_tensor(constant_def, {}, {.attributes = {{"value", value}}});
 }
 
 // Glorot and Bengio's uniform bound for matrices and filters [..., in, out], zeros for the rest.
 Initializer default_initializer() {
   return [](const Shape& shape, DType dtype) {
+  const Array value = Array::full(dtype, {}, number_);
+  BELFRY_CHECK(
+      is_float(dtype) || value.item() == number_,
+      "[operand] expected a number that {} can hold beside a tensor of that type, got {} (at {}). Use cast() on "
+      "the tensor.",
+      name_of(dtype), number_, to_string(where_));
     if (!is_float(dtype) || shape.rank() < 2)
       return add_tensor(constant_def, {}, {.attributes = {{"value", Array::zeros(dtype, shape)}}});
     const std::int64_t spatial = shape.slice(0, shape.rank() - 2).elements();

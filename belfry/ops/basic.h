@@ -11,7 +11,7 @@ namespace belfry {
 
 // A value that is part of the graph. Literals work too: constant(0.5f), constant(Array::of<float>({2}, {1, 2})).
 Tensor constant(const Array& value, std::string_view name = "", const Location& where = Location::current());
-// The same number everywhere, made when it is needed: the graph keeps no copy.
+// The same number everywhere, in a type as cast() would make it; made when it is needed: the graph keeps no copy.
 Tensor fill(const Shape& shape, double value, DType dtype = f32, std::string_view name = "",
             const Location& where = Location::current());
 
