@@ -4,6 +4,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
 
 namespace belfry {
@@ -67,6 +68,7 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   auto node = std::make_unique<Node>();
   node->def = def;
   node->where = current_location(inputs.empty() ? Location{} : inputs.front().where());
+  if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
   const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
   node->name = options.name.empty() ? graph.unique_name(full) : full;
   const DType dtype = common_dtype(inputs);

@@ -31,8 +31,8 @@ Tensor Variable::read(const Location& where) const {
 Tensor Variable::value_here(const Location& where) const {
   const ScopeState& scope = scope_state();
   if (scope.control.empty() || node_ == nullptr || node_->graph != scope.graph || value_ != handle()) return value_;
-  const bool assigned = std::ranges::any_of(with_ancestors(scope.control),
-                                            [&](const Node* before) { return assigns(*before, node_); });
+  const bool assigned =
+      std::ranges::any_of(with_ancestors(scope.control), [&](const Node* before) { return assigns(*before, node_); });
   return assigned ? read(where) : value_;
 }
 // A conversion cannot know the line it stands in; the variable's own is the user's at least.
@@ -140,7 +140,7 @@ class VariableLookup {
 Variable get_variable(std::string_view name, const VariableOptions& options, const Location& given) {
   const Location where = current_location(given);  // inside a layer: the line that used the layer
   current_graph();
-  BELFRY_CHECK(!name.empty(), "[get_variable] expected a name, got an empty one (made at {})", to_string(where));
+  check_name(name, fmt::format("[get_variable '{}']", name), where);
   return VariableLookup::get(name, options, where);
 }
 
@@ -153,3 +153,4 @@ Variable new_variable(std::string_view name, VariableOptions options, const Loca
 }
 
 }  // namespace belfry
+  check_name(name, fmt::format("[new_variable '{}']", name), where);
