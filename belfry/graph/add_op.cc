@@ -49,9 +49,7 @@ void infer(Node& node) {
     throw;
   } catch (const Error& error) {
     std::string inputs;
-    for (const Tensor& input : node.inputs)
-      inputs += fmt::format("{}'{}' {} {}", inputs.empty() ? "" : ", ", input.name(), name_of(input.dtype()),
-                            to_string(input.shape()));
+    for (const Tensor& input : node.inputs) inputs += (inputs.empty() ? "" : ", ") + to_string(input);
     fail("{} {}. Inputs: {} {}", describe(node), error.what(), inputs.empty() ? "none" : inputs, made_at(node));
   }
   for (std::size_t i = 0; i < inferred.shapes.size(); ++i) {
@@ -68,9 +66,9 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   auto node = std::make_unique<Node>();
   node->def = def;
   node->where = current_location(inputs.empty() ? Location{} : inputs.front().where());
-  if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
   const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
   node->name = options.name.empty() ? graph.unique_name(full) : full;
+  if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
   const DType dtype = common_dtype(inputs);
   for (const Operand& operand : inputs) node->inputs.push_back(operand.tensor(dtype));
   for (const int updated : def->updates)  // the variable itself, not what was read from it

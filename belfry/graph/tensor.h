@@ -66,6 +66,11 @@ class Operation {
   Node* node_ = nullptr;
 };
 
+// For people to read: "'fc/output' f32 [?, 10]", and for an operation its inputs, its outputs and the line that made
+// it.
+std::string to_string(const Tensor& tensor);
+std::string to_string(const Operation& operation);
+
 // An argument of an op: a tensor, a variable, or a number that takes the other operand's type. Built implicitly at the
 // call, so it also brings the caller's source line along.
 class Operand {

@@ -58,6 +58,8 @@ class Variable {
 };
 
 struct VariableRecord {
+std::string to_string(const Variable& variable);  // "'fc/W' f32 [784, 10]"
+
   Tensor initial_value;
   bool trainable = true;
 };

@@ -87,7 +87,7 @@ Tensor stop_gradient(const Operand& x, std::string_view name) {
 
 Operation group(const std::vector<Operation>& operations, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  const ControlDependencies after(operations);
+  const ControlDependencies after(operations, where);
   return Operation(add_op(no_op_def, {}, {.name = name}));
 }
 
