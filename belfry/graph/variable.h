@@ -15,7 +15,8 @@
 namespace belfry {
 
 class Variable;
-// Makes the initial value, as graph ops, when the variable is created.
+// Makes the initial value, as graph ops, when the variable is created. It may use variables that exist: they are
+// initialised first.
 using Initializer = std::function<Tensor(const Shape& shape, DType dtype)>;
 // A scalar cost of a variable.
 using Regularizer = std::function<Tensor(const Tensor& value)>;
@@ -57,9 +58,9 @@ class Variable {
   Tensor value_;
 };
 
-struct VariableRecord {
 std::string to_string(const Variable& variable);  // "'fc/W' f32 [784, 10]"
 
+struct VariableRecord {
   Tensor initial_value;
   bool trainable = true;
 };
