@@ -90,11 +90,7 @@ TEST(Handbook, LayersAndTowers) {
     const bf::TrainTowerContext tower("");
     const bf::Tensor loss = bf::reduce_mean(bf::square(model(image)));
     const bf::Tensor cost = loss + bf::regularize_cost(".*/W", bf::l2(1e-4f));  // of the variables made so far
-    const bf::Operation step = bf::momentum({.learning_rate = 0.1f})->minimize(cost);
-    std::vector<bf::Operation> all =
-        graph.collections().operations(bf::collection::kUpdateOps);  // batch norm's averages
-    all.push_back(step);
-    train = bf::group(all);
+    train = bf::momentum({.learning_rate = 0.1f})->minimize(cost);              // moves batch norm's averages too
   }
   bf::Tensor logits;
   {
