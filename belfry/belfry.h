@@ -27,6 +27,7 @@
 #include "belfry/nn/optimizer.h"
 #include "belfry/nn/regularizers.h"
 #include "belfry/nn/summary.h"
+#include "belfry/nn/update_ops.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/batch_norm.h"

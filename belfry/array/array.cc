@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "belfry/array/convert.h"
 #include "belfry/array/dispatch.h"
 #include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
@@ -62,7 +63,7 @@ Array Array::zeros(DType dtype, const Shape& shape) {
 
 Array Array::full(DType dtype, const Shape& shape, double value) {
   Array out(dtype, shape);
-  dispatch(dtype, [&]<class T>() { std::ranges::fill(out.values<T>(), static_cast<T>(value)); });
+  dispatch(dtype, [&]<class T>() { std::ranges::fill(out.values<T>(), convert<T>(value)); });
   return out;
 }
 
@@ -91,7 +92,7 @@ double Array::item(std::int64_t index) const {
 
 void Array::set_item(std::int64_t index, double value) {
   BELFRY_CHECK(index >= 0 && index < elements_, "[Array] expected an index below {}, got {}", elements_, index);
-  dispatch(dtype_, [&]<class T>() { values<T>()[static_cast<std::size_t>(index)] = static_cast<T>(value); });
+  dispatch(dtype_, [&]<class T>() { values<T>()[static_cast<std::size_t>(index)] = convert<T>(value); });
 }
 
 Array Array::clone() const {
@@ -113,7 +114,7 @@ Array Array::cast(DType dtype) const {
   Array out(dtype, shape_);
   dispatch(dtype_, [&]<class From>() {
     dispatch(dtype, [&]<class To>() {
-      std::ranges::transform(values<From>(), out.values<To>().begin(), [](From v) { return static_cast<To>(v); });
+      std::ranges::transform(values<From>(), out.values<To>().begin(), [](From v) { return convert<To>(v); });
     });
   });
   return out;

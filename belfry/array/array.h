@@ -32,7 +32,7 @@ class Array {
   Array(bool value);          // NOLINT(google-explicit-constructor)
 
   static Array zeros(DType dtype, const Shape& shape);
-  static Array full(DType dtype, const Shape& shape, double value);
+  static Array full(DType dtype, const Shape& shape, double value);  // converted as cast() does
   template <class T>
   static Array of(const Shape& shape, std::span<const T> values) {
     return from_bytes(dtype_of<T>, shape, values.data(), values.size());
@@ -65,11 +65,13 @@ class Array {
     return {static_cast<const T*>(data_.get()), static_cast<std::size_t>(elements_)};
   }
 
-  double item(std::int64_t index = 0) const;  // one element as a number, whatever the type
-  void set_item(std::int64_t index, double value);
+  double item(std::int64_t index = 0) const;        // one element as a number, whatever the type
+  void set_item(std::int64_t index, double value);  // converted as cast() does
   Array clone() const;
   Array reshaped(const Shape& shape) const;  // shares the buffer; the number of elements must agree
-  Array cast(DType dtype) const;             // a copy, converted as C++ converts numbers
+  // A copy. Floats become integers towards zero, beyond the type's range its end, NaN 0; integers keep their low bits;
+  // anything but 0 is true.
+  Array cast(DType dtype) const;
 
  private:
   static Array from_bytes(DType dtype, const Shape& shape, const void* data, std::size_t count);

@@ -47,6 +47,7 @@ class Orderer {
       const NodeId next = static_cast<NodeId>(ir_.nodes.size());  // the assignment's number
       for (IrNode& node : ir_.nodes)
         if (std::ranges::find(node.after, id) != node.after.end()) node.after.push_back(next);
+      if (assigned_elsewhere(variable, id)) read_where_it_stands(id, def->updates[0]);
       ir_.node(id).functional = true;
       IrNode assign{.op = "Assign",
                     .origin = ir_.node(id).origin,
@@ -55,6 +56,30 @@ class Orderer {
                     .rank = id};
       ir_.roots.push_back(ir_.add_node(std::move(assign), {ir_.info(value)}));
     }
+  }
+
+  bool assigned_elsewhere(ValueId variable, NodeId except) const {
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id)
+      if (id != except && !ir_.node(id).dead)
+        for (int input : updated_inputs(ir_.node(id)))
+          if (ir_.node(id).inputs[static_cast<std::size_t>(input)] == variable) return true;
+    return false;
+  }
+
+  // An update starts from what the assignments before it left, not from the start of the run.
+  void read_where_it_stands(NodeId id, int input) {
+    const IrNode node = ir_.node(id);  // a copy: adding nodes moves them
+    const ValueId variable = node.inputs[static_cast<std::size_t>(input)];
+    IrNode read{.op = "ReadVariable",
+                .origin = node.origin,
+                .inputs = {variable},
+                .after = node.after,
+                .device = node.device,
+                .rank = id};
+    for (ValueId other : node.inputs)
+      if (other != variable && ir_.value(other).producer != kNone) read.after.push_back(ir_.value(other).producer);
+    const NodeId made = ir_.add_node(std::move(read), {ir_.info(variable)});
+    ir_.node(id).inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0];
   }
 
   void collect() {

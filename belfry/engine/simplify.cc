@@ -40,7 +40,8 @@ class Simplifier {
     const OpDef* def = node.def();
     if (def == nullptr || def->shape_only.empty()) return false;
     bool changed = false;
-    for (int input : def->shape_only) {
+    for (int input = 0; input < static_cast<int>(node.inputs.size()); ++input) {
+      if (!def->uses_only_shape(input)) continue;
       const ValueId v = node.inputs[static_cast<std::size_t>(input)];
       if (ir_.is_op(v, "ShapeOnly")) continue;
       const TensorInfo info = ir_.info(v);

@@ -4,6 +4,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
 
 namespace belfry {
@@ -48,9 +49,7 @@ void infer(Node& node) {
     throw;
   } catch (const Error& error) {
     std::string inputs;
-    for (const Tensor& input : node.inputs)
-      inputs += fmt::format("{}'{}' {} {}", inputs.empty() ? "" : ", ", input.name(), name_of(input.dtype()),
-                            to_string(input.shape()));
+    for (const Tensor& input : node.inputs) inputs += (inputs.empty() ? "" : ", ") + to_string(input);
     fail("{} {}. Inputs: {} {}", describe(node), error.what(), inputs.empty() ? "none" : inputs, made_at(node));
   }
   for (std::size_t i = 0; i < inferred.shapes.size(); ++i) {
@@ -69,8 +68,12 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   node->where = current_location(inputs.empty() ? Location{} : inputs.front().where());
   const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
   node->name = options.name.empty() ? graph.unique_name(full) : full;
+  if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
   const DType dtype = common_dtype(inputs);
   for (const Operand& operand : inputs) node->inputs.push_back(operand.tensor(dtype));
+  for (const int updated : def->updates)  // the variable itself, not what was read from it
+    if (const auto i = static_cast<std::size_t>(updated); i < inputs.size() && inputs[i].variable() != nullptr)
+      node->inputs[i] = {inputs[i].variable(), 0};
   node->control_inputs = scope.control;
   node->attributes = std::move(options.attributes);
   node->device = scope.device;

@@ -95,19 +95,39 @@ class Backward {
   std::map<Key, Tensors> arrived_;
 };
 
+void check_tensors(const Tensors& tensors, const char* what, const Location& where) {
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    BELFRY_CHECK(static_cast<bool>(tensors[i]),
+                 "[gradients] expected tensors as {}, got an empty handle at index {} (at {}). An unconnected gradient "
+                 "is empty: test it first.",
+                 what, i, to_string(where));
+}
+
+void check_arguments(const Tensors& ys, const Tensors& xs, const Tensors& grad_ys, const Location& where) {
+  check_tensors(ys, "ys", where);
+  check_tensors(xs, "xs", where);
+  BELFRY_CHECK(grad_ys.empty() || grad_ys.size() == ys.size(),
+               "[gradients] expected {} grad_ys, one a y, got {} (at {}). Leave them all away for ones.", ys.size(),
+               grad_ys.size(), to_string(where));
+  for (const Tensor& y : ys)
+    BELFRY_CHECK(is_float(y.dtype()), "[gradients] expected y of a float type, got '{}' of {} (at {}). Use cast().",
+                 y.name(), name_of(y.dtype()), to_string(where));
+  for (std::size_t i = 0; i < grad_ys.size(); ++i)
+    BELFRY_CHECK(!grad_ys[i] || (grad_ys[i].dtype() == ys[i].dtype() && compatible(grad_ys[i].shape(), ys[i].shape())),
+                 "[gradients] expected grad_ys[{}] of the shape and type of y {}, got {} (at {}).", i, to_string(ys[i]),
+                 to_string(grad_ys[i]), to_string(where));
+}
+
 }  // namespace
 
-Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options) {
+Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options, const Location& where) {
   if (ys.empty() || xs.empty()) return Tensors(xs.size());
-  BELFRY_CHECK(options.grad_ys.empty() || options.grad_ys.size() == ys.size(),
-               "[gradients] expected {} grad_ys, one a y, got {}", ys.size(), options.grad_ys.size());
+  check_arguments(ys, xs, options.grad_ys, current_location(where));
   Graph& graph = ys[0].graph();
   const NameScope scope("gradients");
   Backward backward(graph, xs, options);
   int last = 0;
   for (std::size_t i = 0; i < ys.size(); ++i) {
-    BELFRY_CHECK(is_float(ys[i].dtype()), "[gradients] expected y of a float type, got '{}' of {}", ys[i].name(),
-                 name_of(ys[i].dtype()));
     last = std::max(last, ys[i].node()->id);
     backward.seed(ys[i], options.grad_ys.empty() ? Tensor() : options.grad_ys[i]);
   }
@@ -117,10 +137,11 @@ Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& o
   return out;
 }
 
-Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options) {
+Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options,
+                  const Location& where) {
   Tensors handles;
   for (const Variable& v : xs) handles.push_back(v.handle());
-  return gradients(Tensors{y}, handles, options);
+  return gradients(Tensors{y}, handles, options, where);
 }
 
 namespace {

@@ -11,13 +11,15 @@
 namespace belfry {
 
 struct GradientOptions {
-  Tensors grad_ys{};  // what arrives at each y; default: ones
+  Tensors grad_ys{};  // what arrives at each y, of its shape and type; default, and for an empty one: ones
   Tensors stop{};     // tensors that gradients do not flow through
 };
 
 // d(sum of ys)/dx for each x; an empty Tensor where no y depends on the x through differentiable ops.
-Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options = {});
-Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options = {});
+Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options = {},
+                  const Location& where = Location::current());
+Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options = {},
+                  const Location& where = Location::current());
 
 // forward(inputs) with another gradient: `backward(inputs, outputs, output gradients)` gives one tensor an input.
 using ForwardFunction = std::function<Tensors(const Tensors& inputs)>;

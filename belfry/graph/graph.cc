@@ -120,12 +120,17 @@ std::string Graph::unique_name(const std::string& wanted) const {
 }
 
 std::string Graph::open_scope(const std::string& wanted) {
-  int& count = opened_scopes_[wanted];
-  if (count++ == 0) return wanted;
-  std::string name;
-  do name = wanted + "_" + std::to_string(count - 1);
-  while (opened_scopes_.contains(name) && ++count != 0);
-  opened_scopes_[name] = 1;
+  const auto set = [this](const std::string& name, int count) {
+    int& now = opened_scopes_[name];
+    scope_history_.emplace_back(name, now);
+    now = count;
+  };
+  const auto at = opened_scopes_.find(wanted);
+  int count = at == opened_scopes_.end() ? 0 : at->second;
+  std::string name = wanted;
+  while (count > 0 && opened_scopes_.contains(name = wanted + "_" + std::to_string(count))) ++count;
+  set(wanted, count + 1);
+  if (name != wanted) set(name, 1);
   return name;
 }
 

@@ -57,14 +57,18 @@ class Graph {
   const GradientRule& kept_gradient(std::int64_t id) const { return kept_gradients_[static_cast<std::size_t>(id)]; }
 
  private:
+  friend class GraphTransaction;
+
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<std::string, Node*, std::less<>> by_name_;
   std::map<std::string, int, std::less<>> opened_scopes_;
-  mutable std::map<std::string, int, std::less<>> next_suffix_;
+  std::vector<std::pair<std::string, int>> scope_history_;  // each change of the above: the name, and its count before
+  mutable std::map<std::string, int, std::less<>> next_suffix_;  // only saves looking from 1 on
   std::vector<Variable> variables_;
   std::map<const Node*, VariableRecord> records_;
   std::vector<GradientRule> kept_gradients_;
   Collections collections_;
+  std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;
 };

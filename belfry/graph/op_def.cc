@@ -1,10 +1,11 @@
 #include "belfry/graph/op_def.h"
 
-#include <deque>
+#include <algorithm>
 #include <map>
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {
@@ -23,7 +24,15 @@ Registry& registry() {
 
 }  // namespace
 
-OpDefinition::OpDefinition(std::string_view name) { def_.name = name; }
+bool OpDef::uses_only_shape(int input) const {
+  const int declared = std::min(input, static_cast<int>(inputs.size()) - 1);
+  return std::ranges::find(shape_only, declared) != shape_only.end();
+}
+
+OpDefinition::OpDefinition(std::string_view name, const Location& where) {
+  check_name(name, fmt::format("[define_op '{}']", name), where);
+  def_.name = name;
+}
 
 OpDefinition& OpDefinition::input(std::string name) {
   def_.inputs.push_back(std::move(name));

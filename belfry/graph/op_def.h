@@ -82,17 +82,21 @@ struct OpDef {
   bool random = false;
   // Has an effect of its own, so it counts as needed when fetched and is ordered by control paths alone.
   bool side_effect = false;
-  std::vector<int> updates;     // inputs that name a variable which this op overwrites
-  std::vector<int> shape_only;  // inputs of which only the shape is used; they do not keep a tensor alive
-  HostKernel host_kernel;       // a user's op: the kernel itself
+  std::vector<int> updates;  // inputs that name a variable which this op overwrites
+  // Inputs of which only the shape is used: they do not keep a tensor alive. A variadic input's number stands for all
+  // that are given.
+  std::vector<int> shape_only;
+  HostKernel host_kernel;  // a user's op: the kernel itself
   std::string doc;
+
+  bool uses_only_shape(int input) const;  // of an input as given, those of a variadic one counted singly
 };
 
 using OpRegistration = const OpDef*;
 
 class OpDefinition {
  public:
-  explicit OpDefinition(std::string_view name);
+  explicit OpDefinition(std::string_view name, const Location& where = Location::current());
   OpDefinition& input(std::string name);
   OpDefinition& inputs(std::string name);  // variadic
   OpDefinition& output(std::string name);
@@ -114,7 +118,9 @@ class OpDefinition {
   OpDef def_;
 };
 
-inline OpDefinition define_op(std::string_view name) { return OpDefinition(name); }
+inline OpDefinition define_op(std::string_view name, const Location& where = Location::current()) {
+  return OpDefinition(name, where);
+}
 
 const OpDef* find_op(std::string_view name);  // nullptr if there is none
 std::vector<const OpDef*> registered_ops();   // sorted by name

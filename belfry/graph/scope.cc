@@ -4,20 +4,13 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
 
 namespace belfry {
 namespace {
 
 thread_local ScopeState current;
-
-void check_scope_name(std::string_view name, const char* what) {
-  const bool good = !name.empty() && name.front() != '/' && name.back() != '/' && std::ranges::all_of(name, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-./").find(c) != std::string_view::npos;
-  });
-  BELFRY_CHECK(good, "[{} '{}'] expected letters, digits, '_', '-', '.' and inner '/', got '{}'. Choose another name.",
-               what, name, name);
-}
 
 }  // namespace
 
@@ -37,27 +30,36 @@ GraphScope::GraphScope(Graph& graph) {
   state().variable_scope = root_variable_scope();
 }
 
-NameScope::NameScope(std::string_view name) {
-  check_scope_name(name, "NameScope");
+NameScope::NameScope(std::string_view name, const Location& where) {
+  check_name(name, fmt::format("[NameScope '{}']", name), current_location(where));
   state().name_scope = name_ = current_graph().open_scope(join_scope(state().name_scope, name));
 }
 
 NameScope::NameScope(Exact, std::string_view full_name) : name_(full_name) { state().name_scope = name_; }
 
-std::unique_ptr<NameScope> NameScope::at(std::string_view full_name) {
+std::unique_ptr<NameScope> NameScope::at(std::string_view full_name, const Location& where) {
+  if (!full_name.empty()) check_name(full_name, fmt::format("[NameScope '{}']", full_name), current_location(where));
   return std::unique_ptr<NameScope>(new NameScope(Exact{}, full_name));
 }
 
-DeviceScope::DeviceScope(std::string_view device) {
+DeviceScope::DeviceScope(std::string_view device, const Location& where) {
   BELFRY_CHECK(device.empty() || (device.starts_with("cpu:") && device.size() > 4 && device.size() <= 8 &&
                                   std::ranges::all_of(device.substr(4), [](char c) { return c >= '0' && c <= '9'; })),
-               "[DeviceScope] expected \"cpu:N\", got \"{}\". Only CPU devices exist today.", device);
+               "[DeviceScope] expected \"cpu:N\", got \"{}\" (at {}). Only CPU devices exist today.", device,
+               to_string(current_location(where)));
   state().device = device;
 }
 
-ControlDependencies::ControlDependencies(const std::vector<Operation>& before) {
+ControlDependencies::ControlDependencies(const std::vector<Operation>& before, const Location& where) {
   for (const Operation& operation : before) {
-    BELFRY_CHECK(static_cast<bool>(operation), "[ControlDependencies] expected operations, got an empty handle");
+    BELFRY_CHECK(static_cast<bool>(operation),
+                 "[ControlDependencies] expected operations, got an empty handle (at {}). An unconnected gradient is "
+                 "empty: test it first.",
+                 to_string(current_location(where)));
+    BELFRY_CHECK(operation.node()->graph == state().graph,
+                 "[ControlDependencies] expected operations of the current graph, got '{}' of another one (at {}). "
+                 "Enter the GraphScope that it was made in.",
+                 operation.name(), to_string(current_location(where)));
     if (std::ranges::find(state().control, operation.node()) == state().control.end())
       state().control.push_back(operation.node());
   }

@@ -1,6 +1,7 @@
 // The scopes under which ops are added: each a guard object, nested like blocks, one stack a thread.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,9 +37,9 @@ class GraphScope : private ScopeGuard {
 // Prefixes the names of ops (not of variables). Opening "block" a second time gives "block_1".
 class NameScope : private ScopeGuard {
  public:
-  explicit NameScope(std::string_view name);
+  explicit NameScope(std::string_view name, const Location& where = Location::current());
   // Enters a scope by its exact full name instead of opening a new one ("" is the root).
-  static std::unique_ptr<NameScope> at(std::string_view full_name);
+  static std::unique_ptr<NameScope> at(std::string_view full_name, const Location& where = Location::current());
   const std::string& name() const { return name_; }
 
  private:
@@ -50,13 +51,16 @@ class NameScope : private ScopeGuard {
 // Places ops on a device of the session: "cpu:0", "cpu:1", ...
 class DeviceScope : private ScopeGuard {
  public:
-  explicit DeviceScope(std::string_view device);
+  explicit DeviceScope(std::string_view device, const Location& where = Location::current());
 };
 
-// Ops made inside run after `before`. ClearControlDependencies lifts what is active.
+// Ops made inside run after `before`, operations and tensors alike. ClearControlDependencies lifts what is active.
 class ControlDependencies : private ScopeGuard {
  public:
-  explicit ControlDependencies(const std::vector<Operation>& before);
+  explicit ControlDependencies(const std::vector<Operation>& before, const Location& where = Location::current());
+  template <std::same_as<Tensor> T>  // a template, so that braces mean operations
+  explicit ControlDependencies(const std::vector<T>& before, const Location& where = Location::current())
+      : ControlDependencies(std::vector<Operation>(before.begin(), before.end()), where) {}
 };
 class ClearControlDependencies : private ScopeGuard {
  public:

@@ -43,21 +43,28 @@ Shapes same_shape(const ShapeContext& c) {
   return c.input(0);
 }
 
-OpRegistration define_assignment(const char* name, const char* doc) {
+Shapes same_numbers(const ShapeContext& c) {
+  BELFRY_CHECK(is_float(c.dtype(0)) || c.dtype(0) == i32 || c.dtype(0) == i64,
+               "expected a variable of f32, f64, i32 or i64, got {}. Use assign()", name_of(c.dtype(0)));
+  return same_shape(c);
+}
+
+OpRegistration define_assignment(const char* name, ShapeRule rule, const char* doc) {
   return define_op(name)
       .input("variable")
       .input("value")
       .output("new_value")
-      .shape(same_shape)
+      .shape(std::move(rule))
       .updates(0)
       .not_differentiable()
       .doc(doc);
 }
 
-const OpRegistration assign_def = define_assignment("Assign", "Sets a variable and gives its new value.");
-const OpRegistration assign_add_def = define_assignment("AssignAdd", "Adds to a variable and gives its new value.");
+const OpRegistration assign_def = define_assignment("Assign", same_shape, "Sets a variable and gives its new value.");
+const OpRegistration assign_add_def =
+    define_assignment("AssignAdd", same_numbers, "Adds to a variable and gives its new value.");
 const OpRegistration assign_sub_def =
-    define_assignment("AssignSub", "Subtracts from a variable and gives its new value.");
+    define_assignment("AssignSub", same_numbers, "Subtracts from a variable and gives its new value.");
 
 }  // namespace
 
@@ -73,8 +80,14 @@ Tensor Operand::tensor(DType dtype) const {
   BELFRY_CHECK(is_float(dtype) || number_ == std::trunc(number_),
                "[operand] expected a whole number beside a tensor of {}, got {} (at {}). Use cast() on the tensor.",
                name_of(dtype), number_, to_string(where_));
+  const Array value = Array::full(dtype, {}, number_);
+  BELFRY_CHECK(
+      is_float(dtype) || value.item() == number_,
+      "[operand] expected a number that {} can hold beside a tensor of that type, got {} (at {}). Use cast() on "
+      "the tensor.",
+      name_of(dtype), number_, to_string(where_));
   const LocationScope location(where_);
-  return add_tensor(constant_def, {}, {.attributes = {{"value", Array::full(dtype, {}, number_)}}});
+  return add_tensor(constant_def, {}, {.attributes = {{"value", value}}});
 }
 
 // Glorot and Bengio's uniform bound for matrices and filters [..., in, out], zeros for the rest.

@@ -66,6 +66,11 @@ class Operation {
   Node* node_ = nullptr;
 };
 
+// For people to read: "'fc/output' f32 [?, 10]", and for an operation its inputs, its outputs and the line that made
+// it.
+std::string to_string(const Tensor& tensor);
+std::string to_string(const Operation& operation);
+
 // An argument of an op: a tensor, a variable, or a number that takes the other operand's type. Built implicitly at the
 // call, so it also brings the caller's source line along.
 class Operand {
@@ -84,10 +89,13 @@ class Operand {
   double number() const { return number_; }
   // The tensor; a number becomes a constant of `dtype` (f32 if the caller does not care).
   Tensor tensor(DType dtype = DType::f32) const;
+  // The variable's node, if it is one: what an op that overwrites it takes.
+  Node* variable() const { return variable_; }
   const Location& where() const { return where_; }
 
  private:
   Tensor tensor_;
+  Node* variable_ = nullptr;
   bool is_number_ = false;
   double number_ = 0;
   Location where_;

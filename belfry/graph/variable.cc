@@ -3,13 +3,18 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/base/nearest.h"
+#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
 #include "belfry/graph/state_ops.h"
 
 namespace belfry {
 
-Operand::Operand(const Variable& variable, const Location& where) : tensor_(variable.value()), where_(where) {}
+Operand::Operand(const Variable& variable, const Location& where)
+    : tensor_(variable.value_here(where)), variable_(variable.node()), where_(where) {}
 
 Variable Variable::with_value(const Tensor& value) const {
   Variable out = *this;
@@ -23,7 +28,18 @@ const std::string& Variable::name() const {
 }
 bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
 Tensor Variable::initial_value() const { return node_->graph->record(node_).initial_value; }
-Tensor Variable::read() const { return add_tensor(read_variable_op(), {handle()}); }
+Tensor Variable::read(const Location& where) const {
+  return add_tensor(read_variable_op(), {Operand(handle(), where)});
+}
+Tensor Variable::value_here(const Location& where) const {
+  const ScopeState& scope = scope_state();
+  if (scope.control.empty() || node_ == nullptr || node_->graph != scope.graph || value_ != handle()) return value_;
+  const bool assigned =
+      std::ranges::any_of(with_ancestors(scope.control), [&](const Node* before) { return assigns(*before, node_); });
+  return assigned ? read(where) : value_;
+}
+// A conversion cannot know the line it stands in; the variable's own is the user's at least.
+Variable::operator Tensor() const { return value_here(node_ != nullptr ? node_->where : Location{}); }
 Tensor Variable::assign(const Operand& value) const {
   return add_tensor(assign_op(), {Operand(handle(), value.where()), value});
 }
@@ -54,6 +70,7 @@ class VariableLookup {
                  "[get_variable '{}'] expected a float to train, got {}. Pass .trainable = false (made at {}).", name,
                  name_of(options.dtype), to_string(where));
     Graph& graph = current_graph();
+    GraphTransaction transaction(graph);
     // A variable's name does not depend on name scopes, and its initial value on no control dependency.
     const auto root = NameScope::at("");
     const ClearControlDependencies free;
@@ -67,11 +84,11 @@ class VariableLookup {
                  "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {})", name,
                  name_of(options.dtype), to_string(options.shape), name_of(record.initial_value.dtype()),
                  to_string(record.initial_value.shape()), to_string(where));
-    // Added last: a mistake above leaves the name free.
     const Tensor node = add_tensor(variable_op(), {},
                                    {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
     const Variable variable = graph.add_variable(node.node(), record);
     add_to_collections(graph, variable, options);
+    transaction.keep();
     return variable;
   }
 
@@ -97,19 +114,26 @@ class VariableLookup {
     const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(),
                                            current_name_scope(), to_string(where));
     BELFRY_CHECK(!exists || scope.reuse() != Reuse::no,
-                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Open the scope with "
-                 ".reuse = Reuse::yes to share it ({}).",
+                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Choose another name or, "
+                 "to share it, enter VariableScope::reopen({{.reuse = Reuse::yes}}) first ({}).",
                  name, exists ? made_at(*at->node()) : "", scopes);
-    BELFRY_CHECK(exists || scope.reuse() != Reuse::yes,
-                 "[get_variable '{}'] expected a variable that exists, got none under reuse. Create it first, or use "
-                 "Reuse::automatic ({}).",
-                 name, scopes);
+    BELFRY_CHECK(
+        exists || scope.reuse() != Reuse::yes,
+        "[get_variable '{}'] expected a variable that exists, got none under reuse.{} Create it first, or enter "
+        "VariableScope::reopen({{.reuse = Reuse::automatic}}) to make what is missing ({}).",
+        name, exists ? "" : did_you_mean(name, names_of(graph.variables())), scopes);
     if (!exists) return create(name, options, where);
     BELFRY_CHECK(at->shape() == options.shape && at->dtype() == options.dtype,
                  "[get_variable '{}'] expected {} {} as when it was created, got {} {} under reuse ({}).", name,
                  name_of(at->dtype()), to_string(at->shape()), name_of(options.dtype), to_string(options.shape),
                  scopes);
     return *at;
+  }
+
+  static std::vector<std::string> names_of(const std::vector<Variable>& variables) {
+    std::vector<std::string> out;
+    for (const Variable& v : variables) out.push_back(v.name());
+    return out;
   }
 
   static void add_to_collections(Graph& graph, const Variable& variable, const VariableOptions& options) {
@@ -127,13 +151,14 @@ class VariableLookup {
 Variable get_variable(std::string_view name, const VariableOptions& options, const Location& given) {
   const Location where = current_location(given);  // inside a layer: the line that used the layer
   current_graph();
-  BELFRY_CHECK(!name.empty(), "[get_variable] expected a name, got an empty one (made at {})", to_string(where));
+  check_name(name, fmt::format("[get_variable '{}']", name), where);
   return VariableLookup::get(name, options, where);
 }
 
 Variable new_variable(std::string_view name, VariableOptions options, const Location& given) {
   const Location where = current_location(given);
   const LocationScope location(where);
+  check_name(name, fmt::format("[new_variable '{}']", name), where);
   options.trainable = false;
   const std::string wanted = join_scope(get_variable_scope().name(), name);
   return VariableLookup::create(current_graph().unique_name(wanted), options, where);

@@ -2,6 +2,7 @@
 //
 // Within one run every read sees the value the variable had when the run started, unless an assignment comes before
 // the read on a data or control path. Two assignments of one variable in one run must be ordered by such a path.
+// So `v + 1.f` is of the old value, and made under ControlDependencies({v.assign(x)}) of the new one.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,8 @@
 namespace belfry {
 
 class Variable;
-// Makes the initial value, as graph ops, when the variable is created.
+// Makes the initial value, as graph ops, when the variable is created. It may use variables that exist: they are
+// initialised first.
 using Initializer = std::function<Tensor(const Shape& shape, DType dtype)>;
 // A scalar cost of a variable.
 using Regularizer = std::function<Tensor(const Tensor& value)>;
@@ -35,9 +37,13 @@ class Variable {
   bool trainable() const;
   Tensor initial_value() const;
 
-  Tensor value() const { return value_; }     // as of the start of the run
-  operator Tensor() const { return value_; }  // NOLINT(google-explicit-constructor)
-  Tensor read() const;                        // after whatever control_dependencies are active
+  Tensor value() const { return value_; }  // as of the start of the run
+  // A new read, after whatever ControlDependencies are active.
+  Tensor read(const Location& where = Location::current()) const;
+  // What the variable means as an operand or a tensor: value(), or a read() where an assignment of it comes before the
+  // active ControlDependencies. (What a getter has remapped stays what the getter made of it.)
+  Tensor value_here(const Location& where = Location::current()) const;
+  operator Tensor() const;  // NOLINT(google-explicit-constructor)
   Tensor handle() const { return {node_, 0}; }
 
   // Each gives the new value.
@@ -51,6 +57,8 @@ class Variable {
   Node* node_ = nullptr;
   Tensor value_;
 };
+
+std::string to_string(const Variable& variable);  // "'fc/W' f32 [784, 10]"
 
 struct VariableRecord {
   Tensor initial_value;

@@ -2,15 +2,15 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
 
 namespace belfry {
 
 std::shared_ptr<OpenedVariableScope> root_variable_scope() { return std::make_shared<OpenedVariableScope>(); }
 
-VariableScope::VariableScope(std::string_view name, VariableScopeOptions options) {
-  BELFRY_CHECK(!name.empty() && name.front() != '/' && name.back() != '/',
-               "[VariableScope] expected a name without '/' at its ends, got \"{}\"", name);
+VariableScope::VariableScope(std::string_view name, VariableScopeOptions options, const Location& where) {
+  check_name(name, fmt::format("[VariableScope '{}']", name), current_location(where));
   open(join_scope(get_variable_scope().name(), name), std::move(options));
   ScopeState& s = state();
   s.name_scope = opened_name_scope_ = current_graph().open_scope(join_scope(s.name_scope, name));
@@ -58,7 +58,7 @@ CustomGetter freeze_getter() {
 CustomGetter remap_getter(std::function<Tensor(const Tensor&)> map) {
   return [map = std::move(map)](const VariableGetter& next, const std::string& name, const VariableOptions& options) {
     const Variable variable = next(name, options);
-    return variable.with_value(map(variable.value()));
+    return variable.with_value(map(variable));
   };
 }
 

@@ -41,7 +41,7 @@ Tensor apply(const Conv2dLayerOptions& o, const Tensor& x) {
     const Variable b = get_variable("b", {.shape = {o.filters},
                                           .dtype = x.dtype(),
                                           .initializer = o.bias_initializer ? o.bias_initializer : init::zeros()});
-    y = add(y, o.data_format == DataFormat::nhwc ? b.value() : reshape(b, {o.filters, 1, 1}), last);
+    y = add(y, o.data_format == DataFormat::nhwc ? Tensor(b) : reshape(b, {o.filters, 1, 1}), last);
   }
   return o.activation ? o.activation(y, "output") : y;
 }

@@ -2,6 +2,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/variable_scope.h"
 #include "belfry/ops/basic.h"
 
@@ -12,6 +14,7 @@ Layer::Layer(std::string_view name, Body body, const Location& where)
   BELFRY_CHECK(!name_.empty(),
                "[layer] expected a name, got an empty one (at {}). Its variables and its output are named after it.",
                to_string(where));
+  check_name(name, fmt::format("[layer '{}']", name), where);
   BELFRY_CHECK(static_cast<bool>(body_), "[layer '{}'] expected a function, got an empty one (at {})", name,
                to_string(where));
 }
@@ -20,12 +23,15 @@ Tensor Layer::operator()(const Tensor& x) const {
   BELFRY_CHECK(static_cast<bool>(x), "[layer '{}'] expected a tensor, got an empty handle (at {})", name_,
                to_string(where_));
   const LocationScope location(where_);
+  GraphTransaction transaction(current_graph());
   const VariableScope scope(name_);
   const Tensor y = body_(x);
   BELFRY_CHECK(static_cast<bool>(y), "[layer '{}'] expected its function to give a tensor, got an empty handle (at {})",
                name_, to_string(where_));
   const bool named = y.output() == 0 && y.node()->name == scope.name_scope() + "/output";
-  return named ? y : identity(y, "output");
+  const Tensor output = named ? y : identity(y, "output");
+  transaction.keep();
+  return output;
 }
 
 }  // namespace belfry

@@ -5,7 +5,8 @@
 //   Tensor z = conv(y, "conv1");                              // the same without a pipe
 //
 // Layer "x" opens variable scope "x": its variables are "x/W", "x/b", ..., its output is "x/output". Its ops are
-// attributed to the line that named the layer.
+// attributed to the line that named the layer. A layer that fails leaves nothing behind: it can be made once more under
+// the same name.
 #pragma once
 
 #include <concepts>

@@ -47,7 +47,7 @@ struct FullyConnectedOptions {
 
 // When the moving averages of batch norm's statistics change, in the main training tower (never in others):
 enum class EmaUpdate : std::uint8_t {
-  collection,  // by ops in UPDATE_OPS, which a trainer runs along with the step
+  collection,  // by ops in UPDATE_OPS, which the optimizer's operation (and a trainer) runs along with the step
   internal,    // whenever the layer's output is computed
   skip,        // not at all
 };

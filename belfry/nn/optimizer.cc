@@ -8,16 +8,16 @@
 namespace belfry {
 namespace {
 
-std::vector<Variable> default_variables(const std::string& optimizer) {
+std::vector<Variable> default_variables(const std::string& optimizer, const Location& where) {
   const TowerContext* tower = current_tower_context_or_null();
   // A tower with variables of its own trains those; any other trains what the graph has, made inside it or before.
   std::vector<Variable> all = tower != nullptr && !tower->variable_scope().empty()
                                   ? tower->trainable_variables()
                                   : current_graph().collections().variables(collection::kTrainableVariables);
   BELFRY_CHECK(!all.empty(),
-               "[{}] expected trainable variables in {}, got none. Make some before the optimizer, or pass the "
+               "[{}] expected trainable variables in {}, got none (at {}). Make some before the optimizer, or pass the "
                "variables to train.",
-               optimizer, tower != nullptr ? fmt::format("tower '{}'", tower->name()) : "the graph");
+               optimizer, tower != nullptr ? fmt::format("tower '{}'", tower->name()) : "the graph", to_string(where));
   return all;
 }
 
@@ -34,14 +34,14 @@ GradientsAndVariables Optimizer::compute_gradients(const Tensor& cost, const std
       "[{}] expected variables to train, got an empty list (at {}). Leave the list away to train all trainables.",
       name(), to_string(where));
   const LocationScope location(where);
-  const Tensors grads = gradients(cost, variables);
+  const Tensors grads = gradients(cost, variables, {}, where);
   GradientsAndVariables out;
   for (std::size_t i = 0; i < variables.size(); ++i) out.push_back({grads[i], variables[i]});
   return out;
 }
 
 GradientsAndVariables Optimizer::compute_gradients(const Tensor& cost, const Location& where) {
-  return compute_gradients(cost, default_variables(name()), where);
+  return compute_gradients(cost, default_variables(name(), where), where);
 }
 
 Operation Optimizer::minimize(const Tensor& cost, std::string_view name, const Location& where) {

@@ -37,7 +37,8 @@ class Optimizer {
                                                   const Location& where = Location::current());
   GradientsAndVariables compute_gradients(const Tensor& cost, const Location& where = Location::current());
 
-  // One operation, `name` (default: the optimizer's, made unique), that does all the updates. Variables without a
+  // One operation, `name` (default: the optimizer's, made unique), that does all the updates, and with them those of
+  // UPDATE_OPS that belong to these gradients (see update_ops.h): batch norm's averages move along. Variables without a
   // gradient are left alone, with a warning; it is an error if none has one.
   virtual Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name = "",
                                     const Location& where = Location::current()) = 0;
@@ -66,10 +67,11 @@ struct AdamOptions {
   double weight_decay = 0;
 };
 
-std::unique_ptr<Optimizer> sgd(SgdOptions options);
-std::unique_ptr<Optimizer> momentum(MomentumOptions options);  // slot "accumulator"
+std::unique_ptr<Optimizer> sgd(SgdOptions options, const Location& where = Location::current());
+// Slot "accumulator".
+std::unique_ptr<Optimizer> momentum(MomentumOptions options, const Location& where = Location::current());
 // Slots "m" and "v". The number of the update is a variable of its own, "Adam/step": one for each set of variables that
 // is updated together, counted up once an update.
-std::unique_ptr<Optimizer> adam(AdamOptions options = {});
+std::unique_ptr<Optimizer> adam(AdamOptions options = {}, const Location& where = Location::current());
 
 }  // namespace belfry

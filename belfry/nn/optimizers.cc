@@ -8,19 +8,28 @@
 namespace belfry {
 namespace {
 
-// NaN fails every comparison, so it is refused too.
-void check_from_zero(const char* optimizer, const char* what, double value) {
-  BELFRY_CHECK(value >= 0 && std::isfinite(value), "[{}] expected {} from 0 up, got {}", optimizer, what, value);
-}
-void check_fraction(const char* optimizer, const char* what, double value) {
-  BELFRY_CHECK(value >= 0 && value < 1, "[{}] expected {} in [0, 1), got {}", optimizer, what, value);
-}
-void check_rate(const char* optimizer, const Operand& rate) {
-  if (rate.is_number()) return check_from_zero(optimizer, "a learning rate", rate.number());
-  const Tensor t = rate.tensor();
-  BELFRY_CHECK(t.rank() == 0 && is_float(t.dtype()), "[{}] expected a learning rate that is one float, got '{}' {} {}",
-               optimizer, t.name(), name_of(t.dtype()), to_string(t.shape()));
-}
+// Complains about an option with the optimizer's name and the line that made it. NaN fails every comparison, so it is
+// refused too.
+struct OptionChecks {
+  const char* optimizer;
+  Location where;
+
+  void from_zero(const char* what, double value) const {
+    BELFRY_CHECK(value >= 0 && std::isfinite(value), "[{}] expected {} from 0 up, got {} (at {})", optimizer, what,
+                 value, to_string(where));
+  }
+  void fraction(const char* what, double value) const {
+    BELFRY_CHECK(value >= 0 && value < 1, "[{}] expected {} in [0, 1), got {} (at {})", optimizer, what, value,
+                 to_string(where));
+  }
+  void rate(const Operand& rate) const {
+    if (rate.is_number()) return from_zero("a learning rate", rate.number());
+    const Tensor t = rate.tensor();
+    BELFRY_CHECK(t && t.rank() == 0 && is_float(t.dtype()),
+                 "[{}] expected a learning rate that is one float, got {} (at {})", optimizer, to_string(t),
+                 to_string(where));
+  }
+};
 
 class Sgd final : public SlotOptimizer {
  public:
@@ -67,25 +76,28 @@ class Adam final : public SlotOptimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> sgd(SgdOptions o) {
-  check_rate("sgd", o.learning_rate);
-  check_from_zero("sgd", "weight_decay", o.weight_decay);
+std::unique_ptr<Optimizer> sgd(SgdOptions o, const Location& where) {
+  const OptionChecks expect{"sgd", where};
+  expect.rate(o.learning_rate);
+  expect.from_zero("weight_decay", o.weight_decay);
   return std::make_unique<Sgd>(o);
 }
 
-std::unique_ptr<Optimizer> momentum(MomentumOptions o) {
-  check_rate("momentum", o.learning_rate);
-  check_fraction("momentum", "momentum", o.momentum);
-  check_from_zero("momentum", "weight_decay", o.weight_decay);
+std::unique_ptr<Optimizer> momentum(MomentumOptions o, const Location& where) {
+  const OptionChecks expect{"momentum", where};
+  expect.rate(o.learning_rate);
+  expect.fraction("momentum", o.momentum);
+  expect.from_zero("weight_decay", o.weight_decay);
   return std::make_unique<Momentum>(o);
 }
 
-std::unique_ptr<Optimizer> adam(AdamOptions o) {
-  check_rate("adam", o.learning_rate);
-  check_fraction("adam", "beta1", o.beta1);
-  check_fraction("adam", "beta2", o.beta2);
-  check_from_zero("adam", "epsilon", o.epsilon);
-  check_from_zero("adam", "weight_decay", o.weight_decay);
+std::unique_ptr<Optimizer> adam(AdamOptions o, const Location& where) {
+  const OptionChecks expect{"adam", where};
+  expect.rate(o.learning_rate);
+  expect.fraction("beta1", o.beta1);
+  expect.fraction("beta2", o.beta2);
+  expect.from_zero("epsilon", o.epsilon);
+  expect.from_zero("weight_decay", o.weight_decay);
   return std::make_unique<Adam>(o);
 }
 

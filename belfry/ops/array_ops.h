@@ -48,7 +48,7 @@ Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_
 struct PadAmount {
   std::int64_t before = 0, after = 0;
 };
-// Surrounded by `value`; one PadAmount an axis.
+// Surrounded by `value`, in x's type as cast() would make it; one PadAmount an axis.
 Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value = 0, std::string_view name = "");
 
 }  // namespace belfry

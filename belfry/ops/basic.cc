@@ -46,7 +46,9 @@ const OpRegistration cast_def =
           const DType from = c.input(0).dtype();
           return Tensors{is_float(from) && is_float(c.output().dtype()) ? cast(c.grad(), from) : Tensor()};
         })
-        .doc("The elements in another type, converted as C++ converts numbers.");
+        .doc(
+            "The elements in another type. Floats become integers towards zero, beyond the type's range its end, NaN "
+            "0; integers keep their low bits; anything but 0 is true.");
 
 const OpRegistration fill_def =
     define_op("Fill")
@@ -85,7 +87,7 @@ Tensor stop_gradient(const Operand& x, std::string_view name) {
 
 Operation group(const std::vector<Operation>& operations, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  const ControlDependencies after(operations);
+  const ControlDependencies after(operations, where);
   return Operation(add_op(no_op_def, {}, {.name = name}));
 }
 

@@ -1,6 +1,7 @@
 // Where values enter a graph, and the ops that pass them on: constants, placeholders, identity, group, cast.
 #pragma once
 
+#include <concepts>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace belfry {
 
 // A value that is part of the graph. Literals work too: constant(0.5f), constant(Array::of<float>({2}, {1, 2})).
 Tensor constant(const Array& value, std::string_view name = "", const Location& where = Location::current());
-// The same number everywhere, made when it is needed: the graph keeps no copy.
+// The same number everywhere, in a type as cast() would make it; made when it is needed: the graph keeps no copy.
 Tensor fill(const Shape& shape, double value, DType dtype = f32, std::string_view name = "",
             const Location& where = Location::current());
 
@@ -24,12 +25,18 @@ Tensor identity(const Operand& x, std::string_view name = "");
 // x, through which no gradient flows.
 Tensor stop_gradient(const Operand& x, std::string_view name = "");
 
-// An operation that is done when all of these are. Give tensors or operations.
+// An operation that is done when all of these are. Operations, tensors and variables' assignments may stand side by
+// side: group({train, count.assign_add(1.f)}).
 Operation group(const std::vector<Operation>& operations, std::string_view name = "",
                 const Location& where = Location::current());
+template <std::same_as<Tensor> T>  // a template, so that braces mean operations
+Operation group(const std::vector<T>& tensors, std::string_view name = "",
+                const Location& where = Location::current()) {
+  return group(std::vector<Operation>(tensors.begin(), tensors.end()), name, where);
+}
 
-// x in another type, converted as C++ converts numbers (towards zero; anything but 0 is true); x itself if it has that
-// type and no name is asked for.
+// x in another type; x itself if it has that type and no name is asked for. Floats become integers towards zero, beyond
+// the type's range its end, NaN 0. Integers keep their low bits, as in C++. Anything but 0 is true, NaN too.
 Tensor cast(const Operand& x, DType dtype, std::string_view name = "");
 
 }  // namespace belfry

@@ -8,33 +8,36 @@ namespace belfry {
 namespace {
 
 using T = const Tensor&;
+using enum Elements;
 using Pair = std::pair<Tensor, Tensor>;
 
-const OpRegistration add_def = define_binary("Add", "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; });
-const OpRegistration sub_def = define_binary("Sub", "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; });
-const OpRegistration mul_def = define_binary("Mul", "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; });
+const OpRegistration add_def = define_binary("Add", numbers, "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; });
+const OpRegistration sub_def = define_binary("Sub", numbers, "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; });
+const OpRegistration mul_def =
+    define_binary("Mul", numbers, "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; });
 // d(a/b)/db = -a/b^2 = -y/b
 const OpRegistration div_def =
-    define_binary("Div", "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
+    define_binary("Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
 // A tie sends the whole gradient to a.
-const OpRegistration max_def = define_binary("Maximum", "The larger of a and b.", [](T dy, T a, T b, T) {
+const OpRegistration max_def = define_binary("Maximum", numbers, "The larger of a and b.", [](T dy, T a, T b, T) {
   const Tensor first = greater_equal(a, b), zero = zeros_like(dy);
   return Pair{select(first, dy, zero), select(first, zero, dy)};
 });
-const OpRegistration min_def = define_binary("Minimum", "The smaller of a and b.", [](T dy, T a, T b, T) {
+const OpRegistration min_def = define_binary("Minimum", numbers, "The smaller of a and b.", [](T dy, T a, T b, T) {
   const Tensor first = less_equal(a, b), zero = zeros_like(dy);
   return Pair{select(first, dy, zero), select(first, zero, dy)};
 });
 // d a^b/da = b a^(b-1);  d a^b/db = a^b log a, 0 where a is 0
-const OpRegistration pow_def = define_binary("Pow", "a to the b", [](T dy, T a, T b, T y) {
+const OpRegistration pow_def = define_binary("Pow", numbers, "a to the b", [](T dy, T a, T b, T y) {
   const Tensor positive = greater(a, 0.f);
   const Tensor log_a = select(positive, log(select(positive, a, ones_like(a))), zeros_like(a));
   return Pair{dy * b * pow(a, b - 1.f), dy * y * log_a};
 });
-const OpRegistration squared_difference_def = define_binary("SquaredDifference", "(a - b)^2", [](T dy, T a, T b, T) {
-  const Tensor da = dy * (a - b) * 2.f;
-  return Pair{da, -da};
-});
+const OpRegistration squared_difference_def =
+    define_binary("SquaredDifference", numbers, "(a - b)^2", [](T dy, T a, T b, T) {
+      const Tensor da = dy * (a - b) * 2.f;
+      return Pair{da, -da};
+    });
 
 const OpRegistration equal_def = define_comparison("Equal", "a == b");
 const OpRegistration not_equal_def = define_comparison("NotEqual", "a != b");

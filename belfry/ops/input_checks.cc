@@ -4,6 +4,14 @@
 
 namespace belfry {
 
+void check_elements(const ShapeContext& c, int input, Elements allowed) {
+  const DType dtype = c.dtype(input);
+  const bool number = dtype == i32 || dtype == i64;
+  BELFRY_CHECK(allowed == Elements::any || is_float(dtype) || (allowed == Elements::numbers && number),
+               "expected elements of {}, got {}. Use cast()",
+               allowed == Elements::floats ? "f32 or f64" : "f32, f64, i32 or i64", name_of(dtype));
+}
+
 void check_float(const ShapeContext& c, int input, const char* what) {
   BELFRY_CHECK(is_float(c.dtype(input)), "expected {} of a floating type, got {}. Use cast()", what,
                name_of(c.dtype(input)));

@@ -11,24 +11,29 @@ void check_same_type(const ShapeContext& c) {
                name_of(c.dtype(0)), name_of(c.dtype(1)));
 }
 
-Shapes broadcast_rule(const ShapeContext& c) {
+Shapes broadcast_rule(const ShapeContext& c, Elements allowed) {
   check_same_type(c);
+  check_elements(c, 0, allowed);
   return broadcast(c.input(0), c.input(1));
 }
 
 }  // namespace
 
-OpRegistration define_unary(const char* name, const char* doc, UnaryGradient gradient) {
+OpRegistration define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient) {
   OpDefinition op = define_op(name);
-  op.input("x").output("y").doc(doc).shape([](const ShapeContext& c) { return c.input(0); });
+  op.input("x").output("y").doc(doc).shape([allowed](const ShapeContext& c) {
+    check_elements(c, 0, allowed);
+    return c.input(0);
+  });
   if (gradient == nullptr) return op.not_differentiable();
   return op.gradient(
       [gradient](const GradientContext& c) { return Tensors{gradient(c.grad(), c.input(0), c.output())}; });
 }
 
-OpRegistration define_binary(const char* name, const char* doc, BinaryGradient gradient) {
+OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient) {
   OpDefinition op = define_op(name);
-  op.input("a").input("b").output("y").doc(doc).shape(broadcast_rule);
+  op.input("a").input("b").output("y").doc(doc).shape(
+      [allowed](const ShapeContext& c) { return broadcast_rule(c, allowed); });
   if (gradient == nullptr) return op.not_differentiable();
   return op.gradient([gradient](const GradientContext& c) {
     const Tensor a = c.input(0), b = c.input(1);
@@ -43,7 +48,7 @@ OpRegistration define_comparison(const char* name, const char* doc) {
       .input("b")
       .output("y")
       .doc(doc)
-      .shape(broadcast_rule)
+      .shape([](const ShapeContext& c) { return broadcast_rule(c, Elements::any); })
       .dtype(boolean)
       .not_differentiable();
 }

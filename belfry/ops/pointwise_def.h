@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "belfry/graph/op_def.h"
+#include "belfry/ops/input_checks.h"
 
 namespace belfry {
 
@@ -13,9 +14,9 @@ using UnaryGradient = Tensor (*)(const Tensor& dy, const Tensor& x, const Tensor
 using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Tensor& a, const Tensor& b,
                                                      const Tensor& y);
 
-// Without a gradient function the op is not differentiable.
-OpRegistration define_unary(const char* name, const char* doc, UnaryGradient gradient);
-OpRegistration define_binary(const char* name, const char* doc, BinaryGradient gradient);
-OpRegistration define_comparison(const char* name, const char* doc);
+// Without a gradient function the op is not differentiable. Operands of a binary op have one type.
+OpRegistration define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient);
+OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient);
+OpRegistration define_comparison(const char* name, const char* doc);  // of any type
 
 }  // namespace belfry

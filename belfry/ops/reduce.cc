@@ -9,6 +9,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/broadcast.h"
+#include "belfry/ops/input_checks.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {
@@ -25,12 +26,9 @@ using ReduceGradient = Tensor (*)(const Reduced& r);
 // No axes in the attribute means none, unlike in ReduceOptions: only a scalar has none.
 Tensor sum_kept(const Tensor& x, const Reduced& r) { return r.axes.empty() ? x : reduce_sum(x, r.kept()); }
 
-Shapes reduce_rule(const ShapeContext& c, bool floats_only) {
+Shapes reduce_rule(const ShapeContext& c, Elements allowed) {
   const Ints& axes = c.attributes().get<Ints>("axes");
-  const DType dtype = c.dtype(0);
-  BELFRY_CHECK(is_float(dtype) || (!floats_only && (dtype == i32 || dtype == i64)),
-               "expected elements of {}, got {}. Use cast()", floats_only ? "f32 or f64" : "f32, f64, i32 or i64",
-               name_of(dtype));
+  check_elements(c, 0, allowed);
   Shape out;
   for (int i = 0; i < c.input(0).rank(); ++i) {
     if (!std::ranges::binary_search(axes, i))
@@ -41,11 +39,12 @@ Shapes reduce_rule(const ShapeContext& c, bool floats_only) {
   return out;
 }
 
-OpRegistration define_reduction(const char* name, const char* doc, ReduceGradient gradient, bool floats_only = false) {
+OpRegistration define_reduction(const char* name, const char* doc, ReduceGradient gradient,
+                                Elements allowed = Elements::numbers) {
   return define_op(name)
       .input("x")
       .output("y")
-      .shape([floats_only](const ShapeContext& c) { return reduce_rule(c, floats_only); })
+      .shape([allowed](const ShapeContext& c) { return reduce_rule(c, allowed); })
       .gradient([gradient](const GradientContext& c) {
         const Ints& axes = c.attributes().get<Ints>("axes");
         const bool kept = c.attributes().flag("keep_dims") || axes.empty();
@@ -81,7 +80,7 @@ const OpRegistration sum_def = define_reduction("ReduceSum", "The sum over some 
 // dx = dy / n
 const OpRegistration mean_def = define_reduction(
     "ReduceMean", "The mean over some axes.",
-    [](const Reduced& r) { return broadcast_like(r.dy / count_of(r.x, r.axes), r.x); }, true);
+    [](const Reduced& r) { return broadcast_like(r.dy / count_of(r.x, r.axes), r.x); }, Elements::floats);
 
 // All elements that have the extreme value share its gradient equally.
 Tensor share_among_ties(const Reduced& r) {

@@ -60,6 +60,7 @@ const OpRegistration concat_grad_def =
         .input("dy")
         .inputs("tensors")
         .output("dx")
+        .shape_only(1)
         .shape([](const ShapeContext& c) {
           const Shape whole = concat_rule(c, 1);
           BELFRY_CHECK(compatible(whole, c.input(0)), "expected a gradient of shape {}, got {}", to_string(whole),

@@ -6,43 +6,48 @@ namespace belfry {
 namespace {
 
 using T = const Tensor&;
+using enum Elements;
 
-const OpRegistration neg_op = define_unary("Neg", "-x", [](T dy, T, T) { return -dy; });
-const OpRegistration abs_op = define_unary("Abs", "|x|", [](T dy, T x, T) { return dy * sign(x); });
-const OpRegistration sign_op = define_unary("Sign", "-1, 0 or 1", nullptr);
-const OpRegistration square_op = define_unary("Square", "x * x", [](T dy, T x, T) { return dy * x * 2.f; });
-const OpRegistration sqrt_op = define_unary("Sqrt", "Square root.", [](T dy, T, T y) { return dy * 0.5f / y; });
+const OpRegistration neg_op = define_unary("Neg", numbers, "-x", [](T dy, T, T) { return -dy; });
+const OpRegistration abs_op = define_unary("Abs", numbers, "|x|", [](T dy, T x, T) { return dy * sign(x); });
+const OpRegistration sign_op = define_unary("Sign", numbers, "-1, 0 or 1", nullptr);
+const OpRegistration square_op = define_unary("Square", numbers, "x * x", [](T dy, T x, T) { return dy * x * 2.f; });
+const OpRegistration sqrt_op = define_unary("Sqrt", floats, "Square root.", [](T dy, T, T y) { return dy * 0.5f / y; });
 // d x^(-1/2) = -1/2 x^(-3/2) = -1/2 y^3
 const OpRegistration rsqrt_op =
-    define_unary("Rsqrt", "1 / sqrt(x)", [](T dy, T, T y) { return dy * -0.5f * y * square(y); });
+    define_unary("Rsqrt", floats, "1 / sqrt(x)", [](T dy, T, T y) { return dy * -0.5f * y * square(y); });
 const OpRegistration reciprocal_op =
-    define_unary("Reciprocal", "1 / x", [](T dy, T, T y) { return -(dy * square(y)); });
-const OpRegistration exp_op = define_unary("Exp", "e to the x", [](T dy, T, T y) { return dy * y; });
-const OpRegistration log_op = define_unary("Log", "Natural logarithm.", [](T dy, T x, T) { return dy / x; });
+    define_unary("Reciprocal", floats, "1 / x", [](T dy, T, T y) { return -(dy * square(y)); });
+const OpRegistration exp_op = define_unary("Exp", floats, "e to the x", [](T dy, T, T y) { return dy * y; });
+const OpRegistration log_op = define_unary("Log", floats, "Natural logarithm.", [](T dy, T x, T) { return dy / x; });
 const OpRegistration log1p_op =
-    define_unary("Log1p", "log(1 + x), exact near 0", [](T dy, T x, T) { return dy / (x + 1.f); });
+    define_unary("Log1p", floats, "log(1 + x), exact near 0", [](T dy, T x, T) { return dy / (x + 1.f); });
 const OpRegistration tanh_op =
-    define_unary("Tanh", "Hyperbolic tangent.", [](T dy, T, T y) { return dy * (1.f - square(y)); });
+    define_unary("Tanh", floats, "Hyperbolic tangent.", [](T dy, T, T y) { return dy * (1.f - square(y)); });
 const OpRegistration sigmoid_op =
-    define_unary("Sigmoid", "1 / (1 + exp(-x))", [](T dy, T, T y) { return dy * y * (1.f - y); });
+    define_unary("Sigmoid", floats, "1 / (1 + exp(-x))", [](T dy, T, T y) { return dy * y * (1.f - y); });
 const OpRegistration sin_op =
-    define_unary("Sin", "Sine of an angle in radians.", [](T dy, T x, T) { return dy * cos(x); });
+    define_unary("Sin", floats, "Sine of an angle in radians.", [](T dy, T x, T) { return dy * cos(x); });
 const OpRegistration cos_op =
-    define_unary("Cos", "Cosine of an angle in radians.", [](T dy, T x, T) { return -(dy * sin(x)); });
-const OpRegistration floor_op = define_unary("Floor", "The largest integer not above x.", nullptr);
-const OpRegistration ceil_op = define_unary("Ceil", "The smallest integer not below x.", nullptr);
-const OpRegistration zeros_like_op = define_unary("ZerosLike", "Zeros in the shape of x.", nullptr);
-const OpRegistration ones_like_op = define_unary("OnesLike", "Ones in the shape of x.", nullptr);
+    define_unary("Cos", floats, "Cosine of an angle in radians.", [](T dy, T x, T) { return -(dy * sin(x)); });
+const OpRegistration floor_op = define_unary("Floor", floats, "The largest integer not above x.", nullptr);
+const OpRegistration ceil_op = define_unary("Ceil", floats, "The smallest integer not below x.", nullptr);
+const OpRegistration zeros_like_op = define_unary("ZerosLike", any, "Zeros in the shape of x.", nullptr);
+const OpRegistration ones_like_op = define_unary("OnesLike", any, "Ones in the shape of x.", nullptr);
 
 // dx = y > 0 ? dy : 0. An op of its own, so that the engine can put it into a neighbour's pass over memory.
 Tensor relu_grad(T dy, T y);
-const OpRegistration relu_op = define_unary("Relu", "max(x, 0)", [](T dy, T, T y) { return relu_grad(dy, y); });
+const OpRegistration relu_op =
+    define_unary("Relu", numbers, "max(x, 0)", [](T dy, T, T y) { return relu_grad(dy, y); });
 const OpRegistration relu_grad_op =
     define_op("ReluGrad")
         .input("dy")
         .input("y")
         .output("dx")
-        .shape([](const ShapeContext& c) { return merge(c.input(0), c.input(1)); })
+        .shape([](const ShapeContext& c) {
+          check_one_float_type(c);
+          return merge(c.input(0), c.input(1));
+        })
         .gradient([](const GradientContext& c) { return Tensors{relu_grad(c.grad(), c.input(1)), Tensor()}; })
         .doc("The gradient of Relu: dy where y is above 0.");
 Tensor relu_grad(T dy, T y) { return add_tensor(relu_grad_op, {dy, y}); }

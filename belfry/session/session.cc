@@ -3,6 +3,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/initialization.h"
 #include "belfry/session/internal/session_state.h"
 
 namespace belfry {
@@ -36,16 +37,14 @@ Session::~Session() = default;
 Graph& Session::graph() { return state_->graph; }
 
 void Session::initialize(bool again) {
-  std::vector<Fetch> values;
-  std::vector<Variable> variables;
-  for (const Variable& v : state_->graph.variables()) {
-    if (!again && is_initialized(v)) continue;
-    variables.push_back(v);
-    values.emplace_back(v.initial_value());
+  for (std::vector<Variable>& variables : initialization_order(state_->graph)) {
+    if (!again) std::erase_if(variables, [this](const Variable& v) { return is_initialized(v); });
+    if (variables.empty()) continue;
+    std::vector<Fetch> values;
+    for (const Variable& v : variables) values.emplace_back(v.initial_value());
+    const std::vector<Array> initial = run(values, {}, {.random_step = 0});
+    for (std::size_t i = 0; i < variables.size(); ++i) set_value(variables[i], initial[i]);
   }
-  if (variables.empty()) return;
-  const std::vector<Array> initial = run(values, {}, {.random_step = 0});
-  for (std::size_t i = 0; i < variables.size(); ++i) set_value(variables[i], initial[i]);
 }
 
 std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& feeds, const RunOptions& options,

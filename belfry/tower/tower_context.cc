@@ -4,6 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/name_check.h"
 #include "belfry/graph/scope.h"
 #include "belfry/tower/tower_collections.h"
 
@@ -22,15 +23,13 @@ std::vector<T> beyond(std::vector<T> items, std::size_t count) {
   return items;
 }
 
-void check_options(std::string_view name, bool is_training, const TowerOptions& o) {
+void check_options(std::string_view name, bool is_training, const TowerOptions& o, const Location& where) {
   if (current != nullptr)
     fail(
         "[TowerContext '{}'] expected no tower to be open on this thread, got '{}'. Towers do not nest: leave that one "
         "first.",
         name, current->name());
-  BELFRY_CHECK(name.empty() || (name.front() != '/' && name.back() != '/'),
-               "[TowerContext '{}'] expected a name without '/' at its ends, got '{}'. Choose another name.", name,
-               name);
+  if (!name.empty()) check_name(name, fmt::format("[TowerContext '{}']", name), where);
   BELFRY_CHECK(
       o.total >= 1 && o.index >= 0 && o.index < o.total,
       "[TowerContext '{}'] expected an index from 0 to total - 1, got index {} of {}. Pass both .index and .total.",
@@ -74,9 +73,29 @@ struct TowerContext::Impl {
   std::unique_ptr<ReplicaScope> replica{};
 };
 
-TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions options) {
+namespace {
+
+// Where another tower's variable is made once more, the tower has not said that it is another one.
+void check_is_new(const TowerContext::Impl& tower, const std::string& name) {
+  if (get_variable_scope().reuse() != Reuse::no) return;
+  const std::vector<Variable>& all = tower.graph.variables();
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(tower.variables_before, all.size()));
+  const auto at = std::find_if(all.begin(), end, [&](const Variable& v) { return v.name() == name; });
+  if (at == end) return;
+  const char* kind = tower.is_training ? "Train" : "Predict";
+  fail(
+      "[get_variable '{}'] expected a new variable in tower '{}', got one that exists since before the tower {}. A "
+      "tower shares variables if it is not the first (TrainTowerContext tower(\"tower1\", {{.index = 1, .total = 2}})) "
+      "or asks for it ({}TowerContext tower(\"{}\", {{.reuse = Reuse::yes}})) (variable scope '{}', at {}).",
+      name, tower.name, made_at(*at->node()), kind, tower.name, get_variable_scope().name(),
+      to_string(current_location({})));
+}
+
+}  // namespace
+
+TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions options, const Location& where) {
   Graph& graph = current_graph();
-  check_options(name, is_training, options);
+  check_options(name, is_training, options, where);
   impl_ = std::make_unique<Impl>(Impl{graph, std::string(name), is_training, std::move(options)});
   Impl& tower = *impl_;
   const Reuse reuse = choose_reuse(is_training, tower.options);
@@ -86,6 +105,7 @@ TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions
   VariableScopeOptions scope{.reuse = reuse};
   scope.custom_getter = [&tower](const VariableGetter& next, const std::string& full_name,
                                  const VariableOptions& variable_options) {
+    check_is_new(tower, full_name);
     const Variable variable = next(full_name, variable_options);
     add_once(tower.used, variable);
     return variable;
@@ -117,14 +137,21 @@ bool TowerContext::has_own_variables() const { return impl_->own_variables; }
 const std::string& TowerContext::variable_scope() const { return impl_->options.variable_scope; }
 const std::string& TowerContext::name_scope() const { return impl_->name_scope; }
 
-std::vector<Variable> TowerContext::variables() const {
+// Without those of layers that failed, which the graph has taken back.
+std::vector<Variable> TowerContext::used_variables() const {
   std::vector<Variable> all = impl_->used;
+  std::erase_if(all, [this](const Variable& v) { return v.node()->graph != &impl_->graph; });
+  return all;
+}
+
+std::vector<Variable> TowerContext::variables() const {
+  std::vector<Variable> all = used_variables();
   for (const Variable& made : beyond(impl_->graph.variables(), impl_->variables_before)) add_once(all, made);
   return all;
 }
 
 std::vector<Variable> TowerContext::trainable_variables() const {
-  std::vector<Variable> all = impl_->used;
+  std::vector<Variable> all = used_variables();
   std::erase_if(all, [](const Variable& v) { return !v.trainable(); });
   return all;
 }

@@ -38,7 +38,8 @@ struct TowerOptions {
 class TowerContext {
  public:
   // `name` becomes the name scope, exactly; "" keeps the current one.
-  TowerContext(std::string_view name, bool is_training, TowerOptions options = {});
+  TowerContext(std::string_view name, bool is_training, TowerOptions options = {},
+               const Location& where = Location::current());
   ~TowerContext();
   TowerContext(const TowerContext&) = delete;
   TowerContext& operator=(const TowerContext&) = delete;
@@ -59,21 +60,25 @@ class TowerContext {
   std::vector<Tensor> collected_tensors(std::string_view collection) const;
   std::vector<Operation> collected_operations(std::string_view collection) const;
 
- private:
   struct Impl;
+
+ private:
+  std::vector<Variable> used_variables() const;
   std::unique_ptr<Impl> impl_;
 };
 
 class TrainTowerContext : public TowerContext {
  public:
-  explicit TrainTowerContext(std::string_view name, TowerOptions options = {})
-      : TowerContext(name, true, std::move(options)) {}
+  explicit TrainTowerContext(std::string_view name, TowerOptions options = {},
+                             const Location& where = Location::current())
+      : TowerContext(name, true, std::move(options), where) {}
 };
 
 class PredictTowerContext : public TowerContext {
  public:
-  explicit PredictTowerContext(std::string_view name, TowerOptions options = {})
-      : TowerContext(name, false, std::move(options)) {}
+  explicit PredictTowerContext(std::string_view name, TowerOptions options = {},
+                               const Location& where = Location::current())
+      : TowerContext(name, false, std::move(options), where) {}
 };
 
 // The tower being built on this thread; throws if there is none.

@@ -58,7 +58,7 @@ TEST_F(OrderVariablesTest, AReaderBehindAControlPathOfTheAssignmentReadsTheSnaps
   Tensor old;
   {
     const ControlDependencies after({next});
-    old = exp(v);
+    old = exp(v.value());
   }
   const Ir ir = ordered({.fetches = {old}});
   EXPECT_EQ(source(ir, the(ir, "Exp")), "Snapshot");

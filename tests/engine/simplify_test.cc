@@ -24,6 +24,18 @@ TEST_F(SimplifyTest, AFoldedResultIsNotTooLargeToKeep) {
   EXPECT_EQ(count_of(simplified({.fetches = {y}}), "Add"), 1);
 }
 
+TEST_F(SimplifyTest, TheGradientOfConcatNeedsOnlyTheShapesOfWhatWasJoined) {
+  const Tensor a = placeholder(f32, {kAny, 2}), b = placeholder(f32, {kAny, 2});
+  const Tensor joined = concat({exp(a), tanh(b), exp(b)}, 0), dy = placeholder(f32, {kAny, 2});
+  const Tensor last = joined.node()->inputs[2];
+  const Tensor d = gradients({joined}, {last}, {.grad_ys = {dy}})[0];
+  ASSERT_EQ(d.node()->def->name, "ConcatGrad");
+  const Ir ir = simplified({.fetches = {d}, .feeds = {{a, {1, 2}}, {b, {3, 2}}, {dy, {7, 2}}}});
+  EXPECT_EQ(count_of(ir, "Exp") + count_of(ir, "Tanh"), 0);
+  for (int i : {1, 2, 3})
+    EXPECT_EQ(ir.op_of(ir.node(the(ir, "ConcatGrad")).inputs[static_cast<std::size_t>(i)]), "ShapeOnly");
+}
+
 TEST_F(SimplifyTest, EqualOpsOnEqualInputsAreOne) {
   const Tensor x = var("x", {2}), z = var("z", {2});
   const Tensor y = exp(x) + exp(x) * exp(z);

@@ -90,6 +90,34 @@ TEST_F(GraphTest, AnUnknownNameShowsTheNearestOnes) {
   EXPECT_NE(error_of([&] { graph.get_tensor_by_name("conv0_X"); }).find("'conv0_W'"), std::string::npos);
 }
 
+TEST_F(GraphTest, AnOutputIsNamedByItsNumberAndNothingElse) {
+  const Tensor x = var("x").value();
+  Node* both = add_op(find_op("BatchNorm"), {var("b", {2, 3}), var("g", {3}), var("h", {3})},
+                      {.name = "bn", .attributes = {{"epsilon", 0.}, {"axis", std::int64_t{1}}}});
+  EXPECT_EQ(graph.get_tensor_by_name("bn:2"), both->output(2));
+  EXPECT_EQ(graph.get_tensor_by_name("bn:0"), both->output(0));
+  EXPECT_EQ(graph.get_tensor_by_name("x:0"), x);
+  for (const char* name : {"x:1abc", "bn:1abc", "bn:3", "bn:-1", "bn:", "bn:+1", "bn: 1", "bn:1:1", ":0", ""})
+    EXPECT_NE(error_of([&] {
+                graph.get_tensor_by_name(name);
+              }).find("[graph] expected the name of a tensor, got '" + std::string(name) + "'."),
+              std::string::npos)
+        << name;
+}
+
+TEST_F(GraphTest, HandlesPrintTheirNameTypeAndShape) {
+  const Variable w = var("fc/W", {3, 10});
+  const Tensor y = add(w, w.assign(w), "y");
+  EXPECT_EQ(to_string(y), "'y' f32 [3, 10]");
+  EXPECT_EQ(to_string(w), "'fc/W' f32 [3, 10]");
+  EXPECT_EQ(to_string(Operation(y)),
+            "Add 'y' ('fc/W' f32 [3, 10], 'Assign' f32 [3, 10]) -> (f32 [3, 10]) (made at graph_test.cc:" +
+                std::to_string(__LINE__ - 5) + ")");
+  EXPECT_EQ(to_string(Tensor()), "(no tensor)");
+  EXPECT_EQ(to_string(Operation()), "(no operation)");
+  EXPECT_EQ(to_string(Variable()), "(no variable)");
+}
+
 TEST_F(GraphTest, VariablesAreSharedUnderReuseOnly) {
   {
     const VariableScope s("fc");
@@ -172,7 +200,28 @@ TEST_F(GraphTest, ControlDependenciesAndDevicesAreRecorded) {
   const Tensor read = a.read();
   EXPECT_EQ(read.node()->control_inputs, std::vector<Node*>{first.node()});
   EXPECT_EQ(read.node()->device, "cpu:1");
-  EXPECT_NE(error_of([] { DeviceScope("gpu:0"); }).find("expected \"cpu:N\", got \"gpu:0\""), std::string::npos);
+  EXPECT_EQ(error_of([] { DeviceScope("gpu:0"); }),
+            "[DeviceScope] expected \"cpu:N\", got \"gpu:0\" (at graph_test.cc:" + std::to_string(__LINE__ - 1) +
+                "). Only CPU devices exist today.");
+}
+
+TEST_F(GraphTest, ControlDependenciesTakeTensorsAndRefuseWhatIsNotThere) {
+  const Variable a = var("a", {});
+  const Tensors steps{a.assign_add(1.f), a * 2.f};
+  {
+    const ControlDependencies after(steps);
+    EXPECT_EQ(a.read().node()->control_inputs, (std::vector<Node*>{steps[0].node(), steps[1].node()}));
+  }
+  const std::string line = std::to_string(__LINE__ + 1);
+  EXPECT_EQ(error_of([] { const ControlDependencies after({Tensor()}); }),
+            "[ControlDependencies] expected operations, got an empty handle (at graph_test.cc:" + line +
+                "). An unconnected gradient is empty: test it first.");
+  Graph other;
+  const GraphScope inner(other);
+  EXPECT_NE(error_of([&] {
+              const ControlDependencies after(steps);
+            }).find("[ControlDependencies] expected operations of the current graph, got 'AssignAdd' of another one"),
+            std::string::npos);
 }
 
 TEST_F(GraphTest, GradientsAreOpsAndEmptyWhereNothingFlows) {

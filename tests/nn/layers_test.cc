@@ -174,6 +174,38 @@ TEST_F(LayersTest, MistakesNameTheLayerTheInputAndTheLine) {
       contains(error_of([&] { flatten()(Tensor()); }), "[layer 'flatten'] expected a tensor, got an empty handle"));
 }
 
+TEST_F(LayersTest, ALayerThatFailsLeavesNothingBehindAndCanBeMadeAgain) {
+  const TrainTowerContext tower("");
+  const Tensor x = images();
+  const auto fails_late = [](const Tensor& t) { return t | conv2d("inner", {.filters = 4}) | flatten(""); };
+  const auto mistakes = std::vector<Layer>{
+      conv2d("a", {.filters = 4, .kernel = 11, .padding = Padding::valid, .kernel_regularizer = l2(1)}),
+      conv2d("a", {.filters = 4, .activation = fails_late}),
+      batch_norm("a", {.activation = fails_late}),
+      fully_connected("a", {.units = 4, .bias_initializer = [](const Shape&, DType) { return constant(1.f); }}),
+      Layer("a", [&](const Tensor& t) { return t | conv2d("b", {.filters = 4}) | Layer("c", fails_late); }),
+  };
+  const std::string before = to_json(graph);
+  for (const Layer& mistake : mistakes) {
+    EXPECT_NE(error_of([&] { x | mistake; }), "no error");
+    EXPECT_EQ(to_json(graph), before);
+    EXPECT_TRUE(tower.variables().empty());
+  }
+  const Tensor y = x | conv2d("a", {.filters = 4});
+  EXPECT_EQ(y.name(), "a/output");
+  EXPECT_EQ(names(tower.trainable_variables()), (Names{"a/W", "a/b"}));
+  EXPECT_EQ(in(collection::kTrainableVariables), (Names{"a/W", "a/b"}));
+  EXPECT_TRUE(graph.collections().tensors(collection::kRegularizationLosses).empty());
+  EXPECT_EQ(graph.collections().size(collection::kUpdateOps), 0u);
+}
+
+TEST_F(LayersTest, ALayerWithAnOddNameIsRefused) {
+  EXPECT_EQ(error_of([] { conv2d("conv 1", {.filters = 2}); }),
+            "[layer 'conv 1'] expected a name of letters, digits, '_', '-', '.' and single '/' between them, got 'conv "
+            "1' (at layers_test.cc:" +
+                std::to_string(__LINE__ - 3) + "). Choose another name.");
+}
+
 TEST_F(LayersTest, ANameUsedTwiceIsAnErrorAboutTheVariable) {
   const Tensor x = images();
   x | conv2d("conv", {.filters = 2});

@@ -150,9 +150,11 @@ TEST_F(OptimizerTest, MistakesNameTheVariableTheCostOrTheOption) {
   EXPECT_TRUE(contains(error_of([&] { optimizer->apply_gradients({}); }),
                        "[SGD] expected gradients to apply, got an empty list"));
   EXPECT_TRUE(contains(error_of([&] { sgd({.learning_rate = a}); }),
-                       "[sgd] expected a learning rate that is one float, got 'a' f32 [2, 3]"));
-  EXPECT_TRUE(
-      contains(error_of([&] { sgd({.learning_rate = -1.f}); }), "[sgd] expected a learning rate from 0 up, got -1"));
+                       "[sgd] expected a learning rate that is one float, got 'a' f32 [2, 3] (at optimizer_test.cc:"));
+  EXPECT_TRUE(contains(error_of([&] { sgd({.learning_rate = Tensor()}); }),
+                       "[sgd] expected a learning rate that is one float, got (no tensor)"));
+  EXPECT_TRUE(contains(error_of([&] { sgd({.learning_rate = -1.f}); }),
+                       "[sgd] expected a learning rate from 0 up, got -1 (at optimizer_test.cc:"));
   EXPECT_TRUE(contains(error_of([&] { momentum({.learning_rate = 1.f, .momentum = 1}); }),
                        "[momentum] expected momentum in [0, 1), got 1"));
   EXPECT_TRUE(contains(error_of([&] { adam({.beta2 = 1.5}); }), "[adam] expected beta2 in [0, 1), got 1.5"));
@@ -161,10 +163,37 @@ TEST_F(OptimizerTest, MistakesNameTheVariableTheCostOrTheOption) {
 TEST_F(OptimizerTest, WithoutTrainablesTheErrorSaysWhere) {
   const Tensor cost = constant(1.f);
   EXPECT_TRUE(contains(error_of([&] { adam()->minimize(cost); }),
-                       "[Adam] expected trainable variables in the graph, got none"));
+                       "[Adam] expected trainable variables in the graph, got none (at optimizer_test.cc:" +
+                           std::to_string(__LINE__ - 2) + "). Make some before the optimizer, or pass"));
   const TrainTowerContext tower("t");
   EXPECT_TRUE(contains(error_of([&] { adam()->minimize(cost); }),
-                       "[Adam] expected trainable variables in tower 't', got none"));
+                       "[Adam] expected trainable variables in tower 't', got none (at optimizer_test.cc:" +
+                           std::to_string(__LINE__ - 2) + ")."));
+}
+
+TEST_F(OptimizerTest, VariablesMadeBeforeTheTowerAreTrainedByDefault) {
+  const Variable before = weights("before");
+  const TrainTowerContext tower("");
+  const Variable inside = weights("inside");
+  EXPECT_EQ(names(tower.trainable_variables()), Names{"inside"});
+  const Operation train = sgd({.learning_rate = 0.25f})->minimize(cost_of(before) + cost_of(inside));
+  Session session(graph);
+  session.initialize();
+  session.run(train);
+  EXPECT_EQ(session.value(before).item(), 0.5);
+  EXPECT_EQ(session.value(inside).item(), 0.5);
+}
+
+TEST_F(OptimizerTest, ATowerWithVariablesOfItsOwnTrainsNoOthersByDefault) {
+  const Variable before = weights("before");
+  const TrainTowerContext tower("tower1", {.index = 1, .total = 2, .variable_scope = "copy1"});
+  const Variable inside = weights("inside");
+  const Operation train = sgd({.learning_rate = 0.25f})->minimize(cost_of(before) + cost_of(inside));
+  Session session(graph);
+  session.initialize();
+  session.run(train);
+  EXPECT_EQ(session.value(before).item(), 1);
+  EXPECT_EQ(session.value(inside).item(), 0.5);
 }
 
 TEST_F(OptimizerTest, ANameInUseIsAnError) {

@@ -150,6 +150,29 @@ TEST_F(TrainingTest, AConvnetWithEveryLayerFitsABatchAndPredictsIt) {
   for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(wrong.item(i), 0) << i;
 }
 
+TEST_F(TrainingTest, LayersUnderControlDependenciesSeeTheirVariablesAssigned) {
+  const Tensor x = placeholder(f32, {1, 1, 1, 1}), flat = placeholder(f32, {1, 1});
+  const auto layers = [&] {
+    return Tensors{x | conv2d("conv", {.filters = 1, .kernel = 1, .kernel_initializer = init::ones()}),
+                   flat | fully_connected("fc", {.units = 1, .kernel_initializer = init::ones()}),
+                   flat | batch_norm("bn", {.epsilon = 0, .training = false})};
+  };
+  const Tensors old = layers();
+  std::vector<Operation> assignments;
+  for (const Variable& v : graph.variables()) assignments.emplace_back(v.assign(fill(v.shape(), 4)));
+  const auto shared = VariableScope::reopen({.reuse = Reuse::yes});
+  const ControlDependencies after(assignments);
+  const Tensors now = layers();
+  Session session(graph);
+  session.initialize();
+  const auto values = session.run({old[0], old[1], old[2], now[0], now[1], now[2]},
+                                  {{x, Array::full(f32, x.shape(), 2)}, {flat, Array::full(f32, flat.shape(), 2)}});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(values[i].item(), 2) << i;
+  EXPECT_EQ(values[3].item(), 12);  // 2 * W + b
+  EXPECT_EQ(values[4].item(), 12);
+  EXPECT_EQ(values[5].item(), 0);  // (2 - mean) * gamma / sqrt(variance) + beta
+}
+
 class BatchNormTrainingTest : public NnTest {
  protected:
   // Channel 0: 1 2 3 6 (mean 3, biased variance 3.5, unbiased 14/3); channel 1: constant 5.

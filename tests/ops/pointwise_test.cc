@@ -145,11 +145,45 @@ TEST_F(PointwiseTest, ATieOfMaximumSendsItsGradientToTheFirst) {
 }
 
 TEST_F(PointwiseTest, AnIntegerInAFunctionOfFloatsNamesTheOpAndTheRemedy) {
-  const Tensor y = sqrt(constant(4), "root");
-  const std::string text = error_of([&] { run(y); });
-  EXPECT_NE(text.find("[Sqrt 'root'] expected elements of f32 or f64, got i32"), std::string::npos) << text;
-  EXPECT_NE(text.find("Use cast()"), std::string::npos) << text;
-  EXPECT_NE(text.find("pointwise_test.cc:"), std::string::npos) << text;
+  const Tensor four = constant(4, "four");
+  const std::string text = error_of([&] { sqrt(four, "root"); });
+  EXPECT_EQ(text,
+            "[Sqrt 'root'] expected elements of f32 or f64, got i32. Use cast(). Inputs: 'four' i32 [] (made at "
+            "pointwise_test.cc:" +
+                std::to_string(__LINE__ - 4) + ")");
+  EXPECT_NE(error_of([&] { relu(constant(true)); }).find("expected elements of f32, f64, i32 or i64, got bool"),
+            std::string::npos);
+}
+
+// Whatever the shape rule lets pass, the kernel computes; the rest is refused while the graph is defined.
+TEST_F(PointwiseTest, WhatCanBeDefinedCanBeRun) {
+  using Unary = Tensor (*)(const Operand&, std::string_view);
+  using Binary = Tensor (*)(const Operand&, const Operand&, std::string_view);
+  const Unary unary[] = {negative, abs,     sign, square, sqrt,  rsqrt, reciprocal, exp,       log,       log1p,
+                         tanh,     sigmoid, sin,  cos,    floor, ceil,  zeros_like, ones_like, relu.apply};
+  const Binary binary[] = {add,   subtract,  multiply, divide,     maximum, minimum,       pow,
+                           equal, not_equal, less,     less_equal, greater, greater_equal, squared_difference};
+  int defined = 0, refused = 0;
+  for (const DType dtype : {f32, f64, i32, i64, u8, boolean}) {
+    const Tensor x = input(Array::full(dtype, {3}, 1));
+    const auto check = [&](const auto& define) {
+      Tensor y;
+      const std::string text = error_of([&] { y = define(); });
+      if (y) {
+        EXPECT_EQ(run(y).elements(), 3) << to_string(Operation(y));
+        ++defined;
+      } else {
+        EXPECT_NE(text.find("expected elements of"), std::string::npos) << text;
+        ++refused;
+      }
+    };
+    for (const Unary op : unary) check([&] { return op(x, ""); });
+    for (const Binary op : binary) check([&] { return op(x, x, ""); });
+    check([&] { return select(equal(x, x), x, x); });
+  }
+  // Refused: 12 functions of floats for the four other types, 5 of numbers and 8 of two numbers for u8 and bool.
+  EXPECT_EQ(refused, 12 * 4 + 5 * 2 + 8 * 2);
+  EXPECT_EQ(defined, 6 * (19 + 14 + 1) - refused);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The rule of reads and writes on random programs: a variable's value is that of the start of the run, an explicit read
-// sees the last assignment that comes before it on a data or control path. Whatever the compiler reorders, shares or
-// leaves out, the results are those of this small interpreter.
+// The rule of reads and writes on random programs: a variable's value is that of the start of the run; an explicit
+// read, or a variable used as an operand, sees the last assignment that comes before it on a data or control path.
+// Whatever the compiler reorders, shares or leaves out, the results are those of this small interpreter.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,6 +44,8 @@ class Program {
   }
 
   const std::vector<Variable>& variables() const { return variables_; }
+  // Identities whose operand is a variable.
+  const std::map<const Node*, const Node*>& uses() const { return uses_; }
 
  private:
   int pick(std::size_t n) { return static_cast<int>(random_.below(n)); }
@@ -53,7 +55,7 @@ class Program {
     const DeviceScope device("cpu:" + std::to_string(pick(static_cast<std::size_t>(devices_))));
     std::vector<Operation> before;
     for (int i = pick(3); i > 0; --i) before.emplace_back(any());
-    const int v = pick(kVariables), what = pick(10);
+    const int v = pick(kVariables), what = pick(11);
     const Variable variable = variables_[static_cast<std::size_t>(v)];
     if (what < 3 && last_assignment_.contains(v)) before.push_back(last_assignment_.at(v));  // assignments are ordered
     const ControlDependencies control(before);
@@ -66,6 +68,10 @@ class Program {
       case 5: tensors_.push_back(reshape(reshape(any(), {2, 2}), {kSize})); break;
       case 6: tensors_.push_back(identity(any())); break;
       case 7: tensors_.push_back(tanh(any())); break;
+      case 8:
+        tensors_.push_back(identity(variable));
+        uses_[tensors_.back().node()] = variable.node();
+        break;
       default: tensors_.push_back(any() * 0.5f - any() * 0.25f); break;
     }
   }
@@ -80,12 +86,14 @@ class Program {
   std::vector<Variable> variables_;
   std::map<int, Operation> last_assignment_;
   Tensors tensors_;
+  std::map<const Node*, const Node*> uses_;
 };
 
 // Computes one run, node by node in the order of creation.
 class Interpreter {
  public:
-  Interpreter(const Graph& graph, const std::vector<Variable>& variables, const std::vector<Tensor>& fetches) {
+  Interpreter(const Graph& graph, const Program& program, const std::vector<Tensor>& fetches) : uses_(program.uses()) {
+    const std::vector<Variable>& variables = program.variables();
     for (std::size_t i = 0; i < variables.size(); ++i) start_[variables[i].node()] = start_value(static_cast<int>(i));
     for (const Tensor& t : fetches) need(t.node());
     for (const auto& node : graph.nodes())
@@ -125,7 +133,9 @@ class Interpreter {
     const auto in = [&](std::size_t i) { return values_.at(node.inputs[i].node()); };
     const Node* first = node.inputs.empty() ? nullptr : node.inputs[0].node();
     double& out = values_[&node];
-    if (op == "Variable")
+    if (const auto use = uses_.find(&node); use != uses_.end())
+      out = current(use->second, &node);
+    else if (op == "Variable")
       out = start_.at(&node);
     else if (op == "Constant")
       out = node.attributes.get<Array>("value").item();
@@ -148,6 +158,7 @@ class Interpreter {
     if (!node.def->updates.empty()) assignments_[first].push_back(&node);
   }
 
+  std::map<const Node*, const Node*> uses_;
   std::map<const Node*, double> start_, values_, final_;
   std::map<const Node*, std::vector<const Node*>> assignments_;  // in the order that their paths give
   std::map<const Node*, std::set<const Node*>> ancestors_;
@@ -163,7 +174,7 @@ TEST(VariableSemantics, RandomProgramsDoWhatTheRuleSays) {
     Session session(graph, {.devices = std::vector<DeviceConfig>(1 + seed % 3, DeviceConfig{1})});
     for (int round = 0; round < 2; ++round) {
       const std::vector<Tensor> fetches = program.some();
-      const Interpreter wanted(graph, program.variables(), fetches);
+      const Interpreter wanted(graph, program, fetches);
       session.initialize(true);
       const std::vector<Array> got = session.run(std::vector<Fetch>(fetches.begin(), fetches.end()));
       for (std::size_t i = 0; i < fetches.size(); ++i)

@@ -101,6 +101,43 @@ TEST_F(TowerContextTest, ASharingTowerThatAsksForAnotherVariableIsAnError) {
             std::string::npos);
 }
 
+// The remedies that the error names, followed to the letter.
+TEST_F(TowerContextTest, ASecondTowerThatDoesNotSayWhichItIsIsToldHow) {
+  {
+    const TrainTowerContext tower("");
+    build();
+  }
+  {
+    const TrainTowerContext tower("b");
+    const std::string text = error_of([&] { build(); });
+    EXPECT_TRUE(
+        text.starts_with("[get_variable 'layer/W'] expected a new variable in tower 'b', got one that exists "
+                         "since before the tower (made at tower_context_test.cc:"))
+        << text;
+    EXPECT_NE(
+        text.find("A tower shares variables if it is not the first (TrainTowerContext tower(\"tower1\", {.index = "
+                  "1, .total = 2})) or asks for it (TrainTowerContext tower(\"b\", {.reuse = Reuse::yes})) "
+                  "(variable scope 'layer', at tower_context_test.cc:"),
+        std::string::npos)
+        << text;
+  }
+  {
+    const TrainTowerContext tower("tower1", {.index = 1, .total = 2});
+    EXPECT_EQ(build().name(), "tower1/layer/output");
+  }
+  const TrainTowerContext tower("b", {.reuse = Reuse::yes});
+  build();
+  EXPECT_EQ(names(graph.variables()), Names{"layer/W"});
+}
+
+TEST_F(TowerContextTest, AVariableMadeTwiceInOneTowerHasTheErrorOfScopes) {
+  const TrainTowerContext tower("");
+  build();
+  const std::string text = error_of([&] { build(); });
+  EXPECT_NE(text.find("to share it, enter VariableScope::reopen({.reuse = Reuse::yes}) first"), std::string::npos)
+      << text;
+}
+
 TEST_F(TowerContextTest, AReplicatedTowersVariablesArePrefixedAndLocal) {
   {
     const TrainTowerContext tower("tower0", {.total = 2});
@@ -211,8 +248,10 @@ TEST_F(TowerContextTest, BadOptionsAreNamed) {
               TrainTowerContext t("", {.variable_scope = "copy1"});
             }).find("expected a name for the tower with variable scope 'copy1'"),
             std::string::npos);
-  EXPECT_NE(error_of([] { TrainTowerContext t("a/"); }).find("expected a name without '/' at its ends, got 'a/'"),
-            std::string::npos);
+  EXPECT_EQ(error_of([] { TrainTowerContext t("a/"); }),
+            "[TowerContext 'a/'] expected a name of letters, digits, '_', '-', '.' and single '/' between them, got "
+            "'a/' (at tower_context_test.cc:" +
+                std::to_string(__LINE__ - 3) + "). Choose another name.");
   const VariableScope outer("outer");
   EXPECT_NE(error_of([] {
               TrainTowerContext t("a");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "belfry/array/convert.h"
 #include "belfry/array/dispatch.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/strided_loop.h"
@@ -35,7 +36,7 @@ const KernelRegistration cast_kernel = define_kernel("Cast").make([](const Kerne
         const From* x = b.in<From>(0);
         To* y = b.out<To>();
         parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i]);
+          for (std::int64_t i = begin; i < end; ++i) y[i] = convert<To>(x[i]);
         });
       });
     });
@@ -45,7 +46,7 @@ const KernelRegistration cast_kernel = define_kernel("Cast").make([](const Kerne
 
 const KernelRegistration fill_kernel = define_kernel("Fill").make([](const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
-    const T value = static_cast<T>(c.attributes->get<double>("value"));
+    const T value = convert<T>(c.attributes->get<double>("value"));
     return simple_kernel(
         [value, n = c.output().elements()](const Buffers& b, const Step&) { std::fill_n(b.out<T>(), n, value); });
   });

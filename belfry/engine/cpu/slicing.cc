@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "belfry/array/convert.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/strided_loop.h"
 
@@ -59,7 +60,7 @@ KernelPtr make_surrounded(const KernelContext& c, int index, const Ints& begin, 
     const Shape& part = c.input(index).shape;
     const BoxCopy copy(part, Box(part, zeros(part)), Box(c.output().shape, begin));
     return simple_kernel(
-        [copy, index, n = c.output().elements(), fill = static_cast<T>(value)](const Buffers& b, const Step&) {
+        [copy, index, n = c.output().elements(), fill = convert<T>(value)](const Buffers& b, const Step&) {
           T* y = b.out<T>();
           parallel_for(n, kPointwiseGrain,
                        [&](std::int64_t first, std::int64_t last) { std::fill(y + first, y + last, fill); });

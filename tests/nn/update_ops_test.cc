@@ -1,0 +1,108 @@
+#include "belfry/nn/update_ops.h"
+
+#include "tests/nn/nn_test_support.h"
+
+namespace belfry {
+namespace {
+
+class UpdateOpsTest : public NnTest {
+ protected:
+  Tensor normalised(const Tensor& x, const char* name) {
+    return reduce_mean(square(x | fully_connected(std::string(name) + "_fc", {.units = 2}) | batch_norm(name)));
+  }
+  Names names_of(const std::vector<Operation>& operations) {
+    Names out;
+    for (const Operation& op : operations) out.push_back(op.name());
+    return out;
+  }
+  std::vector<Operation> all() { return graph.collections().operations(collection::kUpdateOps); }
+
+  const Tensor x = placeholder(f32, {kAny, 3}, "x");
+};
+
+TEST_F(UpdateOpsTest, TheTrainOperationMovesBatchNormsAverages) {
+  Operation train;
+  {
+    const TrainTowerContext tower("");
+    train = momentum({.learning_rate = 0.1f})->minimize(normalised(x, "bn"));
+  }
+  EXPECT_EQ(train.name(), "Momentum");
+  Session session(graph);
+  session.initialize();
+  session.run(train, {{x, Array::full(f32, {4, 3}, 1)}});
+  const Array mean = session.value(variable("bn/mean/EMA"));
+  EXPECT_NE(mean.item(), 0);
+  EXPECT_NEAR(session.value(variable("bn/variance/EMA")).item(), 0.9, 1e-6);  // the batch has none
+}
+
+TEST_F(UpdateOpsTest, OpsThatAreGroupedOrFetchedBesidesStillRunOnce) {
+  Operation train;
+  {
+    const TrainTowerContext tower("");
+    train = sgd({.learning_rate = 0.f})->minimize(normalised(x, "bn"));
+  }
+  std::vector<Operation> both = all();
+  both.push_back(train);
+  std::vector<Fetch> fetches(both.begin(), both.end());
+  fetches.emplace_back(group(both));
+  Session session(graph);
+  session.initialize();
+  session.run(fetches, {{x, Array::full(f32, {4, 3}, 1)}});
+  EXPECT_NEAR(session.value(variable("bn/variance/EMA")).item(), 0.9, 1e-6);
+}
+
+TEST_F(UpdateOpsTest, ApplyingGradientsByHandTakesThemToo) {
+  const TrainTowerContext tower("");
+  const auto optimizer = sgd({.learning_rate = 0.1f});
+  GradientsAndVariables gradients = optimizer->compute_gradients(normalised(x, "bn"));
+  for (GradientAndVariable& item : gradients) item.gradient = item.gradient * 0.5f;
+  const Operation train = optimizer->apply_gradients(gradients);
+  ASSERT_EQ(all().size(), 2u);
+  for (const Operation& update : all()) EXPECT_TRUE(depends(train.node(), update.node())) << update.name();
+}
+
+TEST_F(UpdateOpsTest, EachCostHasItsOwn) {
+  const TrainTowerContext tower("");
+  const Tensor other = placeholder(f32, {kAny, 3}, "other");
+  const Tensor a = normalised(x, "a"), b = normalised(other, "b");
+  const std::vector<Operation> updates = all();
+  ASSERT_EQ(updates.size(), 4u);
+  const auto of = [&](const Tensor& cost) {
+    return names_of(update_ops_for(gradients(cost, graph.collections().variables(collection::kTrainableVariables))));
+  };
+  EXPECT_EQ(of(a), names_of({updates[0], updates[1]}));
+  EXPECT_EQ(of(b), names_of({updates[2], updates[3]}));
+  EXPECT_EQ(of(a + b), names_of(updates));
+}
+
+TEST_F(UpdateOpsTest, OneThatNeedsAnotherInputOrHangsOnVariablesAloneIsLeftToTheUser) {
+  const TrainTowerContext tower("");
+  const Tensor cost = normalised(x, "bn"), other = placeholder(f32, {}, "other");
+  const Variable w = variable("bn_fc/W"), state = new_variable("state", {.shape = {}});
+  Collections& collections = graph.collections();
+  const Tensor from_both = state.assign(cost + other), of_weights = w.assign(minimum(w, 1.f)),
+               by_tensor = state.assign(cost * 2.f);
+  collections.add(collection::kUpdateOps, Operation(from_both));
+  collections.add(collection::kUpdateOps, Operation(of_weights));
+  collections.add(collection::kUpdateOps, by_tensor);  // a tensor will do
+  const std::vector<Operation> taken = update_ops_for(gradients(cost, {w}));
+  EXPECT_EQ(names_of(taken).size(), 3u);
+  EXPECT_EQ(taken.back(), Operation(by_tensor));
+  EXPECT_TRUE(update_ops_for({}).empty());
+  EXPECT_TRUE(update_ops_for({Tensor()}).empty());
+}
+
+TEST_F(UpdateOpsTest, OnlyTheMainTrainingTowersAreTaken) {
+  {
+    const TrainTowerContext tower("", {.total = 2});
+    normalised(x, "bn");
+  }
+  const TrainTowerContext tower("tower1", {.index = 1, .total = 2});
+  const Tensor cost = normalised(x, "bn");
+  const Variable state = new_variable("state", {.shape = {}});
+  graph.collections().add(collection::kUpdateOps, Operation(state.assign(cost)));
+  EXPECT_TRUE(update_ops_for(gradients(cost, {variable("bn_fc/W")})).empty());
+}
+
+}  // namespace
+}  // namespace belfry
