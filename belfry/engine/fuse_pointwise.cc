@@ -4,13 +4,11 @@
 #include <array>
 #include <optional>
 
-#include "belfry/engine/cpu/simd/pointwise.h"
 #include "belfry/engine/fusion.h"
+#include "belfry/engine/pointwise_program.h"
 
 namespace belfry {
 namespace {
-
-using simd::PointwiseOp;
 
 struct Entry {
   const char* op;
@@ -48,7 +46,7 @@ std::optional<PointwiseOp> code_of(std::string_view op) {
 }
 
 constexpr std::size_t kMostCode = 24, kMostOperands = 12;
-constexpr int kRegisters = simd::kPointwiseRegisters;
+constexpr int kRegisters = kPointwiseRegisters;
 
 // Every operand is full, one number, or a vector along the last axis.
 bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
@@ -116,7 +114,7 @@ class Chain {
       for (std::size_t k = 0; k < node.inputs.size(); ++k) sources[k] = source(node.inputs[k]);
       for (ValueId v : node.inputs) release(v, i);
       const bool end = members_[i] == last_;
-      const std::int64_t to = end ? simd::kFirstOutput : take(node.outputs[0]);
+      const std::int64_t to = end ? kFirstOutput : take(node.outputs[0]);
       const Ints code{static_cast<std::int64_t>(*code_of(node.op)), to, sources[0], sources[1], sources[2]};
       program_.insert(program_.end(), code.begin(), code.end());
     }
@@ -127,7 +125,7 @@ class Chain {
       if (registers_[static_cast<std::size_t>(r)] == v) return r;
     auto at = std::ranges::find(operands_, v);
     if (at == operands_.end()) at = operands_.insert(operands_.end(), v);
-    return simd::kFirstOperand + (at - operands_.begin());
+    return kFirstOperand + (at - operands_.begin());
   }
 
   void release(ValueId v, std::size_t position) {

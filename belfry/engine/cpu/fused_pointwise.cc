@@ -25,9 +25,9 @@ PointwiseAccess access_of(const TensorInfo& operand, const TensorInfo& output) {
 
 // Whether full operands that are 0 give a result that is 0, whatever the numbers among the operands are.
 bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector<PointwiseAccess>& operands) {
-  std::vector<bool> zero(simd::kPointwisePlaces, false);
+  std::vector<bool> zero(kPointwisePlaces, false);
   for (std::size_t i = 0; i < operands.size(); ++i)
-    zero[static_cast<std::size_t>(simd::kFirstOperand) + i] = operands[i] == PointwiseAccess::full;
+    zero[static_cast<std::size_t>(kFirstOperand) + i] = operands[i] == PointwiseAccess::full;
   for (const PointwiseInstruction& c : code) {
     using enum PointwiseOp;
     bool result = false;
@@ -54,7 +54,7 @@ bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector
     }
     zero[c.to] = result;
   }
-  return zero[simd::kFirstOutput];
+  return zero[kFirstOutput];
 }
 
 bool keeps_zero(const KernelContext& c) {
@@ -125,7 +125,7 @@ class FusedPointwise final : public Kernel {
 
 KernelRegistration define() {
   KernelDefinition definition = define_kernel("FusedPointwise").layout_rule(layouts).follows_inputs();
-  for (int i = 0; i < simd::kPointwiseOperands; ++i) definition.in_place(i);
+  for (int i = 0; i < kPointwiseOperands; ++i) definition.in_place(i);
   return definition.make([](const KernelContext& c) -> KernelPtr { return std::make_unique<FusedPointwise>(c); });
 }
 const KernelRegistration kernel = define();

@@ -46,11 +46,11 @@ int source_count(PointwiseOp op) {
 
 void check_pointwise(const PointwiseProgram& program) {
   BELFRY_BUG_IF(program.code.empty(), "a pointwise program without instructions");
-  BELFRY_BUG_IF(program.operands < 0 || program.operands > simd::kPointwiseOperands,
-                "a pointwise program with {} operands", program.operands);
-  BELFRY_BUG_IF(program.outputs < 0 || program.outputs > simd::kPointwiseOutputs, "a pointwise program with {} outputs",
+  BELFRY_BUG_IF(program.operands < 0 || program.operands > kPointwiseOperands, "a pointwise program with {} operands",
+                program.operands);
+  BELFRY_BUG_IF(program.outputs < 0 || program.outputs > kPointwiseOutputs, "a pointwise program with {} outputs",
                 program.outputs);
-  bool ready[simd::kPointwisePlaces] = {};
+  bool ready[kPointwisePlaces] = {};
   for (int i = 0; i < program.operands; ++i) ready[place::operand(i)] = true;
   int position = 0;
   for (const PointwiseInstruction& code : program.code) {
@@ -58,13 +58,13 @@ void check_pointwise(const PointwiseProgram& program) {
     BELFRY_BUG_IF(code.op >= PointwiseOp::count, "instruction {}: operation {} does not exist", position,
                   static_cast<int>(code.op));
     for (int i = 0; i < 3; ++i) {
-      BELFRY_BUG_IF(sources[i] >= simd::kPointwisePlaces, "instruction {}: source {} is not a place", position, i);
+      BELFRY_BUG_IF(sources[i] >= kPointwisePlaces, "instruction {}: source {} is not a place", position, i);
       BELFRY_BUG_IF(i < source_count(code.op) && !ready[sources[i]],
                     "instruction {}: source {} is read before anything is written there", position, i);
     }
-    const bool to_output = code.to >= simd::kFirstOutput && code.to < place::output(program.outputs);
-    BELFRY_BUG_IF(code.to >= simd::kPointwiseRegisters && !to_output, "instruction {}: place {} cannot be written",
-                  position, static_cast<int>(code.to));
+    const bool to_output = code.to >= kFirstOutput && code.to < place::output(program.outputs);
+    BELFRY_BUG_IF(code.to >= kPointwiseRegisters && !to_output, "instruction {}: place {} cannot be written", position,
+                  static_cast<int>(code.to));
     ready[code.to] = true;
     ++position;
   }
@@ -81,7 +81,7 @@ void run_pointwise(const PointwiseProgram& program, const PointwiseRun& run, Isa
                            .inner = run.inner,
                            .padding = run.padding};
   // A row of one element or a single row makes broadcasts simpler ones, and without broadcasts all is one long row.
-  PointwiseOperand operands[simd::kPointwiseOperands];
+  PointwiseOperand operands[kPointwiseOperands];
   bool in_rows = false, needs_scratch = program.code.size() > 1 || run.padding.slab > 0;
   for (int i = 0; i < program.operands; ++i) {
     operands[i] = run.operands[static_cast<std::size_t>(i)];

@@ -22,15 +22,14 @@ namespace belfry {
 
 using simd::PointwiseAccess;
 using simd::PointwiseInstruction;
-using simd::PointwiseOp;
 using simd::PointwiseOperand;
 using simd::PointwisePadding;
 
 // Where an instruction reads and writes.
 namespace place {
 constexpr std::uint8_t reg(int i) { return static_cast<std::uint8_t>(i); }
-constexpr std::uint8_t operand(int i) { return static_cast<std::uint8_t>(simd::kFirstOperand + i); }
-constexpr std::uint8_t output(int i) { return static_cast<std::uint8_t>(simd::kFirstOutput + i); }
+constexpr std::uint8_t operand(int i) { return static_cast<std::uint8_t>(kFirstOperand + i); }
+constexpr std::uint8_t output(int i) { return static_cast<std::uint8_t>(kFirstOutput + i); }
 }  // namespace place
 
 struct PointwiseProgram {

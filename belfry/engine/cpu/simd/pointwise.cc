@@ -9,9 +9,9 @@ using simd::PointwiseAccess;
 
 // Where each place of the program is for the current tile, and the memory of registers and spread-out operands.
 struct Machine {
-  const float* from[simd::kPointwisePlaces];
-  alignas(64) float registers[simd::kPointwiseRegisters][simd::kPointwiseTile];
-  alignas(64) float spread[simd::kPointwiseOperands][simd::kPointwiseTile];
+  const float* from[kPointwisePlaces];
+  alignas(64) float registers[kPointwiseRegisters][simd::kPointwiseTile];
+  alignas(64) float spread[kPointwiseOperands][simd::kPointwiseTile];
   alignas(64) float keep[simd::kPointwiseTile];  // all bits, or none for padding lanes
 };
 
@@ -34,10 +34,10 @@ Tile tile_at(const simd::PointwiseArgs& args, std::int64_t index) {
 
 // Operands whose spread-out values are the same in every tile.
 void prepare(const simd::PointwiseArgs& args, Machine& machine) {
-  for (int i = 0; i < simd::kPointwiseRegisters; ++i) machine.from[i] = machine.registers[i];
+  for (int i = 0; i < kPointwiseRegisters; ++i) machine.from[i] = machine.registers[i];
   for (int i = 0; i < args.operand_count; ++i) {
     const simd::PointwiseOperand& operand = args.operands[i];
-    machine.from[simd::kFirstOperand + i] = machine.spread[i];
+    machine.from[kFirstOperand + i] = machine.spread[i];
     if (operand.access == PointwiseAccess::scalar) {
       spread_value(machine.spread[i], operand.data[0], simd::kPointwiseTile);
     } else if (operand.access == PointwiseAccess::row && args.tiles_in_row == 1) {
@@ -75,7 +75,7 @@ void point_at(const simd::PointwiseArgs& args, const Tile& tile, Machine& machin
   const std::int64_t offset = tile.row * args.inner + tile.column;
   for (int i = 0; i < args.operand_count; ++i) {
     const simd::PointwiseOperand& operand = args.operands[i];
-    const float*& from = machine.from[simd::kFirstOperand + i];
+    const float*& from = machine.from[kFirstOperand + i];
     if (operand.access == PointwiseAccess::full) {
       from = operand.data + offset;
     } else if (operand.access == PointwiseAccess::row && args.tiles_in_row > 1) {
@@ -87,7 +87,7 @@ void point_at(const simd::PointwiseArgs& args, const Tile& tile, Machine& machin
       }
     }
   }
-  for (int i = 0; i < args.output_count; ++i) machine.from[simd::kFirstOutput + i] = args.outputs[i] + offset;
+  for (int i = 0; i < args.output_count; ++i) machine.from[kFirstOutput + i] = args.outputs[i] + offset;
 }
 
 void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t end_tile) {

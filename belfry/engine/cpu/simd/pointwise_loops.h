@@ -1,4 +1,4 @@
-// One loop for each pointwise operation, in a table in the order of simd::PointwiseOp.
+// One loop for each pointwise operation, in a table in the order of PointwiseOp.
 #pragma once
 
 #include "belfry/engine/cpu/simd/pointwise.h"
@@ -107,7 +107,7 @@ constexpr PointwiseLoop kLoops[] = {
     loop1v<[](Vec a, Vec slope) { return select(a > 0.f, a, a * slope); }>,
     loop2v<[](Vec a, Vec b, Vec slope) { return select(b > 0.f, a, a * slope); }>,
 };
-static_assert(sizeof kLoops / sizeof kLoops[0] == static_cast<unsigned>(simd::PointwiseOp::count));
+static_assert(sizeof kLoops / sizeof kLoops[0] == static_cast<unsigned>(PointwiseOp::count));
 
 }  // namespace
 }  // namespace belfry::BELFRY_ISA
