@@ -10,9 +10,4 @@ bool are_booleans(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; });
 }
 
-std::string in_quotes(std::string_view name) {
-  constexpr std::size_t kLongest = 100;
-  return fmt::format("'{}{}'", name.substr(0, kLongest), name.size() > kLongest ? "..." : "");
-}
-
 }  // namespace belfry

@@ -7,7 +7,8 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
+
+#include "belfry/base/quotes.h"
 
 namespace belfry {
 
@@ -30,8 +31,5 @@ void append_little_endian(std::string& to, T value) {
 
 // Whether every byte is 0 or 1: reading any other as a C++ bool is undefined.
 bool are_booleans(std::span<const std::byte> bytes);
-
-// A name from a file, in quotes, cut to a length that an error text can bear.
-std::string in_quotes(std::string_view name);
 
 }  // namespace belfry

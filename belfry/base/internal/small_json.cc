@@ -4,7 +4,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
-#include "belfry/session/stored_array.h"
+#include "belfry/base/quotes.h"
 
 namespace belfry::small_json {
 namespace {

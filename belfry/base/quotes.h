@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace belfry {
+
+// A name that comes from outside, in quotes, cut to a length that an error text can bear.
+std::string in_quotes(std::string_view name);
+
+}  // namespace belfry
