@@ -1,4 +1,5 @@
 // y[i] = f(x[i]), in any layout: the loop runs over the physical elements.
+#include <algorithm>
 #include <cmath>
 
 #include "belfry/engine/cpu/kernel_dispatch.h"
@@ -19,6 +20,20 @@ KernelRegistration define_unary_kernel(const char* op, AtZero zero, F f) {
         const T* x = b.in<T>(0);
         T* y = b.out<T>();
         for_each_element(n, [=](std::int64_t i) { y[i] = f(x[i]); });
+      });
+    });
+  });
+}
+
+// y[i] = value, whatever x holds: where the result is folded into a constant, x is memory that nobody wrote.
+KernelRegistration define_like_kernel(const char* op, int value) {
+  return define_kernel(op).layout_blind(value == 0).in_place(0).make([value](const KernelContext& c) {
+    return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
+      const auto n = static_cast<std::int64_t>(c.output().bytes() / sizeof(T));
+      return simple_kernel([n, value = static_cast<T>(value)](const Buffers& b, const Step&) {
+        T* y = b.out<T>();
+        parallel_for(n, kPointwiseGrain,
+                     [=](std::int64_t begin, std::int64_t end) { std::fill(y + begin, y + end, value); });
       });
     });
   });
@@ -71,10 +86,8 @@ const KernelRegistration cos_kernel = define_unary_kernel<Floats>("Cos", changes
 const KernelRegistration floor_kernel =
     define_unary_kernel<Floats>("Floor", stays, [](auto x) { return std::floor(x); });
 const KernelRegistration ceil_kernel = define_unary_kernel<Floats>("Ceil", stays, [](auto x) { return std::ceil(x); });
-const KernelRegistration zeros_like_kernel =
-    define_unary_kernel<AllTypes>("ZerosLike", stays, []<class T>(T) { return T(0); });
-const KernelRegistration ones_like_kernel =
-    define_unary_kernel<AllTypes>("OnesLike", changes, []<class T>(T) { return T(1); });
+const KernelRegistration zeros_like_kernel = define_like_kernel("ZerosLike", 0);
+const KernelRegistration ones_like_kernel = define_like_kernel("OnesLike", 1);
 // NaN passes through.
 const KernelRegistration relu_kernel =
     define_unary_kernel<Numbers>("Relu", stays, []<class T>(T x) { return x < 0 ? T(0) : x; });
