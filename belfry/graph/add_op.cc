@@ -35,6 +35,23 @@ void check_inputs(const Node& node, const Graph& graph) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i, graph);
 }
 
+// In a sub-graph: tensors of the graphs around it become inputs of its own.
+void use_inside(Node& node, Graph& graph) {
+  BELFRY_CHECK(
+      node.def->updates.empty(),
+      "{} expected no assignment inside cond() or while_loop(), got one {}. Return the new value and assign it "
+      "outside.",
+      describe(node), made_at(node));
+  for (Tensor& t : node.inputs) {
+    const Graph* from = t ? &t.graph() : nullptr;
+    for (const Graph* g = graph.around(); g != nullptr && from != nullptr && from != &graph; g = g->around())
+      if (g == from) {
+        t = graph.capture(t);
+        break;
+      }
+  }
+}
+
 void infer(Node& node) {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
@@ -74,6 +91,7 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   for (const int updated : def->updates)  // the variable itself, not what was read from it
     if (const auto i = static_cast<std::size_t>(updated); i < inputs.size() && inputs[i].variable() != nullptr)
       node->inputs[i] = {inputs[i].variable(), 0};
+  if (graph.around() != nullptr) use_inside(*node, graph);
   node->control_inputs = scope.control;
   node->attributes = std::move(options.attributes);
   node->device = scope.device;

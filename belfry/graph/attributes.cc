@@ -25,6 +25,7 @@ struct Printer {
     return text + "}";
   }
   std::string operator()(const Array& v) const { return belfry::to_string(v); }
+  std::string operator()(const std::shared_ptr<const SubGraph>&) const { return "function"; }
 };
 
 }  // namespace

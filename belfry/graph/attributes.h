@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +14,11 @@
 
 namespace belfry {
 
+struct SubGraph;
+
 using Ints = std::vector<std::int64_t>;
-using Attribute = std::variant<bool, std::int64_t, double, std::string, DType, Shape, Ints, Array>;
+using Attribute =
+    std::variant<bool, std::int64_t, double, std::string, DType, Shape, Ints, Array, std::shared_ptr<const SubGraph>>;
 
 class Attributes {
  public:

@@ -4,6 +4,7 @@
 
 #include "belfry/graph/export.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/subgraph.h"
 
 namespace belfry {
 namespace {
@@ -54,11 +55,18 @@ Json json_of(const Array& array) {
   return out;
 }
 
+Json json_of(const Node& node);
+
 struct AttributeToJson {
   Json operator()(double v) const { return number(v); }
   Json operator()(DType v) const { return name_of(v); }
   Json operator()(const Shape& v) const { return json_of(v); }
   Json operator()(const Array& v) const { return json_of(v); }
+  Json operator()(const SubGraphPtr& v) const {
+    Json nodes = Json::array();
+    for (const auto& node : v->graph->nodes()) nodes.push_back(json_of(*node));
+    return nodes;
+  }
   Json operator()(const auto& v) const { return v; }
 };
 

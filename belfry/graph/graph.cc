@@ -10,7 +10,21 @@
 namespace belfry {
 
 Graph::Graph() = default;
+Graph::Graph(Graph* around) : around_(around) {}
 Graph::~Graph() = default;
+
+Tensor Graph::capture(const Tensor& outer) {
+  const Tensor source = &outer.graph() == around_ || around_->around_ == nullptr ? outer : around_->capture(outer);
+  const auto at = std::ranges::find(captures_, source, &std::pair<Tensor, Tensor>::first);
+  if (at != captures_.end()) return at->second;
+  auto node = std::make_unique<Node>();
+  node->def = find_op("Placeholder");
+  node->name = unique_name("captured");
+  node->where = outer.node()->where;
+  node->attributes = {{"dtype", outer.dtype()}, {"shape", outer.shape()}};
+  node->outputs = {{"value", outer.dtype(), outer.shape()}};
+  return captures_.emplace_back(source, Tensor(add_node(std::move(node)), 0)).second;
+}
 
 const Shape& Tensor::shape() const {
   BELFRY_CHECK(node_ != nullptr,

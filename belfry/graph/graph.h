@@ -20,6 +20,7 @@ namespace belfry {
 class Graph {
  public:
   Graph();
+  explicit Graph(Graph* around);  // a sub-graph: see subgraph.h
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -43,6 +44,13 @@ class Graph {
 
   Collections& collections() { return collections_; }
   const Collections& collections() const { return collections_; }
+
+  // Of a sub-graph: the graph around it (else nullptr), the outermost one (else itself), and the placeholder that
+  // stands for a tensor of a graph around it. Captures are in the order they were first used.
+  Graph* around() const { return around_; }
+  Graph& outermost() { return around_ == nullptr ? *this : around_->outermost(); }
+  Tensor capture(const Tensor& outer);
+  const std::vector<std::pair<Tensor, Tensor>>& captures() const { return captures_; }  // (outer, inner)
 
   // For add_op(), get_variable() and the compiler.
   Node* add_node(std::unique_ptr<Node> node);
@@ -71,6 +79,8 @@ class Graph {
   std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;
+  Graph* around_ = nullptr;
+  std::vector<std::pair<Tensor, Tensor>> captures_;
 };
 
 // The graph that ops are added to; throws if no GraphScope is active.

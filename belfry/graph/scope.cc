@@ -30,6 +30,12 @@ GraphScope::GraphScope(Graph& graph) {
   state().variable_scope = root_variable_scope();
 }
 
+OutermostGraphScope::OutermostGraphScope() {
+  if (state().graph == nullptr || state().graph->around() == nullptr) return;
+  state().graph = &state().graph->outermost();
+  state().control.clear();
+}
+
 NameScope::NameScope(std::string_view name, const Location& where) {
   check_name(name, fmt::format("[NameScope '{}']", name), current_location(where));
   state().name_scope = name_ = current_graph().open_scope(join_scope(state().name_scope, name));

@@ -34,6 +34,12 @@ class GraphScope : private ScopeGuard {
   explicit GraphScope(Graph& graph);
 };
 
+// Inside cond() or while_loop(): adds to the outermost graph, free of control dependencies. Variables are made there.
+class OutermostGraphScope : private ScopeGuard {
+ public:
+  OutermostGraphScope();
+};
+
 // Prefixes the names of ops (not of variables). Opening "block" a second time gives "block_1".
 class NameScope : private ScopeGuard {
  public:

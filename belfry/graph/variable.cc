@@ -55,6 +55,7 @@ class VariableLookup {
  public:
   static Variable get(std::string_view name, const VariableOptions& options, const Location& where) {
     const LocationScope location(where);
+    const OutermostGraphScope outermost;
     const auto& scope = scope_state().variable_scope;
     VariableOptions full = options;
     if (!full.initializer) full.initializer = scope->initializer_;
@@ -159,6 +160,7 @@ Variable new_variable(std::string_view name, VariableOptions options, const Loca
   const Location where = current_location(given);
   const LocationScope location(where);
   check_name(name, fmt::format("[new_variable '{}']", name), where);
+  const OutermostGraphScope outermost;
   options.trainable = false;
   const std::string wanted = join_scope(get_variable_scope().name(), name);
   return VariableLookup::create(current_graph().unique_name(wanted), options, where);
