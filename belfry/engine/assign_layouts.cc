@@ -169,7 +169,7 @@ class LayoutPass {
                 .inputs = {source},
                 .after = {id},
                 .device = ir_.node(id).device,
-                .rank = id};
+                .completes = id};
     const NodeId made = ir_.add_node(std::move(node), {info});
     bind_copy(ir_.node(made).outputs[0], variable, layout);
     ir_.roots.push_back(made);

@@ -14,7 +14,7 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int crossing_of(const IrNode& node) { return static_cast<int>(node.attributes.integer("crossing")); }
 
-// A "Send" that nothing of its own part leads to: it waits for another part and passes the news on.
+// A "Send" that has to wait for another part itself, to pass the news on.
 KernelPtr pass_on() {
   return simple_kernel([](const Buffers&, const Step&) {});
 }
@@ -56,7 +56,7 @@ class Emitter {
   bool nothing_to_run(const IrNode& node) {
     static constexpr std::array kSilent{"Variable", "VariableCopy", "Constant", "ShapeOnly", "NoOp", "Receive"};
     if (std::ranges::find(kSilent, node.op) != kSilent.end()) return true;
-    if (node.op == "Send") return !only_passes_on(node);
+    if (node.op == "Send") return !awaits_another_part(node);
     if (const KernelDef* kernel = ir().kernel_of(node); kernel != nullptr && kernel->view) return true;
     // Empty results need no work; what has an effect of its own still runs.
     const OpDef* def = node.def();
@@ -66,8 +66,11 @@ class Emitter {
     return std::ranges::all_of(node.outputs, [&](ValueId v) { return ir().info(v).elements() == 0; });
   }
 
-  bool only_passes_on(const IrNode& send) {
-    return std::ranges::any_of(send.after, [&](NodeId from) { return ir().node(from).op == "Receive"; });
+  // Whether something from another part leads to the node with nothing to run between them.
+  bool awaits_another_part(const IrNode& node) {
+    const auto leads = [&](NodeId from) { return from != kNone && awaits_[at(from)]; };
+    return std::ranges::any_of(node.after, leads) ||
+           std::ranges::any_of(node.inputs, [&](ValueId v) { return leads(ir().value(v).producer); });
   }
 
   KernelPtr make_kernel(const IrNode& node) {
@@ -101,8 +104,12 @@ class Emitter {
   void make_kernels() {
     scratch_.assign(ir().nodes.size(), 0);
     plan_->kernels.resize(ir().nodes.size());
+    awaits_.assign(ir().nodes.size(), false);
     for (NodeId id : order_) {
-      if (nothing_to_run(ir().node(id))) continue;
+      if (nothing_to_run(ir().node(id))) {
+        awaits_[at(id)] = ir().node(id).op == "Receive" || awaits_another_part(ir().node(id));
+        continue;
+      }
       KernelPtr kernel = make_kernel(ir().node(id));
       scratch_[at(id)] = kernel->scratch_bytes();
       plan_->kernels[at(id)] = std::move(kernel);
@@ -151,38 +158,48 @@ class Emitter {
 
   void number_instructions() {
     position_.assign(ir().nodes.size(), kNone);
+    finished_.assign(ir().nodes.size(), kNone);
     for (NodeId id : order_) {
       if (plan_->kernels[at(id)] == nullptr) continue;
-      position_[at(id)] = static_cast<int>(plan_->instructions.size());
+      position_[at(id)] = finished_[at(id)] = static_cast<int>(plan_->instructions.size());
+      if (const NodeId update = ir().node(id).completes; update != kNone) finished_[at(update)] = position_[at(id)];
       plan_->instructions.push_back({.kernel = plan_->kernels[at(id)].get(), .node = id});
     }
   }
 
-  // Calls f with every instruction or "Receive" that the node directly depends on, seen through nodes that run nothing.
-  template <class F>
-  void for_each_source(const IrNode& node, F f) {
-    const auto follow = [&](NodeId from) {
-      if (from == kNone || ir().node(from).dead) return;
-      if (position_[at(from)] != kNone || ir().node(from).op == "Receive")
-        f(from);
-      else
-        for_each_source(ir().node(from), f);
+  // Every instruction and "Receive" that the node directly depends on, seen through nodes that run nothing.
+  std::vector<NodeId> sources(const IrNode& node) {
+    std::vector<NodeId> out, open;
+    std::set<NodeId> seen;
+    const auto follow = [&](const IrNode& reader) {
+      for (ValueId v : reader.inputs) open.push_back(ir().value(v).producer);
+      open.insert(open.end(), reader.after.begin(), reader.after.end());
     };
-    for (ValueId v : node.inputs) follow(ir().value(v).producer);
-    for (NodeId from : node.after) follow(from);
+    follow(node);
+    while (!open.empty()) {
+      const NodeId from = open.back();
+      open.pop_back();
+      if (from == kNone || ir().node(from).dead || !seen.insert(from).second) continue;
+      if (position_[at(from)] != kNone || ir().node(from).op == "Receive")
+        out.push_back(from);
+      else
+        follow(ir().node(from));
+    }
+    return out;
   }
 
   void find_waits() {
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
       const int here = position_[at(id)];
-      if (here != kNone)
-        for_each_source(node, [&](NodeId from) {
-          if (position_[at(from)] == kNone) plan_->needed_at.try_emplace(crossing_of(ir().node(from)), here);
-        });
-      if (node.op != "Send") continue;
+      if (here == kNone && node.op != "Send") continue;
       int done = here + 1;
-      for_each_source(node, [&](NodeId from) { done = std::max(done, position_[at(from)] + 1); });
+      for (NodeId from : sources(node)) {
+        if (here != kNone && position_[at(from)] == kNone)
+          plan_->needed_at.try_emplace(crossing_of(ir().node(from)), here);
+        done = std::max(done, finished_[at(from)] + 1);
+      }
+      if (node.op != "Send") continue;
       plan_->done_at[crossing_of(node)] = done;
       if (!node.inputs.empty()) plan_->sent[crossing_of(node)] = ir().info(node.inputs[0]);
     }
@@ -218,7 +235,9 @@ class Emitter {
   std::unique_ptr<PartPlan> plan_;
   std::vector<std::size_t> scratch_;
   std::byte* base_ = nullptr;
+  std::vector<char> awaits_;   // by node that runs nothing: it may have to wait for another part
   std::vector<int> position_;  // by node: its instruction, or kNone
+  std::vector<int> finished_;  // by node: the instruction that ends it
 };
 
 }  // namespace

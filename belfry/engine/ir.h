@@ -37,8 +37,9 @@ struct IrNode {
   Attributes attributes{};
   int device = 0;
   bool dead = false;
-  bool functional = false;  // its update of a variable was split off: it gives the new value and writes nothing
-  NodeId rank = kNone;      // its place among ready nodes, if not its own number: a reorder goes with its reader
+  bool functional = false;   // its update of a variable was split off: it gives the new value and writes nothing
+  NodeId completes = kNone;  // the update that this node is the rest of: it runs directly behind it
+  NodeId rank = kNone;       // its place among ready nodes, if not its own number: a reorder goes with its reader
   std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
 
   const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }

@@ -10,8 +10,10 @@
 namespace belfry {
 namespace {
 
-// Variables and constants are everywhere: each part that uses one has it.
-bool placeless(const IrNode& node) { return (node.op == "Variable" || node.op == "Constant") && node.after.empty(); }
+// Variables, constants and what is fed are everywhere: each part that uses one has it.
+bool placeless(const IrNode& node) {
+  return (node.op == "Variable" || node.op == "Constant" || node.op == "Feed") && node.after.empty();
+}
 
 class Partitioner {
  public:

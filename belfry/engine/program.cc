@@ -63,6 +63,7 @@ std::vector<std::shared_ptr<const PartPlan>> Program::collect(const std::vector<
 std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<TensorInfo> inputs) {
   if (versions_.size() == 1) return compile(part, inputs);  // the plan is the part: who keeps plans keeps it
   std::list<Version>& versions = versions_[part];
+  std::erase_if(versions, [&](const Version& v) { return v.plan->generation != generation_of(target_); });
   auto at =
       std::ranges::find_if(versions, [&](const Version& v) { return std::ranges::equal(v.inputs, inputs, same); });
   if (at == versions.end()) {
@@ -70,7 +71,6 @@ std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<T
     versions.push_front({std::move(inputs), std::move(plan)});
     if (static_cast<int>(versions.size()) > kept_) versions.pop_back();
   } else {
-    if (at->plan->generation != generation_of(target_)) at->plan = compile(part, inputs);
     versions.splice(versions.begin(), versions, at);
   }
   return versions.front().plan;

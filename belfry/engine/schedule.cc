@@ -24,7 +24,10 @@ std::vector<NodeId> schedule(const Ir& ir) {
   const auto early = [&](NodeId id) {
     return !updated_inputs(ir.node(id)).empty() || ir.node(id).op == "Fetch" || tiny(ir, ir.node(id));
   };
-  return topological(ir, [&](NodeId id) { return Rank{!early(id), place(id), id}; });
+  // A variable and its copies change together, or a failure between them would leave them apart.
+  return topological(ir, [&](NodeId id) {
+    return ir.node(id).completes == kNone ? Rank{!early(id), place(id), id} : Rank{false, kNone, id};
+  });
 }
 
 }  // namespace belfry

@@ -42,8 +42,10 @@ struct AutotuneConfig {
 
 struct SessionConfig {
   std::vector<DeviceConfig> devices{{}};  // cpu:0, cpu:1, ...: disjoint teams of threads
-  int plan_cache = 32;                    // plans kept; the least recently used goes first
-  bool profile = false;                   // record every instruction (see write_trace)
+  // Plans kept; the least recently used goes first. With several devices, also how many versions of each of a plan's
+  // parts are kept, for shapes that come again in other combinations.
+  int plan_cache = 32;
+  bool profile = false;  // record every instruction (see write_trace)
   AutotuneConfig autotune{};
 };
 

@@ -26,10 +26,20 @@ inline Request random_graph(RandomStream& random, int devices, bool assignments 
   Tensors made{a, b, x};
   std::vector<Operation> targets;
   const int count = 10 + static_cast<int>(pick(25));
+  std::vector<Operation> marks;  // now and then, what follows waits for some of what came before
   for (int i = 0; i < count; ++i) {
     const DeviceScope device("cpu:" + std::to_string(pick(60) % static_cast<std::size_t>(devices)));
     const Tensor t = made[pick(made.size())], u = made[made.size() - 1 - pick(std::min<std::size_t>(made.size(), 3))];
-    switch (pick(7)) {
+    if (pick(5) == 0) {
+      std::vector<Operation> before{made[pick(made.size())]};
+      if (!marks.empty()) before.push_back(marks[pick(marks.size())]);
+      if (!targets.empty()) before.push_back(targets.back());
+      marks.push_back(group(before));
+    }
+    const ControlDependencies after(marks.empty() || pick(4) != 0 ? std::vector<Operation>{}
+                                                                  : std::vector{marks[pick(marks.size())]});
+    switch (pick(8)) {
+      case 7: made.push_back((pick(2) == 0 ? a : b).read()); break;
       case 0: made.push_back(tanh(t)); break;
       case 1: made.push_back(t.shape() == u.shape() ? t * u : sin(u)); break;
       case 2: made.push_back(expand_dims(t, 0)); break;
