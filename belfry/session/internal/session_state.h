@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/base/spin_control.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/plan.h"
 #include "belfry/engine/variable_store.h"
@@ -59,6 +60,7 @@ struct SessionState {
   std::list<Cached> cache;                     // most recently used first
   std::unique_ptr<Profiler> profiler;
   std::uint64_t random_counter = 0;
+  SpinControl spins;
 
  private:
   void check_initialized(const Plan& plan, const Caller& caller) const;
