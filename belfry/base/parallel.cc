@@ -33,6 +33,7 @@ namespace {
 
 struct Fork {
   FunctionRef<void(int, int)> body;
+  int parts;
   char begin = 0, end = 0;  // addresses for the sanitizer to hang its happens-before edges on
 };
 
@@ -54,7 +55,8 @@ __attribute__((no_sanitize("thread")))
 void run_part(void* data) {
   Fork& fork = *static_cast<Fork*>(data);
   acquire(fork.begin);
-  fork.body(omp_get_thread_num(), omp_get_num_threads());
+  // Threads beyond the parts have nothing to do; fewer than asked for (a limit of the user's) share them.
+  for (int part = omp_get_thread_num(); part < fork.parts; part += omp_get_num_threads()) fork.body(part, fork.parts);
   release(fork.end);
 }
 
@@ -74,9 +76,11 @@ TeamScope::~TeamScope() { omp_set_num_threads(before_); }
 void parallel_parts(int parts, FunctionRef<void(int, int)> body) {
   parts = std::min(parts, team_size());
   if (parts <= 1) return body(0, 1);
-  Fork fork{body};
+  Fork fork{body, parts};
   release(fork.begin);
-  GOMP_parallel(run_part, &fork, static_cast<unsigned>(parts), 0);
+  // Always the whole team: libgomp ends threads that a region leaves out, and makes new ones for the next that wants
+  // them.
+  GOMP_parallel(run_part, &fork, static_cast<unsigned>(team_size()), 0);
   acquire(fork.end);
 }
 

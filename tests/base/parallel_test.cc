@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -101,6 +103,20 @@ TEST(ParallelParts, NeverExceedTheTeam) {
     ++visits[static_cast<std::size_t>(part)];
   });
   EXPECT_EQ(visits, (std::vector<int>{1, 1}));
+}
+
+// A thread that is ended and made again costs a hundred times what a fork does.
+TEST(ParallelParts, OfAnyNumberRunOnTheSameThreads) {
+  const TeamScope scope(4);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for (int round = 0; round < 20; ++round)
+    for (int parts : {4, 2, 3})
+      parallel_parts(parts, [&](int, int) {
+        const std::lock_guard lock(mutex);
+        threads.insert(std::this_thread::get_id());
+      });
+  EXPECT_EQ(threads.size(), 4u);
 }
 
 TEST(TeamScope, SetsTheSizeOfThisThreadsTeamUntilItsEnd) {

@@ -26,6 +26,10 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config) {
   return out;
 }
 
+int most_threads(const std::vector<DeviceInfo>& devices) {
+  return std::ranges::max_element(devices, {}, &DeviceInfo::threads)->threads;
+}
+
 std::string key_of(const Signature& s) {
   std::string key;
   for (const Tensor& t : s.fetches) key += fmt::format("f{}:{} ", t.node()->id, t.output());
@@ -56,7 +60,8 @@ FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& call
        called_at(caller), did_you_mean(name, names));
 }
 
-SessionState::SessionState(Graph& g, const SessionConfig& c) : graph(g), config(c), team(resolve(c)) {
+SessionState::SessionState(Graph& g, const SessionConfig& c)
+    : graph(g), config(c), team(resolve(c)), spins(most_threads(team.devices())) {
   for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
   if (config.profile) profiler = std::make_unique<Profiler>();
   if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
@@ -163,6 +168,7 @@ void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const 
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
   plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get());
   for (bool* ready : plan.assigned_ready()) *ready = true;
+  spins.observe();
 }
 
 }  // namespace belfry

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/base/spin_control.h"
 #include "belfry/engine/algorithm_table.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
@@ -70,6 +71,7 @@ struct SessionState {
   std::unique_ptr<Profiler> profiler;
   std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;
+  SpinControl spins;
 
  private:
   Program& program_for(const Signature& signature, std::size_t kept);
