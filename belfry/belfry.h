@@ -35,6 +35,7 @@
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/cumsum.h"
 #include "belfry/ops/logic.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
