@@ -1,5 +1,6 @@
 // The language of fused pointwise chains: what the fuse pass writes and each kind of device interprets or compiles.
-// A program is the attribute "program" of "FusedPointwise", five numbers an instruction: op, to, a, b, c.
+// A program is the attribute "program" of "FusedPointwise", five numbers an instruction: op, to, a, b, c. All values
+// are f32; operands and results of type bool are 0 or 1 inside.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,17 @@ enum class PointwiseOp : std::uint8_t {
   relu_grad,        // b > 0 ? a : 0, for a = dy and b = y or x
   leaky_relu,       // a > 0 ? a : v a
   leaky_relu_grad,  // b > 0 ? a : v a, for a = dy and b = x (or y, if v > 0)
+  elu,              // a > 0 ? a : e^a - 1
+  selu,             // elu with kSeluScale and kSeluAlpha
+  swish,            // a sigmoid(a)
+  prelu,            // a > 0 ? a : a b
+  clip,             // min(max(a, b), c); NaN if any is
+  floor_divide,     // floor(a / b)
+  mod,              // a - floor(a / b) b, exact: has the sign of b
+  logical_not,      // a == 0
+  is_nan,
+  is_inf,
+  is_finite,
   count
 };
 

@@ -1,6 +1,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/broadcast.h"
+#include "belfry/ops/logic.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/pointwise_def.h"
 
@@ -20,19 +21,23 @@ const OpRegistration div_def =
     define_binary("Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
 // A tie sends the whole gradient to a.
 const OpRegistration max_def = define_binary("Maximum", numbers, "The larger of a and b.", [](T dy, T a, T b, T) {
-  const Tensor first = greater_equal(a, b), zero = zeros_like(dy);
-  return Pair{select(first, dy, zero), select(first, zero, dy)};
+  const Tensor first = greater_equal(a, b);
+  return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
 });
 const OpRegistration min_def = define_binary("Minimum", numbers, "The smaller of a and b.", [](T dy, T a, T b, T) {
-  const Tensor first = less_equal(a, b), zero = zeros_like(dy);
-  return Pair{select(first, dy, zero), select(first, zero, dy)};
+  const Tensor first = less_equal(a, b);
+  return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
 });
-// d a^b/da = b a^(b-1);  d a^b/db = a^b log a, 0 where a is 0
+// d a^b/da = b a^(b-1), 0 where b is 0;  d a^b/db = a^b log a, 0 where a is 0
 const OpRegistration pow_def = define_binary("Pow", numbers, "a to the b", [](T dy, T a, T b, T y) {
   const Tensor positive = greater(a, 0.f);
-  const Tensor log_a = select(positive, log(select(positive, a, ones_like(a))), zeros_like(a));
-  return Pair{dy * b * pow(a, b - 1.f), dy * y * log_a};
+  const Tensor log_a = select(positive, log(select(positive, a, 1.f)), 0.f);
+  return Pair{select(equal(b, 0.f), 0.f, dy * b * pow(a, b - 1.f)), dy * y * log_a};
 });
+const OpRegistration floordiv_def = define_binary("FloorDiv", numbers, "The largest integer not above a / b.", nullptr);
+const OpRegistration mod_def =
+    define_binary("Mod", numbers, "a - floor(a / b) * b: the remainder that has the sign of b.",
+                  [](T dy, T a, T b, T) { return Pair{dy, -(dy * floordiv(a, b))}; });
 const OpRegistration squared_difference_def =
     define_binary("SquaredDifference", numbers, "(a - b)^2", [](T dy, T a, T b, T) {
       const Tensor da = dy * (a - b) * 2.f;
@@ -60,11 +65,33 @@ const OpRegistration select_def =
         })
         .dtype([](const ShapeContext& c) { return std::vector{c.dtype(1)}; })
         .gradient([](const GradientContext& c) {
-          const Tensor condition = c.input(0), dy = c.grad(), zero = zeros_like(dy);
-          return Tensors{Tensor(), sum_to_like(select(condition, dy, zero), c.input(1)),
-                         sum_to_like(select(condition, zero, dy), c.input(2))};
+          const Tensor condition = c.input(0), dy = c.grad();
+          return Tensors{Tensor(), sum_to_like(select(condition, dy, 0.f), c.input(1)),
+                         sum_to_like(select(condition, 0.f, dy), c.input(2))};
         })
         .doc("a where the condition holds, b elsewhere.");
+
+// A value at a bound is inside: x takes its gradient.
+const OpRegistration clip_def =
+    define_op("ClipByValue")
+        .input("x")
+        .input("low")
+        .input("high")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          check_elements(c, 0, numbers);
+          BELFRY_CHECK(c.dtype(1) == c.dtype(0) && c.dtype(2) == c.dtype(0),
+                       "expected bounds of x's type {}, got {} and {}. Use cast()", name_of(c.dtype(0)),
+                       name_of(c.dtype(1)), name_of(c.dtype(2)));
+          return broadcast(c.input(0), broadcast(c.input(1), c.input(2)));
+        })
+        .gradient([](const GradientContext& c) {
+          const Tensor x = c.input(0), low = c.input(1), high = c.input(2), dy = c.grad();
+          const Tensor below = less(x, low), above = greater(x, high);
+          return Tensors{sum_to_like(select(logical_or(below, above), 0.f, dy), x),
+                         sum_to_like(select(below, dy, 0.f), low), sum_to_like(select(above, dy, 0.f), high)};
+        })
+        .doc("x, but low where it is below and high where it is above.");
 
 Tensor binary(OpRegistration op, const Operand& a, const Operand& b, std::string_view name) {
   return add_tensor(op, {a, b}, {.name = name});
@@ -82,6 +109,8 @@ Tensor pow(const Operand& a, const Operand& b, std::string_view name) { return b
 Tensor squared_difference(const Operand& a, const Operand& b, std::string_view name) {
   return binary(squared_difference_def, a, b, name);
 }
+Tensor floordiv(const Operand& a, const Operand& b, std::string_view name) { return binary(floordiv_def, a, b, name); }
+Tensor floormod(const Operand& a, const Operand& b, std::string_view name) { return binary(mod_def, a, b, name); }
 Tensor equal(const Operand& a, const Operand& b, std::string_view name) { return binary(equal_def, a, b, name); }
 Tensor not_equal(const Operand& a, const Operand& b, std::string_view name) {
   return binary(not_equal_def, a, b, name);
@@ -99,6 +128,10 @@ Tensor select(const Operand& condition, const Operand& a, const Operand& b, std:
   // A number takes the type of the other value, not the condition's.
   const DType dtype = a.is_number() ? (b.is_number() ? f32 : b.tensor().dtype()) : a.tensor().dtype();
   return add_tensor(select_def, {condition, a.tensor(dtype), b.tensor(dtype)}, {.name = name});
+}
+
+Tensor clip_by_value(const Operand& x, const Operand& low, const Operand& high, std::string_view name) {
+  return add_tensor(clip_def, {x, low, high}, {.name = name});
 }
 
 Tensor operator+(const Operand& a, const Operand& b) { return add(a, b); }

@@ -15,6 +15,12 @@ Tensor maximum(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor minimum(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor pow(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor squared_difference(const Operand& a, const Operand& b, std::string_view name = "");
+// floor(a / b) and what is left, which has the sign of b. Integers by zero give 0.
+Tensor floordiv(const Operand& a, const Operand& b, std::string_view name = "");
+Tensor floormod(const Operand& a, const Operand& b, std::string_view name = "");
+inline Tensor mod(const Operand& a, const Operand& b, std::string_view name = "") { return floormod(a, b, name); }
+// min(max(x, low), high). The bounds are numbers or tensors that broadcast.
+Tensor clip_by_value(const Operand& x, const Operand& low, const Operand& high, std::string_view name = "");
 
 Tensor equal(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor not_equal(const Operand& a, const Operand& b, std::string_view name = "");
@@ -22,7 +28,11 @@ Tensor less(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor less_equal(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor greater(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor greater_equal(const Operand& a, const Operand& b, std::string_view name = "");
-Tensor select(const Operand& condition, const Operand& a, const Operand& b, std::string_view name = "");  // broadcasts
+// a where the condition (bool) holds, b elsewhere; all three broadcast.
+Tensor select(const Operand& condition, const Operand& a, const Operand& b, std::string_view name = "");
+inline Tensor where(const Operand& condition, const Operand& a, const Operand& b, std::string_view name = "") {
+  return select(condition, a, b, name);
+}
 
 Tensor negative(const Operand& x, std::string_view name = "");
 Tensor abs(const Operand& x, std::string_view name = "");
@@ -32,6 +42,7 @@ Tensor sqrt(const Operand& x, std::string_view name = "");
 Tensor rsqrt(const Operand& x, std::string_view name = "");
 Tensor reciprocal(const Operand& x, std::string_view name = "");
 Tensor exp(const Operand& x, std::string_view name = "");
+Tensor expm1(const Operand& x, std::string_view name = "");
 Tensor log(const Operand& x, std::string_view name = "");
 Tensor log1p(const Operand& x, std::string_view name = "");
 Tensor tanh(const Operand& x, std::string_view name = "");
@@ -40,6 +51,7 @@ Tensor sin(const Operand& x, std::string_view name = "");
 Tensor cos(const Operand& x, std::string_view name = "");
 Tensor floor(const Operand& x, std::string_view name = "");
 Tensor ceil(const Operand& x, std::string_view name = "");
+Tensor round(const Operand& x, std::string_view name = "");  // halves to even
 
 // An activation is a function object, so that a layer can take one: {.activation = relu}.
 struct Activation {

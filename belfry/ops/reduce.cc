@@ -10,6 +10,7 @@
 #include "belfry/ops/basic.h"
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/logic.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {
@@ -107,6 +108,26 @@ Tensor product_of_others(const Reduced& r) {
 }
 const OpRegistration prod_def = define_reduction("ReduceProd", "The product over some axes.", product_of_others);
 
+// dx = dy x / y. The norm has a corner at 0, where this takes 0.
+const OpRegistration l2_norm_def = define_reduction(
+    "L2Norm", "The square root of the sum of squares over some axes.",
+    [](const Reduced& r) { return r.x * select(equal(r.y, 0.f), 0.f, r.dy / r.y); }, Elements::floats);
+
+OpRegistration define_truth(const char* name, const char* doc) {
+  return define_op(name)
+      .input("x")
+      .output("y")
+      .shape([](const ShapeContext& c) {
+        BELFRY_CHECK(c.dtype(0) == boolean, "expected elements of bool, got {}. Use a comparison or cast()",
+                     name_of(c.dtype(0)));
+        return reduce_rule(c, Elements::any);
+      })
+      .not_differentiable()
+      .doc(doc);
+}
+const OpRegistration any_def = define_truth("ReduceAny", "Whether some elements over some axes are true.");
+const OpRegistration all_def = define_truth("ReduceAll", "Whether all elements over some axes are true.");
+
 Tensor reduce(OpRegistration def, const char* op, const Operand& x, const ReduceOptions& options,
               std::string_view name) {
   Ints axes = normalize_axes(x, options.axes, x.tensor().rank(), op);
@@ -133,6 +154,32 @@ Tensor reduce_min(const Operand& x, const ReduceOptions& options, std::string_vi
 }
 Tensor reduce_prod(const Operand& x, const ReduceOptions& options, std::string_view name) {
   return reduce(prod_def, "reduce_prod", x, options, name);
+}
+
+Tensor reduce_any(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(any_def, "reduce_any", x, options, name);
+}
+Tensor reduce_all(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(all_def, "reduce_all", x, options, name);
+}
+Tensor l2_norm(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  return reduce(l2_norm_def, "l2_norm", x, options, name);
+}
+
+// Shifted by the largest element, so that exp() stays in range; an infinite one would make it NaN.
+Tensor reduce_logsumexp(const Operand& x, const ReduceOptions& options, std::string_view name) {
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor();
+  const Tensor largest = stop_gradient(reduce(max_def, "reduce_logsumexp", x, {options.axes, true}, ""));
+  const Tensor shift = select(is_finite(largest), largest, 0.f);
+  const Tensor sum = log(reduce_sum(exp(t - shift), options));
+  return add(sum, options.keep_dims ? shift : reshape_like(shift, sum), name);
+}
+
+Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options, std::string_view name) {
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor(), squares = reduce(sum_def, "l2_normalize", square(t), {options.axes, true}, "");
+  return multiply(t, rsqrt(maximum(squares, options.epsilon)), name);
 }
 
 Tensor reduce_sum(const Operand& x, std::string_view name) { return reduce_sum(x, {}, name); }

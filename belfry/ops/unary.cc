@@ -19,6 +19,8 @@ const OpRegistration rsqrt_op =
 const OpRegistration reciprocal_op =
     define_unary("Reciprocal", floats, "1 / x", [](T dy, T, T y) { return -(dy * square(y)); });
 const OpRegistration exp_op = define_unary("Exp", floats, "e to the x", [](T dy, T, T y) { return dy * y; });
+const OpRegistration expm1_op =
+    define_unary("Expm1", floats, "e^x - 1, exact near 0", [](T dy, T, T y) { return dy * (y + 1.f); });
 const OpRegistration log_op = define_unary("Log", floats, "Natural logarithm.", [](T dy, T x, T) { return dy / x; });
 const OpRegistration log1p_op =
     define_unary("Log1p", floats, "log(1 + x), exact near 0", [](T dy, T x, T) { return dy / (x + 1.f); });
@@ -32,6 +34,7 @@ const OpRegistration cos_op =
     define_unary("Cos", floats, "Cosine of an angle in radians.", [](T dy, T x, T) { return -(dy * sin(x)); });
 const OpRegistration floor_op = define_unary("Floor", floats, "The largest integer not above x.", nullptr);
 const OpRegistration ceil_op = define_unary("Ceil", floats, "The smallest integer not below x.", nullptr);
+const OpRegistration round_op = define_unary("Round", floats, "The nearest integer, halves to even.", nullptr);
 const OpRegistration zeros_like_op = define_unary("ZerosLike", any, "Zeros in the shape of x.", nullptr);
 const OpRegistration ones_like_op = define_unary("OnesLike", any, "Ones in the shape of x.", nullptr);
 
@@ -64,6 +67,7 @@ Tensor sqrt(const Operand& x, std::string_view name) { return unary(sqrt_op, x, 
 Tensor rsqrt(const Operand& x, std::string_view name) { return unary(rsqrt_op, x, name); }
 Tensor reciprocal(const Operand& x, std::string_view name) { return unary(reciprocal_op, x, name); }
 Tensor exp(const Operand& x, std::string_view name) { return unary(exp_op, x, name); }
+Tensor expm1(const Operand& x, std::string_view name) { return unary(expm1_op, x, name); }
 Tensor log(const Operand& x, std::string_view name) { return unary(log_op, x, name); }
 Tensor log1p(const Operand& x, std::string_view name) { return unary(log1p_op, x, name); }
 Tensor tanh(const Operand& x, std::string_view name) { return unary(tanh_op, x, name); }
@@ -72,6 +76,7 @@ Tensor sin(const Operand& x, std::string_view name) { return unary(sin_op, x, na
 Tensor cos(const Operand& x, std::string_view name) { return unary(cos_op, x, name); }
 Tensor floor(const Operand& x, std::string_view name) { return unary(floor_op, x, name); }
 Tensor ceil(const Operand& x, std::string_view name) { return unary(ceil_op, x, name); }
+Tensor round(const Operand& x, std::string_view name) { return unary(round_op, x, name); }
 Tensor zeros_like(const Operand& x, std::string_view name) { return unary(zeros_like_op, x, name); }
 Tensor ones_like(const Operand& x, std::string_view name) { return unary(ones_like_op, x, name); }
 Tensor operator-(const Tensor& x) { return negative(x); }

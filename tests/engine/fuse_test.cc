@@ -4,8 +4,10 @@
 #include "belfry/engine/fusion.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
+#include "belfry/ops/basic.h"
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/logic.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
@@ -144,6 +146,36 @@ TEST_F(FuseTest, ChainsOfPointwiseOpsAreOneProgram) {
   EXPECT_EQ(ops_of(ir), (Names{"Constant", "Fetch", "FusedPointwise", "Variable", "Variable"}));
 }
 
+TEST_F(FuseTest, AValueThatTheChainReadsTwiceIsPartOfIt) {
+  const Tensor x = var("x", {4, 8}), s = sigmoid(x), y = s * (1.f - s) + s;
+  const Ir ir = fused({.fetches = {y}});
+  EXPECT_EQ(ir.node(the(ir, "FusedPointwise")).fused.size(), 4u);
+}
+
+TEST_F(FuseTest, WhatIsTooLongForAChainIsTwo) {
+  Tensor y = var("x", {4, 8});
+  for (int i = 0; i < 20; ++i) y = tanh(y);
+  const Ir ir = fused({.fetches = {y}});
+  EXPECT_EQ(ops_of(ir), (Names{"Fetch", "FusedPointwise", "FusedPointwise", "Variable"}));
+}
+
+TEST_F(FuseTest, ConditionsAndBoolsAreFusedToo) {
+  const Tensor x = var("x", {4, 8}), given = less(cast(var("n", {4, 8}), i32), 3);  // integers are compared outside
+  const Tensor y = select(logical_and(greater(x, 0.f), given), x, cast(is_finite(x), f32));
+  const Ir ir = fused({.fetches = {y, logical_not(less(exp(x), 2.f))}});
+  EXPECT_EQ(count_of(ir, "FusedPointwise"), 2);
+  EXPECT_EQ(count_of(ir, "Less"), 1);
+  for (const char* op : {"Select", "LogicalAnd", "Greater", "IsFinite", "LogicalNot", "Exp"})
+    EXPECT_EQ(count_of(ir, op), 0) << op;
+}
+
+TEST_F(FuseTest, ANumberForEachRowIsPartOfAChain) {
+  const Tensor x = var("x", {2, 4, 8}), y = (x - reduce_sum(x, {.axes = {-1}, .keep_dims = true})) * x;
+  EXPECT_EQ(ops_of(fused({.fetches = {y}})), (Names{"Fetch", "FusedPointwise", "ReduceSum", "Variable"}));
+  const Tensor other = x - reduce_sum(x, {.axes = {1}, .keep_dims = true});  // neither a row nor a column
+  EXPECT_EQ(count_of(fused({.fetches = {other}}), "FusedPointwise"), 0);
+}
+
 TEST_F(FuseTest, AValueThatOthersReadEndsAChain) {
   const Tensor x = var("x", {4, 8}), shared = exp(x), y = tanh(shared) * 2.f;
   EXPECT_EQ(count_of(fused({.fetches = {y, shared}}), "FusedPointwise"), 2);
@@ -158,7 +190,7 @@ TEST_F(FuseTest, DevicesAndBroadcastsEndAChain) {
     there = tanh(x);
   }
   EXPECT_EQ(count_of(fused({.fetches = {there}}, 2), "FusedPointwise"), 2);
-  EXPECT_EQ(count_of(fused({.fetches = {tanh(x + var("column", {4, 1}))}}), "Add"),
+  EXPECT_EQ(count_of(fused({.fetches = {tanh(x + var("row", {1, 8}))}}), "Add"),
             1);  // not a layout that a program takes
 }
 

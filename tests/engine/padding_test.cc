@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "belfry/graph/gradients.h"
+#include "belfry/ops/activation.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/conv.h"
@@ -34,8 +35,16 @@ TEST_F(PaddingTest, StaysZeroThroughUnaryOps) {
   check([](const Tensor& x) {
     const Tensor y = conv(x);
     Tensors out;
-    for (const Tensor& t :
-         {exp(y), sigmoid(y), cos(y), tanh(y), relu(y), square(y), negative(y), exp(-y), sin(y), floor(y), sign(y)})
+    for (const Tensor& t : {exp(y),       sigmoid(y),
+                            cos(y),       tanh(y),
+                            relu(y),      square(y),
+                            negative(y),  exp(-y),
+                            sin(y),       floor(y),
+                            sign(y),      round(y),
+                            expm1(y),     softplus(y),
+                            elu(y),       selu(y),
+                            swish(y),     clip_by_value(y, 0.1f, 0.2f),
+                            mod(y, 0.3f), prelu(y, weight("slope", {21}, x.dtype()))})
       out.push_back(conv(t, ("V" + std::to_string(out.size())).c_str(), 3));
     return out;
   });
@@ -88,9 +97,9 @@ TEST_F(PaddingTest, StaysZeroThroughBinaryOps) {
   check([](const Tensor& x) {
     const Tensor y = conv(x), z = conv(x, "U");
     Tensors out;
-    for (const Tensor& t :
-         {y + z, y * z, y - z, y / (square(z) + 1.f), maximum(y, z), squared_difference(y, z),
-          select(greater(y, z), y, z), y + weight("b", {21}, x.dtype()), y * weight("c", {6, 21}, x.dtype())})
+    for (const Tensor& t : {y + z, y * z, y - z, y / (square(z) + 1.f), maximum(y, z), squared_difference(y, z),
+                            select(greater(y, z), y, z), select(less(y, z), 1.f, y), clip_by_value(y, z, 0.5f),
+                            y + weight("b", {21}, x.dtype()), y * weight("c", {6, 21}, x.dtype())})
       out.push_back(conv(t, ("V" + std::to_string(out.size())).c_str(), 3));
     return out;
   });

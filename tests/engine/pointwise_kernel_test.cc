@@ -8,6 +8,7 @@
 #include "belfry/base/error.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernels/pointwise.h"
+#include "belfry/ops/activation_constants.h"
 #include "tests/engine/kernel_testing.h"
 #include "tests/engine/ulp.h"
 
@@ -26,6 +27,12 @@ struct Case {
 double exact_sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double exact_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 double nan_or(double a, double b, double value) { return std::isnan(a) || std::isnan(b) ? NAN : value; }
+
+double float_quotient(double a, double b) { return static_cast<float>(a) / static_cast<float>(b); }
+double exact_mod(double a, double b) {
+  const double r = std::fmod(a, b);
+  return (r < 0 && b > 0) || (r > 0 && b < 0) ? r + b : r;
+}
 
 constexpr float kValue = 0.3f;
 
@@ -82,6 +89,17 @@ std::vector<Case> cases() {
       {relu_grad, 0, [](double a, double b, double) { return b > 0 ? a : 0; }},
       {leaky_relu, 0.5, [=](double a, double, double) { return a > 0 ? a : v * a; }},
       {leaky_relu_grad, 0.5, [=](double a, double b, double) { return b > 0 ? a : v * a; }},
+      {elu, 1.5, [](double a, double, double) { return a > 0 ? a : std::expm1(a); }},
+      {selu, 2.5, [](double a, double, double) { return kSeluScale * (a > 0 ? a : kSeluAlpha * std::expm1(a)); }},
+      {swish, 4.0, [](double a, double, double) { return a * exact_sigmoid(a); }},
+      {prelu, 0.5, [](double a, double b, double) { return a > 0 ? a : a * b; }},
+      {clip, 0, [](double a, double b, double c) { return nan_or(a, nan_or(b, b, c), std::min(std::max(a, b), c)); }},
+      {floor_divide, 0, [](double a, double b, double) { return std::floor(float_quotient(a, b)); }},
+      {mod, 0.5, [](double a, double b, double) { return exact_mod(a, b); }},
+      {logical_not, 0, [](double a, double, double) { return a == 0; }},
+      {is_nan, 0, [](double a, double, double) { return std::isnan(a); }},
+      {is_inf, 0, [](double a, double, double) { return std::isinf(a); }},
+      {is_finite, 0, [](double a, double, double) { return std::isfinite(a); }},
   };
 }
 
@@ -184,6 +202,42 @@ TEST(PointwiseKernels, AnOutputMayOverwriteItsOperand) {
   float* const outputs[] = {x.data()};
   run_pointwise({code, 1, 1}, {50, 100, operands, outputs});
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], std::exp(before[i]) + before[i], 1e-5);
+}
+
+// y = given ? x : -x, and whether x > limit, with the bools of every access: full, a row, a column and one.
+TEST(PointwiseKernels, BoolsAreReadAndWritten) {
+  for (const Isa isa : available_isas())
+    for (const std::int64_t rows : {1, 3, 40})
+      for (const std::int64_t inner : {1, 5, 64, 700}) {
+        const std::vector<float> x = random_values(rows * inner, 1);
+        for (const PointwiseAccess access :
+             {PointwiseAccess::full, PointwiseAccess::row, PointwiseAccess::column, PointwiseAccess::scalar}) {
+          const auto given = std::make_unique<bool[]>(x.size());
+          for (std::size_t i = 0; i < x.size(); ++i) given[i] = i % 3 != 1;
+          const auto at = [&](std::int64_t i) {
+            if (access == PointwiseAccess::full) return given[static_cast<std::size_t>(i)];
+            if (access == PointwiseAccess::row) return given[static_cast<std::size_t>(i % inner)];
+            return given[access == PointwiseAccess::column ? static_cast<std::size_t>(i / inner) : 0];
+          };
+          const PointwiseInstruction choose[] = {{PointwiseOp::negate, reg(0), operand(0)},
+                                                 {PointwiseOp::select, output(0), operand(0), reg(0), operand(1)}};
+          const PointwiseOperand operands[] = {{x.data()}, {nullptr, access, given.get()}};
+          std::vector<float> y(x.size());
+          float* const outputs[] = {y.data()};
+          run_pointwise({choose, 2, 1}, {rows, inner, operands, outputs}, isa);
+          const PointwiseInstruction compare[] = {{PointwiseOp::greater, output(0), operand(0), operand(1)}};
+          const auto above = std::make_unique<bool[]>(x.size() + 1);
+          above[x.size()] = true;
+          float* const none[] = {nullptr};
+          run_pointwise({compare, 2, 1}, {rows, inner, operands, none, above.get()}, isa);
+          for (std::int64_t i = 0; i < rows * inner; ++i) {
+            const auto k = static_cast<std::size_t>(i);
+            ASSERT_EQ(y[k], at(i) ? x[k] : -x[k]) << rows << " x " << inner << " at " << i;
+            ASSERT_EQ(above[k], x[k] > (at(i) ? 1.f : 0.f)) << rows << " x " << inner << " at " << i;
+          }
+          EXPECT_TRUE(above[x.size()]) << "nothing behind the end is touched";
+        }
+      }
 }
 
 TEST(PointwiseKernels, MalformedProgramsAreFound) {

@@ -34,6 +34,8 @@ const bool rows[] = {
     gradient_row(
         "Exp", {"Exp"}, [](X x) { return exp(x[0]); }, kUnary),
     gradient_row(
+        "Expm1", {"Expm1"}, [](X x) { return expm1(x[0]); }, kUnary),
+    gradient_row(
         "Log", {"Log"}, [](X x) { return log(x[0]); }, kUnary, kPositive),
     gradient_row(
         "Log1p", {"Log1p"}, [](X x) { return log1p(x[0]); }, kUnary, kPositive),
@@ -63,6 +65,11 @@ const bool rows[] = {
         "Pow", {"Pow"}, [](X x) { return pow(x[0], x[1]); }, kBinary, kPositive),
     gradient_row(
         "SquaredDifference", {"SquaredDifference"}, [](X x) { return squared_difference(x[0], x[1]); }, kBinary),
+    gradient_row(
+        "Mod", {"Mod"}, [](X x) { return mod(x[0] * 10.f, x[1]); }, kBinary, kPositive),
+    gradient_row("ClipByValue", {"ClipByValue"},
+                 [](X x) { return clip_by_value(square(x[0]) * 3.f, x[1] * 0.1f + 0.5f, x[2] * 0.1f + 1.5f); },
+                 {{{2, 3}, {2, 3}, {2, 3}}, {{4, 3}, {3}, {}}, {{2}, {3, 1}, {1}}, {{0, 3}, {3}, {}}}),
     gradient_row("Select", {"Select"}, [](X x) { return select(greater(x[0], 0.f), x[1], x[2]); },
                  {{{2, 3}, {2, 3}, {2, 3}}, {{2, 1}, {3}, {}}, {{0}, {1}, {0}}}),
     gradient_row("SumToLike", {"SumToLike", "BroadcastLike"}, [](X x) { return sum_to_like(square(x[0]), x[1]); },
@@ -130,11 +137,72 @@ TEST_F(PointwiseTest, FunctionsHaveTheirValues) {
   const Tensor x = input(Array::of<float>({4}, {-1.5f, 0.f, 0.25f, 100.f}));
   EXPECT_EQ(floats(floor(x)), (std::vector<float>{-2, 0, 0, 100}));
   EXPECT_EQ(floats(ceil(x)), (std::vector<float>{-1, 0, 1, 100}));
+  EXPECT_EQ(floats(round(input(Array::of<float>({5}, {-1.5f, -0.4f, 0.5f, 1.5f, 2.6f})))),
+            (std::vector<float>{-2, 0, 0, 2, 3}));
+  EXPECT_FLOAT_EQ(floats(expm1(input(1e-6f)))[0], 1.0000005e-6f);
   EXPECT_EQ(floats(sign(x)), (std::vector<float>{-1, 0, 1, 1}));
   EXPECT_EQ(floats(relu(x)), (std::vector<float>{0, 0, 0.25f, 100}));
   EXPECT_EQ(floats(ones_like(x)), (std::vector<float>{1, 1, 1, 1}));
   EXPECT_EQ(floats(zeros_like(x)), (std::vector<float>{0, 0, 0, 0}));
   EXPECT_EQ(floats(sigmoid(input(Array::of<float>({3}, {-200, 0, 200})))), (std::vector<float>{0, 0.5f, 1}));
+}
+
+TEST_F(PointwiseTest, DivisionThatRoundsDownHasARemainderOfTheDivisorsSign) {
+  const Array a = Array::of<std::int32_t>({6}, {7, -7, 7, -7, 6, 5}),
+              b = Array::of<std::int32_t>({6}, {3, 3, -3, -3, 3, 0});
+  for (const DType dtype : {i32, i64}) {
+    EXPECT_TRUE(equal(run(floordiv(input(a.cast(dtype)), input(b.cast(dtype)))),
+                      Array::of<std::int32_t>({6}, {2, -3, -3, 2, 2, 0}).cast(dtype)));
+    EXPECT_TRUE(equal(run(mod(input(a.cast(dtype)), input(b.cast(dtype)))),
+                      Array::of<std::int32_t>({6}, {1, 2, -2, -1, 0, 0}).cast(dtype)));
+  }
+  const Array least = Array::of<std::int32_t>({1}, {std::numeric_limits<std::int32_t>::min()});
+  EXPECT_EQ(ints(mod(input(least), -1))[0], 0);
+  EXPECT_EQ(ints(floordiv(input(least), -1))[0], std::numeric_limits<std::int32_t>::min());
+  // Python: [x % y for x, y in ...]
+  const std::vector<double> x{5.5, -5.5, 5.5, -5.5, 1e9, -1e-3}, y{2, 2, -2, -2, 7, 3};
+  const std::vector<double> left{1.5, 0.5, -0.5, -1.5, 6, 2.999};
+  for (const DType dtype : {f32, f64}) {
+    const Tensor tx = input(Array::of<double>({6}, x).cast(dtype)), ty = input(Array::of<double>({6}, y).cast(dtype));
+    const Array r = run(mod(tx, ty)), q = run(floordiv(tx, ty));
+    for (std::int64_t i = 0; i < 6; ++i) {
+      EXPECT_NEAR(r.item(i), left[static_cast<std::size_t>(i)], 1e-6) << i;
+      EXPECT_NEAR(q.item(i), std::floor(x[static_cast<std::size_t>(i)] / y[static_cast<std::size_t>(i)]), 8) << i;
+    }
+  }
+}
+
+TEST_F(PointwiseTest, ClipKeepsWhatIsInsideAndNotANumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = input(Array::of<float>({6}, {-inf, -1, 0.5f, 1, 7, nan}));
+  std::vector<float> y = floats(clip_by_value(x, -1.f, 1.f));
+  EXPECT_TRUE(std::isnan(y.back()));
+  y.pop_back();
+  EXPECT_EQ(y, (std::vector<float>{-1, -1, 0.5f, 1, 1}));
+  EXPECT_EQ(floats(gradients({clip_by_value(x, -1.f, 1.f)}, {x})[0]), (std::vector<float>{0, 1, 1, 1, 0, 1}));
+  EXPECT_EQ(ints(clip_by_value(input(Array::of<std::int32_t>({3}, {-9, 3, 9})), 0, 5)),
+            (std::vector<std::int32_t>{0, 3, 5}));
+  const Tensor low = input(Array::of<float>({2, 1}, {0, 1})), wide = input(Array::of<float>({2}, {-1, 3}));
+  EXPECT_EQ(floats(clip_by_value(wide, low, 2.f)), (std::vector<float>{0, 2, 1, 2}));
+  const std::string text = error_of([&] { clip_by_value(x, constant(1), 2.f, "clip"); });
+  EXPECT_NE(text.find("[ClipByValue 'clip'] expected bounds of x's type f32, got i32 and f32. Use cast()"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(PointwiseTest, WhereBroadcastsItsConditionToo) {
+  const Tensor rows = input(Array::of<bool>({2, 1}, {true, false})), x = input(counting({3}));
+  EXPECT_EQ(floats(where(rows, x, -1.f)), (std::vector<float>{0, 1, 2, -1, -1, -1}));
+  EXPECT_EQ(floats(gradients({where(rows, x, -x)}, {x})[0]), (std::vector<float>{0, 0, 0}));
+  EXPECT_NE(error_of([&] { where(x, x, x); }).find("expected a condition of type bool, got f32"), std::string::npos);
+}
+
+TEST_F(PointwiseTest, APowerOfZeroHasAGradient) {
+  const Tensor a = input(Array::of<float>({3}, {0, 0, 2})), b = input(Array::of<float>({3}, {0, 1, 3}));
+  const Tensors g = gradients({pow(a, b)}, {a, b});
+  EXPECT_EQ(floats(g[0]), (std::vector<float>{0, 1, 12}));
+  EXPECT_EQ(floats(g[1])[0], 0.f);
+  EXPECT_EQ(floats(g[1])[1], 0.f);
 }
 
 TEST_F(PointwiseTest, ATieOfMaximumSendsItsGradientToTheFirst) {
@@ -159,10 +227,11 @@ TEST_F(PointwiseTest, AnIntegerInAFunctionOfFloatsNamesTheOpAndTheRemedy) {
 TEST_F(PointwiseTest, WhatCanBeDefinedCanBeRun) {
   using Unary = Tensor (*)(const Operand&, std::string_view);
   using Binary = Tensor (*)(const Operand&, const Operand&, std::string_view);
-  const Unary unary[] = {negative, abs,     sign, square, sqrt,  rsqrt, reciprocal, exp,       log,       log1p,
-                         tanh,     sigmoid, sin,  cos,    floor, ceil,  zeros_like, ones_like, relu.apply};
-  const Binary binary[] = {add,   subtract,  multiply, divide,     maximum, minimum,       pow,
-                           equal, not_equal, less,     less_equal, greater, greater_equal, squared_difference};
+  const Unary unary[] = {negative, abs, sign, square, sqrt, rsqrt, reciprocal, exp,       expm1,     log, log1p, tanh,
+                         sigmoid,  sin, cos,  floor,  ceil, round, zeros_like, ones_like, relu.apply};
+  const Binary binary[] = {add,           subtract,          multiply, divide,    maximum, minimum,    pow,
+                           floordiv,      floormod,          equal,    not_equal, less,    less_equal, greater,
+                           greater_equal, squared_difference};
   int defined = 0, refused = 0;
   for (const DType dtype : {f32, f64, i32, i64, u8, boolean}) {
     const Tensor x = input(Array::full(dtype, {3}, 1));
@@ -180,10 +249,12 @@ TEST_F(PointwiseTest, WhatCanBeDefinedCanBeRun) {
     for (const Unary op : unary) check([&] { return op(x, ""); });
     for (const Binary op : binary) check([&] { return op(x, x, ""); });
     check([&] { return select(equal(x, x), x, x); });
+    check([&] { return clip_by_value(x, 0, 1); });
   }
-  // Refused: 12 functions of floats for the four other types, 5 of numbers and 8 of two numbers for u8 and bool.
-  EXPECT_EQ(refused, 12 * 4 + 5 * 2 + 8 * 2);
-  EXPECT_EQ(defined, 6 * (19 + 14 + 1) - refused);
+  // Refused: 14 functions of floats for the four other types, 5 of numbers, 10 of two numbers and clip_by_value for u8
+  // and bool.
+  EXPECT_EQ(refused, 14 * 4 + 5 * 2 + 10 * 2 + 2);
+  EXPECT_EQ(defined, 6 * (21 + 16 + 2) - refused);
 }
 
 }  // namespace

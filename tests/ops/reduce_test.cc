@@ -33,6 +33,11 @@ const bool rows[] = {
     rows_for("ReduceMax", "ReduceMax", reduce_max),
     rows_for("ReduceMin", "ReduceMin", reduce_min),
     rows_for("ReduceProd", "ReduceProd", reduce_prod),
+    rows_for("L2Norm", "L2Norm", l2_norm),
+    rows_for("ReduceLogSumExp", "ReduceMax", reduce_logsumexp),
+    gradient_row("L2Normalize", {"Rsqrt"}, [](X x) { return l2_normalize(x[0]); }, {{{2, 3}}, {{0, 3}}, {{2, 2, 2}}}),
+    gradient_row("L2NormalizeOverAll", {"Rsqrt"}, [](X x) { return l2_normalize(x[0], {.axes = {}}); },
+                 {{{2, 3}}, {{3}}}),
     gradient_row("ReduceSumOfNothing", {"ReduceSum"}, [](X x) { return reduce_sum(x[0], {.axes = {0}}); }, {{{0, 3}}}),
     gradient_row("ReduceProdOfNothing", {"ReduceProd"}, [](X x) { return reduce_prod(x[0], {.axes = {0}}); },
                  {{{0, 3}}}),
@@ -53,6 +58,54 @@ TEST_F(ReduceTest, AnyAxesKeptOrNot) {
   EXPECT_EQ(reduce_mean(x, "mean").name(), "mean");
   EXPECT_EQ(ints(reduce_prod(input(Array::of<std::int32_t>({3}, {2, -3, 4})))), (std::vector<std::int32_t>{-24}));
   EXPECT_EQ(ints(reduce_sum(input(Array::of<std::int32_t>({2}, {-5, 3})))), (std::vector<std::int32_t>{-2}));
+}
+
+TEST_F(ReduceTest, LogSumExpNeitherOverflowsNorTakesInfinitiesForNumbers) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = input(Array::of<float>({5, 2}, {1000, 1000, -1000, -1000, 0, 1, -inf, -inf, inf, 0}));
+  const std::vector<float> y = floats(reduce_logsumexp(x, {.axes = {1}}));
+  EXPECT_FLOAT_EQ(y[0], 1000.6931f);
+  EXPECT_FLOAT_EQ(y[1], -999.30685f);
+  EXPECT_FLOAT_EQ(y[2], 1.3132616f);
+  EXPECT_EQ(y[3], -inf);
+  EXPECT_EQ(y[4], inf);
+  EXPECT_EQ(reduce_logsumexp(x, {.axes = {0}, .keep_dims = true}, "lse").shape(), Shape({1, 2}));
+  EXPECT_EQ(floats(reduce_logsumexp(input(Array(f32, {0, 2})), {.axes = {0}})), (std::vector<float>{-inf, -inf}));
+  EXPECT_EQ(floats(reduce_logsumexp(input(3.f))), (std::vector<float>{3}));
+}
+
+TEST_F(ReduceTest, AnyAndAllAgreeWithPlainLoops) {
+  constexpr std::int64_t a = 19, b = 300, c = 7;
+  Array x(boolean, {a, b, c});
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.set_item(i, i * 7919 % 1009 < (i % c) * 168);
+  const Array any = run(reduce_any(input(x), {.axes = {1}})), all = run(reduce_all(input(x), {.axes = {0, 1}}));
+  for (std::int64_t i = 0; i < a; ++i)
+    for (std::int64_t k = 0; k < c; ++k) {
+      bool some = false;
+      for (std::int64_t j = 0; j < b; ++j) some = some || x.item((i * b + j) * c + k) != 0;
+      ASSERT_EQ(any.item(i * c + k), some);
+    }
+  for (std::int64_t k = 0; k < c; ++k) {
+    bool every = true;
+    for (std::int64_t i = 0; i < a * b; ++i) every = every && x.item(i * c + k) != 0;
+    ASSERT_EQ(all.item(k), every);
+  }
+  EXPECT_EQ(bools(reduce_any(input(Array(boolean, {0})))), (std::vector<bool>{false}));
+  EXPECT_EQ(bools(reduce_all(input(Array(boolean, {0})))), (std::vector<bool>{true}));
+}
+
+TEST_F(ReduceTest, NormsOfLargeValuesDoNotOverflowAndZeroHasAGradient) {
+  const Tensor x = input(Array::of<float>({2, 2}, {3e30f, 4e30f, 0, 0}));
+  EXPECT_EQ(floats(l2_norm(x, {.axes = {1}})), (std::vector<float>{5e30f, 0}));
+  const std::vector<float> g = floats(gradients({l2_norm(x, {.axes = {1}})}, {x})[0]);
+  EXPECT_FLOAT_EQ(g[0], 0.6f);
+  EXPECT_FLOAT_EQ(g[1], 0.8f);
+  EXPECT_EQ(g[2], 0.f);
+  const Tensor rows = input(Array::of<float>({2, 2}, {3, 4, 0, 0}));
+  const std::vector<float> unit = floats(l2_normalize(rows));
+  EXPECT_NEAR(unit[0], 0.6f, 1e-6f);
+  EXPECT_NEAR(unit[1], 0.8f, 1e-6f);
+  EXPECT_EQ(unit[2], 0.f);
 }
 
 TEST_F(ReduceTest, UnknownDimensionsAreReducedOrKept) {
@@ -149,6 +202,12 @@ TEST_F(ReduceTest, MistakesNameTheAxisAndTheLine) {
   EXPECT_NE(text.find("[ReduceSum 'count'] expected elements of f32, f64, i32 or i64, got bool. Use cast()"),
             std::string::npos)
       << text;
+  text = error_of([&] { reduce_any(x, {}, "some"); });
+  EXPECT_NE(text.find("[ReduceAny 'some'] expected elements of bool, got f32. Use a comparison or cast()"),
+            std::string::npos)
+      << text;
+  text = error_of([&] { reduce_logsumexp(x, {.axes = {5}}); });
+  EXPECT_NE(text.find("[reduce_logsumexp] expected an axis in [-2, 2), got 5"), std::string::npos) << text;
   text = error_of([&] { reduce_mean(constant(1)); });
   EXPECT_NE(text.find("expected elements of f32 or f64, got i32. Use cast()"), std::string::npos) << text;
 }

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "belfry/engine/cpu/kernel_dispatch.h"
@@ -19,6 +20,25 @@ struct ProdFold : SumFold<T> {
   Accumulator start() const { return 1; }
   Accumulator take(Accumulator a, T x) const { return a * static_cast<Accumulator>(x); }
   Accumulator join(Accumulator a, Accumulator b) const { return a * b; }
+};
+
+template <class T>
+struct NormFold : SumFold<T> {
+  double take(double a, T x) const { return a + static_cast<double>(x) * static_cast<double>(x); }
+  T finish(double sum) const { return static_cast<T>(std::sqrt(sum)); }
+};
+
+struct AnyFold {
+  using Accumulator = std::uint8_t;
+  Accumulator start() const { return 0; }
+  Accumulator take(Accumulator a, bool x) const { return a | static_cast<Accumulator>(x); }
+  Accumulator join(Accumulator a, Accumulator b) const { return a | b; }
+  bool finish(Accumulator a) const { return a != 0; }
+};
+struct AllFold : AnyFold {
+  Accumulator start() const { return 1; }
+  Accumulator take(Accumulator a, bool x) const { return a & static_cast<Accumulator>(x); }
+  Accumulator join(Accumulator a, Accumulator b) const { return a & b; }
 };
 
 // NaN wins over everything, in either direction.
@@ -72,6 +92,18 @@ const KernelRegistration mean_kernel = define_kernel("ReduceMean").make([](const
     const Reduction reduction(c.input(0).shape, axes_of(c));
     return make_reduce<T>(reduction, MeanFold<T>(reduction.folded()));
   });
+});
+
+const KernelRegistration l2_norm_kernel = define_kernel("L2Norm").make([](const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return make_reduce<T>(Reduction(c.input(0).shape, axes_of(c)), NormFold<T>{});
+  });
+});
+const KernelRegistration any_kernel = define_kernel("ReduceAny").make([](const KernelContext& c) {
+  return make_reduce<bool>(Reduction(c.input(0).shape, axes_of(c)), AnyFold{});
+});
+const KernelRegistration all_kernel = define_kernel("ReduceAll").make([](const KernelContext& c) {
+  return make_reduce<bool>(Reduction(c.input(0).shape, axes_of(c)), AllFold{});
 });
 
 const KernelRegistration count_kernel = define_kernel("ReducedCount").make([](const KernelContext& c) {

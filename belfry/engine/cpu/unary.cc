@@ -2,28 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "belfry/engine/cpu/kernel_dispatch.h"
-#include "belfry/engine/cpu/strided_loop.h"
+#include "belfry/engine/cpu/pointwise_kernels.h"
 
 namespace belfry {
 namespace {
-
-// f(0) decides whether padding stays zero without help.
-enum class AtZero { stays, changes };
-
-template <class Types, class F>
-KernelRegistration define_unary_kernel(const char* op, AtZero zero, F f) {
-  return define_kernel(op).layout_blind(zero == AtZero::stays).in_place(0).make([f](const KernelContext& c) {
-    return make_for<Types>(c, c.output().dtype, [&]<class T>() {
-      const auto n = static_cast<std::int64_t>(c.output().bytes() / sizeof(T));
-      return simple_kernel([n, f](const Buffers& b, const Step&) {
-        const T* x = b.in<T>(0);
-        T* y = b.out<T>();
-        for_each_element(n, [=](std::int64_t i) { y[i] = f(x[i]); });
-      });
-    });
-  });
-}
 
 // y[i] = value, whatever x holds: where the result is folded into a constant, x is memory that nobody wrote.
 KernelRegistration define_like_kernel(const char* op, int value) {
@@ -75,6 +57,8 @@ const KernelRegistration rsqrt_kernel =
 const KernelRegistration reciprocal_kernel =
     define_unary_kernel<Floats>("Reciprocal", changes, []<class T>(T x) { return T(1) / x; });
 const KernelRegistration exp_kernel = define_unary_kernel<Floats>("Exp", changes, [](auto x) { return std::exp(x); });
+const KernelRegistration expm1_kernel =
+    define_unary_kernel<Floats>("Expm1", stays, [](auto x) { return std::expm1(x); });
 const KernelRegistration log_kernel = define_unary_kernel<Floats>("Log", changes, [](auto x) { return std::log(x); });
 const KernelRegistration log1p_kernel =
     define_unary_kernel<Floats>("Log1p", stays, [](auto x) { return std::log1p(x); });
@@ -86,6 +70,8 @@ const KernelRegistration cos_kernel = define_unary_kernel<Floats>("Cos", changes
 const KernelRegistration floor_kernel =
     define_unary_kernel<Floats>("Floor", stays, [](auto x) { return std::floor(x); });
 const KernelRegistration ceil_kernel = define_unary_kernel<Floats>("Ceil", stays, [](auto x) { return std::ceil(x); });
+const KernelRegistration round_kernel =
+    define_unary_kernel<Floats>("Round", stays, [](auto x) { return std::nearbyint(x); });
 const KernelRegistration zeros_like_kernel = define_like_kernel("ZerosLike", 0);
 const KernelRegistration ones_like_kernel = define_like_kernel("OnesLike", 1);
 // NaN passes through.

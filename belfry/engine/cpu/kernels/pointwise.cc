@@ -24,6 +24,7 @@ int source_count(PointwiseOp op) {
   switch (op) {
     case PointwiseOp::fill: return 0;
     case PointwiseOp::fma:
+    case PointwiseOp::clip:
     case PointwiseOp::select: return 3;
     case PointwiseOp::add:
     case PointwiseOp::subtract:
@@ -39,6 +40,9 @@ int source_count(PointwiseOp op) {
     case PointwiseOp::greater:
     case PointwiseOp::greater_equal:
     case PointwiseOp::relu_grad:
+    case PointwiseOp::prelu:
+    case PointwiseOp::floor_divide:
+    case PointwiseOp::mod:
     case PointwiseOp::leaky_relu_grad: return 2;
     default: return 1;
   }
@@ -79,10 +83,11 @@ void run_pointwise(const PointwiseProgram& program, const PointwiseRun& run, Isa
                            .output_count = program.outputs,
                            .rows = run.rows,
                            .inner = run.inner,
+                           .mask_output = run.mask_output,
                            .padding = run.padding};
   // A row of one element or a single row makes broadcasts simpler ones, and without broadcasts all is one long row.
   PointwiseOperand operands[kPointwiseOperands];
-  bool in_rows = false, needs_scratch = program.code.size() > 1 || run.padding.slab > 0;
+  bool in_rows = false, needs_scratch = program.code.size() > 1 || run.padding.slab > 0 || run.mask_output != nullptr;
   for (int i = 0; i < program.operands; ++i) {
     operands[i] = run.operands[static_cast<std::size_t>(i)];
     PointwiseAccess& access = operands[i].access;
@@ -91,7 +96,7 @@ void run_pointwise(const PointwiseProgram& program, const PointwiseRun& run, Isa
     if (access == PointwiseAccess::column && run.rows == 1) access = PointwiseAccess::scalar;
     if (access == PointwiseAccess::column && run.inner == 1) access = PointwiseAccess::full;
     in_rows |= access == PointwiseAccess::row || access == PointwiseAccess::column;
-    needs_scratch |= access != PointwiseAccess::full;
+    needs_scratch |= access != PointwiseAccess::full || operands[i].mask != nullptr;
   }
   BELFRY_BUG_IF(in_rows && run.padding.slab > 0, "padding lanes and operands that are repeated in rows");
   args.operands = operands;

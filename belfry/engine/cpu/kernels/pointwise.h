@@ -42,7 +42,8 @@ struct PointwiseRun {
   std::int64_t rows = 0, inner = 0;
   std::span<const PointwiseOperand> operands;
   std::span<float* const> outputs;
-  PointwisePadding padding{};  // of the outputs; operands are full or one number then
+  bool* mask_output = nullptr;  // instead of output 0, whose pointer is not used: whether its values are not 0
+  PointwisePadding padding{};   // of the outputs; operands are full or one number then
 };
 
 // How many of a, b, c an operation reads.

@@ -12,8 +12,17 @@ struct Machine {
   const float* from[kPointwisePlaces];
   alignas(64) float registers[kPointwiseRegisters][simd::kPointwiseTile];
   alignas(64) float spread[kPointwiseOperands][simd::kPointwiseTile];
-  alignas(64) float keep[simd::kPointwiseTile];  // all bits, or none for padding lanes
+  alignas(64) float keep[simd::kPointwiseTile];    // all bits, or none for padding lanes
+  alignas(64) float result[simd::kPointwiseTile];  // what becomes bools
 };
+
+// Bools and the numbers 0 and 1.
+void spread_mask(float* to, const bool* mask, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = mask[i] ? 1.f : 0.f;
+}
+void store_mask(bool* to, const float* values, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = values[i] != 0.f;
+}
 
 void spread_value(float* to, float value, std::int64_t n) { fill_loop(to, {nullptr, nullptr, nullptr, value}, n); }
 
@@ -32,6 +41,10 @@ Tile tile_at(const simd::PointwiseArgs& args, std::int64_t index) {
   return {row, column, 1, left < args.tile ? left : args.tile};
 }
 
+float value_at(const simd::PointwiseOperand& operand, std::int64_t i) {
+  return operand.mask == nullptr ? operand.data[i] : operand.mask[i] ? 1.f : 0.f;
+}
+
 // Operands whose spread-out values are the same in every tile.
 void prepare(const simd::PointwiseArgs& args, Machine& machine) {
   for (int i = 0; i < kPointwiseRegisters; ++i) machine.from[i] = machine.registers[i];
@@ -39,10 +52,14 @@ void prepare(const simd::PointwiseArgs& args, Machine& machine) {
     const simd::PointwiseOperand& operand = args.operands[i];
     machine.from[kFirstOperand + i] = machine.spread[i];
     if (operand.access == PointwiseAccess::scalar) {
-      spread_value(machine.spread[i], operand.data[0], simd::kPointwiseTile);
+      spread_value(machine.spread[i], value_at(operand, 0), simd::kPointwiseTile);
     } else if (operand.access == PointwiseAccess::row && args.tiles_in_row == 1) {
       for (std::int64_t r = 0; r < args.tile_rows; ++r) {
-        map_row(machine.spread[i] + r * args.inner, args.inner, [](Vec v) { return v; }, operand.data);
+        float* to = machine.spread[i] + r * args.inner;
+        if (operand.mask != nullptr)
+          spread_mask(to, operand.mask, args.inner);
+        else
+          map_row(to, args.inner, [](Vec v) { return v; }, operand.data);
       }
     }
   }
@@ -76,18 +93,23 @@ void point_at(const simd::PointwiseArgs& args, const Tile& tile, Machine& machin
   for (int i = 0; i < args.operand_count; ++i) {
     const simd::PointwiseOperand& operand = args.operands[i];
     const float*& from = machine.from[kFirstOperand + i];
-    if (operand.access == PointwiseAccess::full) {
-      from = operand.data + offset;
-    } else if (operand.access == PointwiseAccess::row && args.tiles_in_row > 1) {
-      from = operand.data + tile.column;
+    const bool full = operand.access == PointwiseAccess::full;
+    if (full || (operand.access == PointwiseAccess::row && args.tiles_in_row > 1)) {
+      const std::int64_t first = full ? offset : tile.column;
+      if (operand.mask != nullptr)
+        spread_mask(machine.spread[i], operand.mask + first, tile.length);
+      else
+        from = operand.data + first;
     } else if (operand.access == PointwiseAccess::column) {
       const std::int64_t length = tile.length / tile.rows;
       for (std::int64_t r = 0; r < tile.rows; ++r) {
-        spread_value(machine.spread[i] + r * length, operand.data[tile.row + r], length);
+        spread_value(machine.spread[i] + r * length, value_at(operand, tile.row + r), length);
       }
     }
   }
-  for (int i = 0; i < args.output_count; ++i) machine.from[kFirstOutput + i] = args.outputs[i] + offset;
+  const bool masked = args.mask_output != nullptr;
+  if (masked) machine.from[kFirstOutput] = machine.result;
+  for (int i = masked ? 1 : 0; i < args.output_count; ++i) machine.from[kFirstOutput + i] = args.outputs[i] + offset;
 }
 
 void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t end_tile) {
@@ -103,6 +125,8 @@ void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t 
       // Only registers and outputs are written, and those are not const.
       kLoops[static_cast<int>(code.op)](const_cast<float*>(machine.from[code.to]), sources, tile.length);
     }
+    if (args.mask_output != nullptr)
+      store_mask(args.mask_output + tile.row * args.inner + tile.column, machine.result, tile.length);
     if (args.padding.slab > 0) clear_padding(args, tile.column, tile.column + tile.length, machine);
   }
 }

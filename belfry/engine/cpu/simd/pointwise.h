@@ -23,6 +23,7 @@ enum class PointwiseAccess : std::uint8_t { full, scalar, row, column };
 struct PointwiseOperand {
   const float* data = nullptr;
   PointwiseAccess access = PointwiseAccess::full;
+  const bool* mask = nullptr;  // instead of data: bools, read as 0 or 1
 };
 
 // Padding lanes of the outputs, which are cleared whatever the program makes of them: of [slabs][slab / inner][inner]
@@ -41,7 +42,8 @@ struct PointwiseArgs {
   int output_count = 0;
   std::int64_t rows = 0, inner = 0;
   std::int64_t tile = 0, tile_rows = 0, tiles_in_row = 0;
-  PointwisePadding padding{};  // with it, tiles start at multiples of 16 and are at most kPointwiseTile long
+  bool* mask_output = nullptr;  // instead of output 0: whether its values are not 0; tiles as for padding
+  PointwisePadding padding{};   // with it, tiles start at multiples of 16 and are at most kPointwiseTile long
 };
 
 struct PointwiseKernels {

@@ -4,6 +4,7 @@
 #include "belfry/engine/cpu/simd/pointwise.h"
 #include "belfry/engine/cpu/simd/row_loops.h"
 #include "belfry/engine/cpu/simd/vmath.h"
+#include "belfry/ops/activation_constants.h"
 
 namespace belfry::BELFRY_ISA {
 namespace {
@@ -57,6 +58,29 @@ constexpr auto kSign = [](Vec a) {
   return select((a > 0.f) | (a < 0.f), one, a);
 };
 
+constexpr auto kElu = [](Vec a) { return select(a > 0.f, a, expm1(a)); };
+constexpr auto kSelu = [](Vec a) {
+  constexpr auto scale = static_cast<float>(kSeluScale), low = static_cast<float>(kSeluScale * kSeluAlpha);
+  return select(a > 0.f, a * scale, expm1(a) * low);
+};
+// By halves, since sigmoid(a) loses digits to underflow long before a sigmoid(a) does.
+constexpr auto kSwish = [](Vec a) {
+  const Vec half = exp(abs(a) * -0.5f);
+  const IntVec positive = a >= 0.f;
+  return select(positive, a, a * half) * (select(positive, splat(1.f), half) / fma(half, half, splat(1.f)));
+};
+// The remainder of a quotient that f32 can count is exact but for a quotient one too large at times, which the sign
+// shows; the rest is left to libm.
+constexpr auto kMod = [](Vec a, Vec b) {
+  const Vec quotient = a / b, q = floor(quotient);
+  Vec r = fma(negate(q), b, a);
+  const IntVec counted = (abs(quotient) < 0x1p22f) & (abs(b) < __builtin_inff());
+  if (any(~counted))
+    for (int i = 0; i < kWidth; ++i)
+      if (!counted[i]) r[i] = __builtin_fmodf(a[i], b[i]);
+  return select(((r < 0.f) & (b > 0.f)) | ((r > 0.f) & (b < 0.f)), r + b, r);
+};
+
 constexpr PointwiseLoop kLoops[] = {
     fill_loop,
     loop1<[](Vec a) { return a; }>,
@@ -106,6 +130,17 @@ constexpr PointwiseLoop kLoops[] = {
     loop2<[](Vec a, Vec b) { return select(b > 0.f, a, Vec{}); }>,
     loop1v<[](Vec a, Vec slope) { return select(a > 0.f, a, a * slope); }>,
     loop2v<[](Vec a, Vec b, Vec slope) { return select(b > 0.f, a, a * slope); }>,
+    loop1<kElu>,
+    loop1<kSelu>,
+    loop1<kSwish>,
+    loop2<[](Vec a, Vec b) { return select(a > 0.f, a, a * b); }>,
+    loop3<[](Vec a, Vec b, Vec c) { return nan_min(nan_max(a, b), c); }>,
+    loop2<[](Vec a, Vec b) { return floor(a / b); }>,
+    loop2<kMod>,
+    loop1<[](Vec a) { return one_if(a == 0.f); }>,
+    loop1<[](Vec a) { return one_if(a != a); }>,
+    loop1<[](Vec a) { return one_if(abs(a) == __builtin_inff()); }>,
+    loop1<[](Vec a) { return one_if(abs(a) < __builtin_inff()); }>,
 };
 static_assert(sizeof kLoops / sizeof kLoops[0] == static_cast<unsigned>(PointwiseOp::count));
 
