@@ -37,6 +37,7 @@
 #include "belfry/ops/conv.h"
 #include "belfry/ops/conv1d.h"
 #include "belfry/ops/conv_transpose.h"
+#include "belfry/ops/leaky_relu.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"

@@ -2,6 +2,7 @@
 // A program is the attribute "program" of "FusedPointwise", five numbers an instruction: op, to, a, b, c.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace belfry {
@@ -58,6 +59,16 @@ enum class PointwiseOp : std::uint8_t {
   leaky_relu_grad,  // b > 0 ? a : v a, for a = dy and b = x (or y, if v > 0)
   count
 };
+
+// The first of the five numbers holds v too, in its upper half.
+constexpr std::int64_t pack_pointwise(PointwiseOp op, float v) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(v)) << 32) |
+         static_cast<std::int64_t>(op);
+}
+constexpr PointwiseOp unpack_op(std::int64_t packed) { return static_cast<PointwiseOp>(packed & 0xFF); }
+constexpr float unpack_value(std::int64_t packed) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(packed) >> 32));
+}
 
 constexpr int kPointwiseRegisters = 16, kPointwiseOperands = 16, kPointwiseOutputs = 8;
 
