@@ -44,6 +44,7 @@
 #include "belfry/ops/pool.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
+#include "belfry/ops/sigmoid_cross_entropy.h"
 #include "belfry/ops/softmax.h"
 #include "belfry/ops/top_k.h"
 #include "belfry/session/callable.h"
