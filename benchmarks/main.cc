@@ -41,13 +41,17 @@ Feeds feeds_of(const Suite& suite, int step) {
 }
 
 void numerics(const Suite& suite, Session& session, const Options& options) {
-  std::vector<double> losses;
-  for (int k = 0; k < (options.steps > 0 ? options.steps : suite.steps); ++k)
-    losses.push_back(session.run(std::vector<Fetch>{suite.loss, suite.train}, feeds_of(suite, k))[0].item());
+  nlohmann::json losses = nlohmann::json::array();
+  for (int k = 0; k < (options.steps > 0 ? options.steps : suite.steps); ++k) {
+    const Array loss = session.run(std::vector<Fetch>{suite.loss, suite.train}, feeds_of(suite, k))[0];
+    nlohmann::json step = nlohmann::json::array();
+    for (std::int64_t i = 0; i < loss.elements(); ++i) step.push_back(loss.item(i));
+    losses.push_back(loss.shape().rank() == 0 ? step[0] : step);
+  }
   if (options.json)
     fmt::print("{}\n", nlohmann::json{{"suite", suite.name}, {"loss", losses}}.dump());
   else
-    for (std::size_t k = 0; k < losses.size(); ++k) fmt::print("{} {:.9g}\n", k, losses[k]);
+    for (std::size_t k = 0; k < losses.size(); ++k) fmt::print("{} {}\n", k, losses[k].dump());
 }
 
 void timing(const Suite& suite, Session& session, const Options& options) {
@@ -130,9 +134,7 @@ void measure(const Options& o) {
 int main_of(int argc, char** argv) {
   Options o;
   CLI::App app("Belfry's benchmark suite", "bench");
-  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
-      ->required()
-      ->check(CLI::IsMember(suite_names()));
+  app.add_option("--suite", o.suite, "a name from the suite")->required()->check(CLI::IsMember(suite_names()));
   app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1024));
   app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));

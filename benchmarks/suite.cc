@@ -20,6 +20,11 @@ std::int64_t their_index(const Parameter& p, const Shape& s, std::int64_t i) {
       const std::int64_t channel = in % c, pixel = in / c;
       return unit * s[0] + channel * (p.image[0] * p.image[1]) + pixel;
     }
+    case Order::before_image: {
+      const std::int64_t unit = i % s[1], in = i / s[1], c = p.image[2];
+      const std::int64_t channel = unit % c, pixel = unit / c;
+      return (channel * (p.image[0] * p.image[1]) + pixel) * s[0] + in;
+    }
     case Order::conv: {
       const std::int64_t o = i % s[3], in = i / s[3] % s[2], tap = i / (s[3] * s[2]);
       return (o * s[2] + in) * (s[0] * s[1]) + tap;
@@ -30,13 +35,14 @@ std::int64_t their_index(const Parameter& p, const Shape& s, std::int64_t i) {
 
 }  // namespace
 
-std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20"}; }
+std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20", "dcgan"}; }
 
 Suite make_suite(const std::string& name, bool dropout) {
   if (name == "mlp") return make_mlp();
   if (name == "mnist_cnn") return make_mnist_cnn(dropout);
   if (name == "cifar_resnet20") return make_cifar_resnet20();
-  throw Error(fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, got '{}'", name));
+  if (name == "dcgan") return make_dcgan();
+  throw Error(fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, dcgan, got '{}'", name));
 }
 
 void fill_parameters(const Suite& suite, Session& session) {

@@ -12,10 +12,11 @@ namespace belfry::bench {
 
 // How a variable of ours lies in the suite's (PyTorch's) order of elements.
 enum class Order {
-  vector,      // as it is
-  linear,      // ours [in, out], theirs [out, in]
-  conv,        // ours [kh, kw, in, out], theirs [out, in, kh, kw]
-  after_image  // a linear layer after flattening: our inputs are in the order h, w, c, theirs c, h, w
+  vector,       // as it is
+  linear,       // ours [in, out], theirs [out, in]
+  conv,         // ours [kh, kw, in, out], theirs [out, in, kh, kw]; transposed convolutions too (in, out swapped)
+  after_image,  // a linear layer after flattening: our inputs are in the order h, w, c, theirs c, h, w
+  before_image  // the same of our outputs, before they become images
 };
 
 struct Parameter {
@@ -23,7 +24,7 @@ struct Parameter {
   Order order = Order::vector;
   double bound = 0;  // 0: constant
   double constant = 0;
-  Shape image{};  // after_image: [h, w, c]
+  Shape image{};  // after_image, before_image: [h, w, c]
 };
 
 struct Suite {
@@ -32,7 +33,7 @@ struct Suite {
   int items = 0;              // a step
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
   std::vector<Tensor> inputs{};
-  Tensor loss{};
+  Tensor loss{};  // of rank 0, or a vector of several
   Operation train{};
   std::vector<Parameter> parameters{};        // numbered in this order
   std::vector<std::vector<Array>> batches{};  // step k uses batch k mod size
@@ -47,6 +48,7 @@ void fill_parameters(const Suite& suite, Session& session);
 Suite make_mlp();
 Suite make_mnist_cnn(bool dropout);
 Suite make_cifar_resnet20();
+Suite make_dcgan();
 
 // The bound of a layer with this many inputs to a unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
 double he_bound(std::int64_t fan_in);

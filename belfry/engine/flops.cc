@@ -13,9 +13,11 @@ double flops_of(const Ir& ir, const IrNode& node) {
   const std::string& op = node.op;
   if (op.find("Conv") != std::string::npos && node.inputs.size() >= 2) {
     // Every output pixel of the forward pass meets every weight once: 2 * (pixels of dy) * (elements of the filter).
-    const bool filter = op.find("Filter") != std::string::npos, data = op.find("Input") != std::string::npos;
-    const ValueId weights = filter ? node.outputs[0] : node.inputs[1],
-                  result = filter || data ? node.inputs[2] : node.outputs[0];
+    const bool filter = op.find("Filter") != std::string::npos, data = op.find("Input") != std::string::npos,
+               transposed = op.find("Transpose") != std::string::npos;
+    const ValueId weights = filter ? node.outputs[0] : node.inputs[1], result = filter || data ? node.inputs[2]
+                                                                                : transposed   ? node.inputs[0]
+                                                                                               : node.outputs[0];
     const Shape& w = ir.info(weights).shape;
     return w.rank() == 4 ? 2.0 * elements(ir, result) * elements(ir, weights) / static_cast<double>(w[3]) : 0;
   }

@@ -21,6 +21,8 @@ constexpr std::array kTable{Entry{"Add", PointwiseOp::add},
                             Entry{"Maximum", PointwiseOp::maximum},
                             Entry{"Minimum", PointwiseOp::minimum},
                             Entry{"Pow", PointwiseOp::power},
+                            Entry{"LeakyRelu", PointwiseOp::leaky_relu},
+                            Entry{"LeakyReluGrad", PointwiseOp::leaky_relu_grad},
                             Entry{"Neg", PointwiseOp::negate},
                             Entry{"Abs", PointwiseOp::abs},
                             Entry{"Square", PointwiseOp::square},
@@ -160,7 +162,8 @@ class Chain {
       for (ValueId v : node.inputs) release(v, i);
       const bool end = members_[i] == last_;
       const std::int64_t to = end ? kFirstOutput : take(node.outputs[0]);
-      const Ints code{static_cast<std::int64_t>(*code_of(node.op)), to, sources[0], sources[1], sources[2]};
+      const auto alpha = static_cast<float>(node.attributes.get_or<double>("alpha", 0));
+      const Ints code{pack_pointwise(*code_of(node.op), alpha), to, sources[0], sources[1], sources[2]};
       program_.insert(program_.end(), code.begin(), code.end());
     }
   }

@@ -3,6 +3,7 @@
 // are f32; operands and results of type bool are 0 or 1 inside.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace belfry {
@@ -70,6 +71,16 @@ enum class PointwiseOp : std::uint8_t {
   is_finite,
   count
 };
+
+// The first of the five numbers holds v too, in its upper half.
+constexpr std::int64_t pack_pointwise(PointwiseOp op, float v) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(v)) << 32) |
+         static_cast<std::int64_t>(op);
+}
+constexpr PointwiseOp unpack_op(std::int64_t packed) { return static_cast<PointwiseOp>(packed & 0xFF); }
+constexpr float unpack_value(std::int64_t packed) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(packed) >> 32));
+}
 
 constexpr int kPointwiseRegisters = 16, kPointwiseOperands = 16, kPointwiseOutputs = 8;
 

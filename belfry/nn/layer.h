@@ -73,7 +73,12 @@ class LayerActivation {
   template <TensorFunction F>
     requires(!std::same_as<F, LayerActivation> && !std::same_as<F, Activation>)
   LayerActivation(F function)
-      : apply_([function = std::move(function)](const Tensor& x, std::string_view) -> Tensor { return function(x); }) {}
+      : apply_([function = std::move(function)](const Tensor& x, [[maybe_unused]] std::string_view name) -> Tensor {
+          if constexpr (std::is_invocable_r_v<Tensor, const F&, const Tensor&, std::string_view>)
+            return function(x, name);
+          else
+            return function(x);
+        }) {}
   // NOLINTEND(google-explicit-constructor)
 
   explicit operator bool() const { return static_cast<bool>(apply_); }

@@ -41,21 +41,25 @@ std::int64_t reach_of(std::int64_t window, std::int64_t dilation) {
   return window == kAny ? kAny : (window - 1) * dilation + 1;
 }
 
+// What the attributes say of padding; all of it 0 unless it is explicit.
+Pads given_pads(const Attributes& attributes) {
+  const std::string& padding = attributes.get<std::string>("padding");
+  BELFRY_CHECK(padding == "SAME" || padding == "VALID" || padding == "EXPLICIT",
+               "expected padding SAME, VALID or EXPLICIT, got {}", padding);
+  if (padding != "EXPLICIT") return {};
+  const Ints& pads = attributes.get<Ints>("pads");
+  BELFRY_CHECK(pads.size() == 4 && std::ranges::all_of(pads, [](std::int64_t p) { return p >= 0; }),
+               "expected pads of four numbers from 0 up (top, bottom, left, right), got {}",
+               to_string(Attribute(pads)));
+  return {pads[0], pads[1], pads[2], pads[3]};
+}
+
 // Everything but channels: g.kh, g.kw, g.dilations are set already.
 void resolve_image(ConvGeometry& g, const Shape& x, const Attributes& attributes) {
   g.strides = extent(attributes, "strides");
   const std::string& padding = attributes.get<std::string>("padding");
-  BELFRY_CHECK(padding == "SAME" || padding == "VALID" || padding == "EXPLICIT",
-               "expected padding SAME, VALID or EXPLICIT, got {}", padding);
-  Axis vertical, horizontal;
-  if (padding == "EXPLICIT") {
-    const Ints& pads = attributes.get<Ints>("pads");
-    BELFRY_CHECK(pads.size() == 4 && std::ranges::all_of(pads, [](std::int64_t p) { return p >= 0; }),
-                 "expected pads of four numbers from 0 up (top, bottom, left, right), got {}",
-                 to_string(Attribute(pads)));
-    vertical = {kAny, pads[0], pads[1]};
-    horizontal = {kAny, pads[2], pads[3]};
-  }
+  const Pads pads = given_pads(attributes);
+  Axis vertical{kAny, pads.top, pads.bottom}, horizontal{kAny, pads.left, pads.right};
   g.n = x[0];
   g.h = x[g.channels_last ? 1 : 2];
   g.w = x[g.channels_last ? 2 : 3];
@@ -64,6 +68,20 @@ void resolve_image(ConvGeometry& g, const Shape& x, const Attributes& attributes
   g.oh = vertical.out;
   g.ow = horizontal.out;
   g.pads = {vertical.before, vertical.after, horizontal.before, horizontal.after};
+}
+
+// The rule of conv_transpose.h for an axis whose size is not given.
+std::int64_t transposed_size(std::int64_t size, std::int64_t reach, std::int64_t stride, const std::string& padding,
+                             std::int64_t pads) {
+  if (size == kAny) return kAny;
+  if (padding == "SAME") return size * stride;
+  if (reach == kAny) return kAny;
+  BELFRY_CHECK(size > 0, "expected an input of a pixel or more in both directions, got {}. Use Padding::same", size);
+  if (padding == "VALID") return size * stride + std::max<std::int64_t>(reach - stride, 0);
+  const std::int64_t out = (size - 1) * stride + reach - pads;
+  BELFRY_CHECK(out > 0, "expected padding that leaves something of the output, got {} for a size of {} without it",
+               pads, out + pads);
+  return out;
 }
 
 void read_format(ConvGeometry& g, const Shape& x, const Attributes& attributes) {
@@ -101,6 +119,38 @@ ConvGeometry conv_geometry(const Shape& x, const Shape& filter, const Attributes
   BELFRY_CHECK(g.c == kAny || g.c % g.groups == 0,
                "expected an input whose channels divide into {} groups, got {} ({})", g.groups, g.c, to_string(x));
   resolve_image(g, x, attributes);
+  return g;
+}
+
+ConvGeometry transpose_geometry(const Shape& x, const Shape& filter, const Attributes& attributes) {
+  ConvGeometry g;
+  read_format(g, x, attributes);
+  BELFRY_CHECK(filter.rank() == 4,
+               "expected a filter of rank 4 (height, width, channels out / groups, channels in), got {}",
+               to_string(filter));
+  BELFRY_CHECK(g.c == kAny || filter[3] == kAny || g.c == filter[3],
+               "input has {} channels {} ({}), but the filter {} expects {} (its last axis)", g.c,
+               g.channels_last ? "last" : "first", to_string(x), to_string(filter), filter[3]);
+  const Extent strides = extent(attributes, "strides"), dilations = extent(attributes, "dilations");
+  const Pads pads = given_pads(attributes);
+  const std::string& padding = attributes.get<std::string>("padding");
+  const int rows = g.channels_last ? 1 : 2, columns = rows + 1;
+  Extent size(
+      transposed_size(x[rows], reach_of(filter[0], dilations.height), strides.height, padding, pads.top + pads.bottom),
+      transposed_size(x[columns], reach_of(filter[1], dilations.width), strides.width, padding,
+                      pads.left + pads.right));
+  if (attributes.find("output_size") != nullptr) size = extent(attributes, "output_size");
+  const std::int64_t groups = attributes.integer("groups"), out = filter[2] == kAny ? kAny : filter[2] * groups;
+  const Shape y =
+      g.channels_last ? Shape{x[0], size.height, size.width, out} : Shape{x[0], out, size.height, size.width};
+  g = conv_geometry(y, filter, attributes);
+  BELFRY_CHECK(
+      compatible(g.output_shape(), x),
+      "expected an output_size from which the convolution leads back to the input {}, got {} x {}, which gives "
+      "{}. Leave it out for the usual size",
+      to_string(x), size.height, size.width, to_string(g.output_shape()));
+  const Shape back = merge(g.output_shape(), x);  // a size of x that followed from nothing else
+  g.n = back[0], g.oh = back[rows], g.ow = back[columns], g.o = back[g.channels_last ? 3 : 1];
   return g;
 }
 

@@ -31,7 +31,10 @@ struct ConvGeometry {
 // left, right} for EXPLICIT, "groups", "data_format" "NHWC" | "NCHW". The filter is [kh, kw, in / groups, out]. Throws
 // Error with a text for the shape rule to pass on.
 ConvGeometry conv_geometry(const Shape& x, const Shape& filter, const Attributes& attributes);
-// The same with "window" Ints{h, w} instead of a filter; no dilations or groups.
+// Of the convolution that leads from a transposed one's result y back to its input x, which are images and output here.
+// Optional attribute "output_size" Ints{h, w} of y.
+ConvGeometry transpose_geometry(const Shape& x, const Shape& filter, const Attributes& attributes);
+// The same as conv_geometry with "window" Ints{h, w} instead of a filter; no dilations or groups.
 ConvGeometry pool_geometry(const Shape& x, const Attributes& attributes);
 
 // The attributes that both families share, from what users write.

@@ -1,4 +1,6 @@
 // Which code computes a convolution; and the plain loops, both floating types, that the fast ones stand in front of.
+#include "belfry/engine/cpu/conv.h"
+
 #include <algorithm>
 
 #include "belfry/base/parallel.h"
@@ -105,55 +107,67 @@ template <class T>
 void reference(const ConvCall& call, const Buffers& b) {
   switch (call.pass) {
     case ConvPass::forward: return forward(call.g, b.in<T>(0), b.in<T>(1), b.out<T>());
-    case ConvPass::backward_data: return backward_input(call.g, b.in<T>(1), b.in<T>(2), b.out<T>());
-    case ConvPass::backward_filter: return backward_filter(call.g, b.in<T>(0), b.in<T>(2), b.out<T>());
+    case ConvPass::backward_data: return backward_input(call.g, b.in<T>(1), b.in<T>(call.dy), b.out<T>());
+    case ConvPass::backward_filter: return backward_filter(call.g, b.in<T>(0), b.in<T>(call.dy), b.out<T>());
   }
 }
 
-KernelPtr make_reference(const KernelContext& c, ConvPass pass) {
+KernelPtr make_reference(const KernelContext& c, const ConvCall& call) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel([call = conv_call(c, pass)](const Buffers& b, const Step&) { reference<T>(call, b); });
+    return simple_kernel([call](const Buffers& b, const Step&) { reference<T>(call, b); });
   });
 }
 
 // A fixed rule by type and shape: f32 is oneDNN's, or our own where it has no fast code for a depthwise one; f64 and
 // tensors with an empty dimension, which must not reach oneDNN, take the plain loops.
 enum class Path { dnnl, depthwise, reference };
-Path path_of(const KernelContext& c, ConvPass pass) {
-  const ConvCall call = conv_call(c, pass);
+Path path_of(const KernelContext& c, const ConvCall& call) {
   const bool empty = call.g.input_shape().elements() == 0 || call.g.filter_shape().elements() == 0 ||
                      call.g.output_shape().elements() == 0;
   if (c.output().dtype != DType::f32 || empty) return Path::reference;
   return is_depthwise(call.g) && !dnnl_is_fast(call) ? Path::depthwise : Path::dnnl;
 }
 
-KernelRegistration define_conv_kernel(const char* op, ConvPass pass) {
-  return define_kernel(op)
-      .layout_rule([pass](const KernelContext& c) {
-        switch (path_of(c, pass)) {
-          case Path::dnnl: return dnnl_conv_layouts(c, pass);
-          case Path::depthwise: return depthwise_layouts(c, pass);
-          default: return plain_layouts(c);
-        }
-      })
-      .algorithms([pass](const KernelContext& c) {
-        return path_of(c, pass) == Path::dnnl ? dnnl_conv_algorithms(conv_call(c, pass)) : Algorithms();
-      })
-      .make([pass](const KernelContext& c) {
-        switch (path_of(c, pass)) {
-          case Path::dnnl: return make_dnnl_conv(c, pass);
-          case Path::depthwise: return make_depthwise(c, pass);
-          default: return make_reference(c, pass);
-        }
-      });
+template <ConvPass pass>
+KernelRegistration define_pass(const char* op) {
+  return define_conv_kernel(op, [](const KernelContext& c) { return conv_call(c, pass); });
 }
 
-const KernelRegistration forward_kernel = define_conv_kernel("Conv2D", ConvPass::forward);
-const KernelRegistration backward_data_kernel = define_conv_kernel("Conv2DBackpropInput", ConvPass::backward_data);
-const KernelRegistration backward_filter_kernel = define_conv_kernel("Conv2DBackpropFilter", ConvPass::backward_filter);
+const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
+const KernelRegistration backward_data_kernel = define_pass<ConvPass::backward_data>("Conv2DBackpropInput");
+const KernelRegistration backward_filter_kernel = define_pass<ConvPass::backward_filter>("Conv2DBackpropFilter");
+const KernelRegistration transpose_kernel = define_conv_kernel("Conv2DTranspose", transpose_call);
 // Made by the fuse pass, only of f32 and nothing empty: the reference knows no bias.
-const KernelRegistration fused_forward_kernel = define_conv_kernel("FusedConv", ConvPass::forward);
-const KernelRegistration fused_filter_kernel = define_conv_kernel("FusedConvBackpropFilter", ConvPass::backward_filter);
+const KernelRegistration fused_forward_kernel = define_pass<ConvPass::forward>("FusedConv");
+const KernelRegistration fused_filter_kernel = define_pass<ConvPass::backward_filter>("FusedConvBackpropFilter");
 
 }  // namespace
+
+LayoutChoice conv_layouts(const KernelContext& c, const ConvCall& call) {
+  switch (path_of(c, call)) {
+    case Path::dnnl: return dnnl_conv_layouts(c, call);
+    case Path::depthwise: return depthwise_layouts(c, call);
+    default: return plain_layouts(c);
+  }
+}
+
+Algorithms conv_algorithms(const KernelContext& c, const ConvCall& call) {
+  return path_of(c, call) == Path::dnnl ? dnnl_conv_algorithms(call) : Algorithms();
+}
+
+KernelPtr make_conv(const KernelContext& c, const ConvCall& call) {
+  switch (path_of(c, call)) {
+    case Path::dnnl: return make_dnnl_conv(call);
+    case Path::depthwise: return make_depthwise(c, call);
+    default: return make_reference(c, call);
+  }
+}
+
+KernelRegistration define_conv_kernel(const char* op, ConvCall (*call_of)(const KernelContext& c)) {
+  return define_kernel(op)
+      .layout_rule([call_of](const KernelContext& c) { return conv_layouts(c, call_of(c)); })
+      .algorithms([call_of](const KernelContext& c) { return conv_algorithms(c, call_of(c)); })
+      .make([call_of](const KernelContext& c) { return make_conv(c, call_of(c)); });
+}
+
 }  // namespace belfry

@@ -6,15 +6,15 @@
 
 namespace belfry {
 
-// forward: inputs x, filter and, if there are three, bias; attribute "relu".
-// backward_data: inputs x (shape only), filter, dy.
-// backward_filter: inputs x, filter (shape only), dy; a second output, if there is one, is the bias gradient.
+// Which derivative of sum(y * conv(x, filter)) it is; a transposed convolution is backward_data too.
 enum class ConvPass { forward, backward_data, backward_filter };
 
 struct ConvCall {
-  ConvGeometry g;
+  ConvGeometry g{};
   ConvPass pass = ConvPass::forward;
+  // forward: a third input, added to the result, and then relu. backward_filter: a second output, the bias's gradient.
   bool bias = false, relu = false;
+  int dy = 2;               // which input is dy, where there is one; the others are x (or only its shape) and filter
   std::string algorithm{};  // autotune's choice; empty: by the fixed rule
 };
 
@@ -23,6 +23,13 @@ inline ConvCall conv_call(const KernelContext& c, ConvPass pass) {
           .pass = pass,
           .bias = pass == ConvPass::forward ? c.inputs.size() > 2 : c.outputs.size() > 1,
           .relu = pass == ConvPass::forward && c.attributes->flag("relu"),
+          .algorithm = c.attributes->get_or<std::string>(kAlgorithm, "")};
+}
+// Inputs dy and filter.
+inline ConvCall transpose_call(const KernelContext& c) {
+  return {.g = transpose_geometry(c.input(0).shape, c.input(1).shape, *c.attributes),
+          .pass = ConvPass::backward_data,
+          .dy = 0,
           .algorithm = c.attributes->get_or<std::string>(kAlgorithm, "")};
 }
 

@@ -42,22 +42,22 @@ Depthwise depthwise_of(const ConvGeometry& g) {
 
 }  // namespace
 
-LayoutChoice depthwise_layouts(const KernelContext& c, ConvPass pass) {
-  const ConvGeometry g = conv_call(c, pass).g;
+LayoutChoice depthwise_layouts(const KernelContext& c, const ConvCall& call) {
+  const ConvGeometry& g = call.g;
+  const auto dy = static_cast<std::size_t>(call.dy);
   const Layout x = image_layout(g, g.input_shape()), y = image_layout(g, g.output_shape()), filter = filter_layout(g);
   LayoutChoice choice = plain_layouts(c);
-  switch (pass) {
+  switch (call.pass) {
     case ConvPass::forward: choice.inputs[0] = x, choice.inputs[1] = filter, choice.outputs[0] = y; break;
-    case ConvPass::backward_data: choice.inputs[1] = filter, choice.inputs[2] = y, choice.outputs[0] = x; break;
-    case ConvPass::backward_filter: choice.inputs[0] = x, choice.inputs[2] = y, choice.outputs[0] = filter; break;
+    case ConvPass::backward_data: choice.inputs[1] = filter, choice.inputs[dy] = y, choice.outputs[0] = x; break;
+    case ConvPass::backward_filter: choice.inputs[0] = x, choice.inputs[dy] = y, choice.outputs[0] = filter; break;
   }
   return choice;
 }
 
-KernelPtr make_depthwise(const KernelContext& c, ConvPass pass) {
-  const ConvCall call = conv_call(c, pass);
+KernelPtr make_depthwise(const KernelContext& c, const ConvCall& call) {
   const Depthwise conv = depthwise_of(call.g);
-  switch (pass) {
+  switch (call.pass) {
     case ConvPass::forward:
       return simple_kernel([conv, call](const Buffers& b, const Step&) {
         depthwise_forward({.conv = conv,
@@ -69,10 +69,10 @@ KernelPtr make_depthwise(const KernelContext& c, ConvPass pass) {
       });
     case ConvPass::backward_data:
       return simple_kernel(
-          [conv](const Buffers& b, const Step&) {
+          [conv, dy = call.dy](const Buffers& b, const Step&) {
             depthwise_backward_data({.conv = conv,
                                      .filter = b.in<float>(1),
-                                     .dy = b.in<float>(2),
+                                     .dy = b.in<float>(dy),
                                      .dx = b.out<float>(),
                                      .scratch = b.scratch});
           },

@@ -8,7 +8,7 @@ namespace belfry {
 // One input channel a group.
 inline bool is_depthwise(const ConvGeometry& g) { return g.groups > 1 && g.groups == g.c; }
 
-LayoutChoice depthwise_layouts(const KernelContext& c, ConvPass pass);
-KernelPtr make_depthwise(const KernelContext& c, ConvPass pass);
+LayoutChoice depthwise_layouts(const KernelContext& c, const ConvCall& call);
+KernelPtr make_depthwise(const KernelContext& c, const ConvCall& call);
 
 }  // namespace belfry

@@ -28,10 +28,14 @@ std::vector<Operand> operands_of(const ConvCall& call) {
       if (call.bias) all.push_back({DNNL_ARG_BIAS, 2, -1, bias});
       break;
     case ConvPass::backward_data:
-      all = {{DNNL_ARG_WEIGHTS, 1, -1, filter}, {DNNL_ARG_DIFF_DST, 2, -1, image}, {DNNL_ARG_DIFF_SRC, -1, 0, image}};
+      all = {{DNNL_ARG_WEIGHTS, 1, -1, filter},
+             {DNNL_ARG_DIFF_DST, call.dy, -1, image},
+             {DNNL_ARG_DIFF_SRC, -1, 0, image}};
       break;
     case ConvPass::backward_filter:
-      all = {{DNNL_ARG_SRC, 0, -1, image}, {DNNL_ARG_DIFF_DST, 2, -1, image}, {DNNL_ARG_DIFF_WEIGHTS, -1, 0, filter}};
+      all = {{DNNL_ARG_SRC, 0, -1, image},
+             {DNNL_ARG_DIFF_DST, call.dy, -1, image},
+             {DNNL_ARG_DIFF_WEIGHTS, -1, 0, filter}};
       if (call.bias) all.push_back({DNNL_ARG_DIFF_BIAS, -1, 1, bias});
       break;
   }
@@ -56,8 +60,7 @@ Layout layout_of(const Operand& operand, dnnl_memory_desc_t descriptor, const Co
 
 }  // namespace
 
-LayoutChoice dnnl_conv_layouts(const KernelContext& c, ConvPass pass) {
-  const ConvCall call = conv_call(c, pass);
+LayoutChoice dnnl_conv_layouts(const KernelContext& c, const ConvCall& call) {
   const DnnlDescriptor d = dnnl_conv_descriptor(call);
   LayoutChoice choice = plain_layouts(c);
   for (const Operand& operand : operands_of(call)) {
@@ -70,8 +73,7 @@ LayoutChoice dnnl_conv_layouts(const KernelContext& c, ConvPass pass) {
   return choice;
 }
 
-KernelPtr make_dnnl_conv(const KernelContext& c, ConvPass pass) {
-  const ConvCall call = conv_call(c, pass);
+KernelPtr make_dnnl_conv(const ConvCall& call) {
   std::vector<DnnlArgument> arguments;
   std::optional<Stage> stage;
   const DnnlDescriptor d = dnnl_conv_descriptor(call);

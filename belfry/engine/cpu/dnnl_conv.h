@@ -5,7 +5,7 @@
 
 namespace belfry {
 
-LayoutChoice dnnl_conv_layouts(const KernelContext& c, ConvPass pass);
-KernelPtr make_dnnl_conv(const KernelContext& c, ConvPass pass);
+LayoutChoice dnnl_conv_layouts(const KernelContext& c, const ConvCall& call);
+KernelPtr make_dnnl_conv(const ConvCall& call);
 
 }  // namespace belfry

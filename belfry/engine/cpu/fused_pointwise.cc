@@ -12,9 +12,9 @@ namespace {
 std::vector<PointwiseInstruction> decode(const Ints& program) {
   std::vector<PointwiseInstruction> code;
   for (std::size_t i = 0; i + 4 < program.size(); i += 5)
-    code.push_back({static_cast<PointwiseOp>(program[i]), static_cast<std::uint8_t>(program[i + 1]),
+    code.push_back({unpack_op(program[i]), static_cast<std::uint8_t>(program[i + 1]),
                     static_cast<std::uint8_t>(program[i + 2]), static_cast<std::uint8_t>(program[i + 3]),
-                    static_cast<std::uint8_t>(program[i + 4])});
+                    static_cast<std::uint8_t>(program[i + 4]), unpack_value(program[i])});
   return code;
 }
 
@@ -34,6 +34,8 @@ bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector
     bool result = false;
     switch (c.op) {
       case copy:
+      case leaky_relu:
+      case leaky_relu_grad:
       case negate:
       case abs:
       case square:

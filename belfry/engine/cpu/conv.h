@@ -1,0 +1,15 @@
+// Which code computes a convolution: oneDNN's, our own or plain loops. Internal to engine/cpu.
+#pragma once
+
+#include "belfry/engine/cpu/conv_call.h"
+
+namespace belfry {
+
+LayoutChoice conv_layouts(const KernelContext& c, const ConvCall& call);
+Algorithms conv_algorithms(const KernelContext& c, const ConvCall& call);
+KernelPtr make_conv(const KernelContext& c, const ConvCall& call);
+
+// A kernel whose nodes are read as calls by `call_of`.
+KernelRegistration define_conv_kernel(const char* op, ConvCall (*call_of)(const KernelContext& c));
+
+}  // namespace belfry

@@ -1,0 +1,100 @@
+// dcgan: a generator of two transposed convolutions and a discriminator of two convolutions; batch 64; Adam 2e-4, beta1
+// 0.5. A step trains the discriminator on real and generated images, then the generator against the discriminator so
+// trained: one run, in which the generator's loss reads the discriminator's variables after their update.
+#include <cmath>
+
+#include "benchmarks/hashed.h"
+#include "benchmarks/suite.h"
+
+namespace belfry::bench {
+namespace {
+
+const Padding kPad1 = Padding::explicit_({1, 1, 1, 1});
+
+Tensor generator(const Tensor& z) {
+  const VariableScope scope("G");
+  const Tensor image = reshape(z | fully_connected("fc", {.units = 128 * 49, .use_bias = false}), {kAny, 7, 7, 128});
+  const Conv2dTransposeLayerOptions up{.filters = 64, .kernel = 4, .strides = 2, .padding = kPad1, .use_bias = false};
+  return image | batch_norm("b0") | relu | conv2d_transpose("t1", up) | batch_norm("b1") | relu |
+         conv2d_transpose("t2", {.filters = 1, .kernel = 4, .strides = 2, .padding = kPad1, .activation = tanh});
+}
+
+// Batch norm's averages move once a step, with the real images.
+Tensor discriminator(const Tensor& x, const VariableScopeOptions& options, EmaUpdate ema_update) {
+  const VariableScope scope("D", options);
+  const Conv2dLayerOptions down{.filters = 128, .kernel = 4, .strides = 2, .padding = kPad1, .use_bias = false};
+  return x | conv2d("c1", {.filters = 64, .kernel = 4, .strides = 2, .padding = kPad1, .activation = leaky_relu}) |
+         conv2d("c2", down) | batch_norm("b2", {.ema_update = ema_update}) | leaky_relu |
+         fully_connected("fc", {.units = 1});
+}
+
+Tensor loss_of(const Tensor& logits, float label) { return reduce_mean(sigmoid_cross_entropy(logits, label)); }
+
+// Variables as they are when `before` is done.
+CustomGetter read_after(const Operation& before) {
+  return [before](const VariableGetter& next, const std::string& name, const VariableOptions& options) {
+    const Variable variable = next(name, options);
+    const ControlDependencies after({before});
+    return variable.with_value(variable.read());
+  };
+}
+
+std::vector<Variable> trainable(const Graph& graph, std::string_view scope) {
+  std::vector<Variable> out;
+  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
+    if (v.name().starts_with(scope)) out.push_back(v);
+  return out;
+}
+
+void number_parameters(Suite& s) {
+  const double bound = 0.02 * std::sqrt(3.0);
+  const Shape image{7, 7, 128};
+  const auto add = [&](const std::string& name, Order order) {
+    s.parameters.push_back({.name = name, .order = order, .bound = bound, .image = image});
+  };
+  const auto add_constant = [&](const std::string& name, double value) {
+    s.parameters.push_back({.name = name, .constant = value});
+  };
+  const auto add_norm = [&](const std::string& name) {
+    add_constant(name + "/gamma", 1);
+    add_constant(name + "/beta", 0);
+  };
+  add("G/fc/W", Order::before_image);
+  add_norm("G/b0");
+  add("G/t1/W", Order::conv);
+  add_norm("G/b1");
+  add("G/t2/W", Order::conv);
+  add_constant("G/t2/b", 0);
+  add("D/c1/W", Order::conv);
+  add_constant("D/c1/b", 0);
+  add("D/c2/W", Order::conv);
+  add_norm("D/b2");
+  add("D/fc/W", Order::after_image);
+  add_constant("D/fc/b", 0);
+}
+
+}  // namespace
+
+Suite make_dcgan() {
+  Suite s{.name = "dcgan", .steps = 10, .warmup = 4, .items = 64};
+  const GraphScope scope(*s.graph);
+  const TrainTowerContext tower("");
+  const Tensor x = placeholder({"x", f32, {kAny, 28, 28, 1}}), z = placeholder({"z", f32, {kAny, 100}});
+  s.inputs = {x, z};
+  const auto optimizer = adam({.learning_rate = 2e-4f, .beta1 = 0.5});
+  const Tensor fake = generator(z);
+  const Tensor real_logits = discriminator(x, {}, EmaUpdate::collection),
+               fake_logits = discriminator(stop_gradient(fake), {.reuse = Reuse::yes}, EmaUpdate::skip);
+  const Tensor d_loss = loss_of(real_logits, 1) + loss_of(fake_logits, 0);
+  const Operation d_min = optimizer->minimize(d_loss, trainable(*s.graph, "D/"), "d_min");
+  const Tensor g_loss =
+      loss_of(discriminator(fake, {.reuse = Reuse::yes, .custom_getter = read_after(d_min)}, EmaUpdate::skip), 1);
+  const Operation g_min = optimizer->minimize(g_loss, trainable(*s.graph, "G/"), "g_min");
+  s.loss = concat({expand_dims(d_loss, 0), expand_dims(g_loss, 0)}, 0, "loss");
+  s.train = group({d_min, g_min}, "train");
+  number_parameters(s);
+  for (int b = 0; b < 4; ++b) s.batches.push_back({hashed_images(b, 64, 1, 28, 28), hashed_rows(100 + b, 64, 100)});
+  return s;
+}
+
+}  // namespace belfry::bench
