@@ -42,6 +42,7 @@
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/softmax.h"
+#include "belfry/ops/sparse_optimizer.h"
 #include "belfry/ops/sparse_rows.h"
 #include "belfry/ops/top_k.h"
 #include "belfry/session/callable.h"
