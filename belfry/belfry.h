@@ -33,6 +33,7 @@
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/check_numerics.h"
+#include "belfry/ops/clip.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/gather.h"
 #include "belfry/ops/matmul.h"

@@ -19,6 +19,9 @@ FastUpdate fast_sgd(const KernelContext& c);
 FastUpdate fast_momentum(const KernelContext& c);
 FastUpdate fast_adam(const KernelContext& c);
 
+// The same with the factor of the gradient, where the fuse pass has given the node one.
+FastUpdate with_scale(const KernelContext& c, FastUpdate update);
+
 // A scalar operand of either float type.
 double scalar_input(const Buffers& b, int index, DType dtype);
 

@@ -18,24 +18,25 @@ std::int64_t physical_elements(const TensorInfo& info) {
 KernelPtr make_fast(const KernelContext& c, FastUpdate u) {
   SecondCopy copy;
   const bool second = c.outputs.size() > 1 && describe_copy(c.output(0), c.output(1).layout, copy);
-  return simple_kernel(
-      [u = std::move(u), copy, second, n = physical_elements(c.output())](const Buffers& b, const Step&) {
-        const UpdateBuffers buffers{.weights = b.out<float>(),
-                                    .gradient = b.in<float>(u.gradient),
-                                    .slot0 = u.slots > 0 ? slot<float>(b, 1) : nullptr,
-                                    .slot1 = u.slots > 1 ? slot<float>(b, 2) : nullptr};
-        if (!second) return apply_update(u.step(b), buffers, n);
-        SecondCopy target = copy;
-        target.data = b.out<float>(1);
-        apply_update(u.step(b), buffers, target);
-      });
+  return simple_kernel([u = with_scale(c, std::move(u)), copy, second, n = physical_elements(c.output())](
+                           const Buffers& b, const Step&) {
+    const UpdateBuffers buffers{.weights = b.out<float>(),
+                                .gradient = b.in<float>(u.gradient),
+                                .slot0 = u.slots > 0 ? slot<float>(b, 1) : nullptr,
+                                .slot1 = u.slots > 1 ? slot<float>(b, 2) : nullptr};
+    if (!second) return apply_update(u.step(b), buffers, n);
+    SecondCopy target = copy;
+    target.data = b.out<float>(1);
+    apply_update(u.step(b), buffers, target);
+  });
 }
 
 KernelDefinition define_update(const char* op) {
-  return define_kernel(op).layout_blind(true).writes_copy([](const TensorInfo& variable, const Layout& copy) {
-    SecondCopy ignored;
-    return variable.dtype == f32 && describe_copy(variable, copy, ignored);
-  });
+  return define_kernel(op).layout_blind(true).takes_scale().writes_copy(
+      [](const TensorInfo& variable, const Layout& copy) {
+        SecondCopy ignored;
+        return variable.dtype == f32 && describe_copy(variable, copy, ignored);
+      });
 }
 
 float decay_of(const KernelContext& c) { return static_cast<float>(c.attributes->get<double>("weight_decay")); }
@@ -44,6 +45,16 @@ float decay_of(const KernelContext& c) { return static_cast<float>(c.attributes-
 
 double scalar_input(const Buffers& b, int index, DType dtype) {
   return dtype == f64 ? *b.in<double>(index) : static_cast<double>(*b.in<float>(index));
+}
+
+FastUpdate with_scale(const KernelContext& c, FastUpdate update) {
+  if (!c.attributes->flag(kScaled)) return update;
+  const int last = static_cast<int>(c.inputs.size()) - 1;
+  return {update.slots, update.gradient, [step = std::move(update.step), last](const Buffers& b) {
+            UpdateStep out = step(b);
+            out.gradient_scale = *b.in<float>(last);
+            return out;
+          }};
 }
 
 FastUpdate fast_sgd(const KernelContext& c) {

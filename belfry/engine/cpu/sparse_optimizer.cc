@@ -1,5 +1,5 @@
 // Updates of the rows of a table that a sparse gradient has. As in optimizer.cc, variable and slots are updated where
-// they lie. ids and rows are the last two inputs; ids end with -1.
+// they lie. ids and rows are the last two inputs before a scale; ids end with -1.
 #include <cmath>
 
 #include "belfry/engine/cpu/fast_update.h"
@@ -11,11 +11,15 @@
 namespace belfry {
 namespace {
 
+int ids_input_of(const KernelContext& c) {
+  return static_cast<int>(c.inputs.size()) - (c.attributes->flag(kScaled) ? 3 : 2);
+}
+
 // The table, and the ids [capacity] of which some are used.
 struct Table {
   explicit Table(const KernelContext& c)
       : width(c.input(0).shape.slice(1, c.input(0).shape.rank()).elements()),
-        ids_input(static_cast<int>(c.inputs.size()) - 2),
+        ids_input(ids_input_of(c)),
         range{.shape = c.input(ids_input).shape, .first = -1, .end = c.input(0).shape[0], .origin = c.origin} {}
 
   // How many ids come before the first -1.
@@ -33,7 +37,7 @@ struct Table {
 
 template <class Index>
 KernelPtr make_fast(const KernelContext& c, FastUpdate u) {
-  return simple_kernel([u = std::move(u), table = Table(c)](const Buffers& b, const Step&) {
+  return simple_kernel([u = with_scale(c, std::move(u)), table = Table(c)](const Buffers& b, const Step&) {
     apply_update(u.step(b),
                  {.weights = b.out<float>(),
                   .gradient = b.in<float>(table.ids_input + 1),
@@ -63,7 +67,7 @@ KernelPtr make_exact(const KernelContext& c, RuleOf rule_of) {
 
 template <class Fast, class RuleOf>
 KernelPtr make_update(const KernelContext& c, Fast fast, RuleOf rule_of) {
-  return make_for_index(c.input(static_cast<int>(c.inputs.size()) - 2).dtype, [&]<class Index>() {
+  return make_for_index(c.input(ids_input_of(c)).dtype, [&]<class Index>() {
     return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
       if constexpr (std::is_same_v<T, float>)
         return make_fast<Index>(c, fast(c));
@@ -75,7 +79,7 @@ KernelPtr make_update(const KernelContext& c, Fast fast, RuleOf rule_of) {
 
 double number(const KernelContext& c, const char* name) { return c.attributes->get<double>(name); }
 
-const KernelRegistration sgd_kernel = define_kernel("ApplySgdRows").make([](const KernelContext& c) {
+const KernelRegistration sgd_kernel = define_kernel("ApplySgdRows").takes_scale().make([](const KernelContext& c) {
   return make_update(c, fast_sgd, [decay = number(c, "weight_decay"), rate_type = c.input(1).dtype](const Buffers& b) {
     return [=, rate = scalar_input(b, 1, rate_type), w = b.out<double>()](std::int64_t i, double g) {
       w[i] -= rate * (g + decay * w[i]);
@@ -83,20 +87,21 @@ const KernelRegistration sgd_kernel = define_kernel("ApplySgdRows").make([](cons
   });
 });
 
-const KernelRegistration momentum_kernel = define_kernel("ApplyMomentumRows").make([](const KernelContext& c) {
-  return make_update(c, fast_momentum,
-                     [decay = number(c, "weight_decay"), momentum = number(c, "momentum"),
-                      nesterov = c.attributes->flag("nesterov"), rate_type = c.input(2).dtype](const Buffers& b) {
-                       return [=, rate = scalar_input(b, 2, rate_type), w = b.out<double>(),
-                               accumulator = slot<double>(b, 1)](std::int64_t i, double g) {
-                         const double gradient = g + decay * w[i];
-                         accumulator[i] = momentum * accumulator[i] + gradient;
-                         w[i] -= rate * (nesterov ? gradient + momentum * accumulator[i] : accumulator[i]);
-                       };
-                     });
-});
+const KernelRegistration momentum_kernel =
+    define_kernel("ApplyMomentumRows").takes_scale().make([](const KernelContext& c) {
+      return make_update(c, fast_momentum,
+                         [decay = number(c, "weight_decay"), momentum = number(c, "momentum"),
+                          nesterov = c.attributes->flag("nesterov"), rate_type = c.input(2).dtype](const Buffers& b) {
+                           return [=, rate = scalar_input(b, 2, rate_type), w = b.out<double>(),
+                                   accumulator = slot<double>(b, 1)](std::int64_t i, double g) {
+                             const double gradient = g + decay * w[i];
+                             accumulator[i] = momentum * accumulator[i] + gradient;
+                             w[i] -= rate * (nesterov ? gradient + momentum * accumulator[i] : accumulator[i]);
+                           };
+                         });
+    });
 
-const KernelRegistration adam_kernel = define_kernel("ApplyAdamRows").make([](const KernelContext& c) {
+const KernelRegistration adam_kernel = define_kernel("ApplyAdamRows").takes_scale().make([](const KernelContext& c) {
   return make_update(
       c, fast_adam,
       [decay = number(c, "weight_decay"), beta1 = number(c, "beta1"), beta2 = number(c, "beta2"),
