@@ -34,6 +34,8 @@ bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id);
 bool fuse_cross_entropy(Ir& ir, NodeId id);
 // An L2 penalty's gradient becomes weight decay of the update.
 bool fuse_weight_decay(Ir& ir, NodeId id);
+// A gradient times a scalar: the update multiplies.
+bool fuse_gradient_scale(Ir& ir, NodeId id);
 // Chains of pointwise ops in one pass.
 bool fuse_pointwise(Ir& ir, NodeId id);
 

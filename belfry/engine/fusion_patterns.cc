@@ -18,6 +18,7 @@ const std::vector<FusionPattern>& fusion_patterns() {
       {"sum of gradients into batch norm's", fuse_batch_norm_gradient_sum},
       {"cross-entropy + gradient", fuse_cross_entropy},
       {"update + weight decay", fuse_weight_decay},
+      {"update + scale of the gradient", fuse_gradient_scale},
       {"pointwise chains", fuse_pointwise},
   };
   return table;

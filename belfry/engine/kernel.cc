@@ -10,7 +10,8 @@ namespace {
 
 struct Registry {
   Mutex mutex;
-  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
+  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels
+      BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
 Registry& registry() {
@@ -62,6 +63,11 @@ KernelDefinition& KernelDefinition::view() {
 
 KernelDefinition& KernelDefinition::writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can) {
   def_.writes_copy = std::move(can);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::takes_scale() {
+  def_.takes_scale = true;
   return *this;
 }
 

@@ -93,6 +93,9 @@ struct Algorithms {
 inline constexpr const char* kAlgorithm = "algorithm";               // set by choose_algorithms: one of the names
 inline constexpr const char* kAlgorithmSource = "algorithm_source";  // where it comes from, for explain()
 
+// Set by the fuse pass on a node whose kernel takes_scale(): one more input, a scalar f32 to multiply the gradient by.
+inline constexpr const char* kScaled = "scaled";
+
 struct KernelDef {
   std::string op;
   DeviceKind kind = DeviceKind::cpu;
@@ -104,6 +107,7 @@ struct KernelDef {
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
   // An update that can write a copy of its variable in this second layout along (as an output of its own).
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
+  bool takes_scale = false;  // an update that multiplies its gradient, the last input: see kScaled
   std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
   bool view = false;  // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
@@ -122,6 +126,7 @@ class KernelDefinition {
   KernelDefinition& in_place(int input, int output = 0);
   KernelDefinition& view();
   KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);
+  KernelDefinition& takes_scale();
   KernelDefinition& algorithms(std::function<Algorithms(const KernelContext&)> list);
   KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
 
