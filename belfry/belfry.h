@@ -34,6 +34,7 @@
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/gelu.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"

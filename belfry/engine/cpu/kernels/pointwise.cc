@@ -38,6 +38,7 @@ int source_count(PointwiseOp op) {
     case PointwiseOp::less_equal:
     case PointwiseOp::greater:
     case PointwiseOp::greater_equal:
+    case PointwiseOp::gelu_grad:
     case PointwiseOp::relu_grad:
     case PointwiseOp::leaky_relu_grad: return 2;
     default: return 1;
