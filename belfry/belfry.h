@@ -35,6 +35,7 @@
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/gelu.h"
+#include "belfry/ops/layer_norm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
