@@ -4,6 +4,9 @@
 //
 // The rules are PyTorch's (weight_decay adds weight_decay * variable to the gradient). The state of an update is kept
 // in non-trainable variables "<variable>/<optimizer>/<slot>", zero at first, and saved where the variable is.
+//
+// Of a table whose gradient is sparse (gather, embedding) only the rows that were looked up are updated: slots and
+// weight decay of the others stand still until their turn comes (see sparse_optimizer.h).
 #pragma once
 
 #include <memory>

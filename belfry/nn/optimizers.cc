@@ -4,6 +4,7 @@
 #include "belfry/base/check.h"
 #include "belfry/nn/slot_optimizer.h"
 #include "belfry/ops/optimizer.h"
+#include "belfry/ops/sparse_optimizer.h"
 
 namespace belfry {
 namespace {
@@ -38,6 +39,7 @@ class Sgd final : public SlotOptimizer {
 
  private:
   Tensor update(const Variable& v, const Tensor& rate, const Tensor& gradient, std::string_view name) override {
+    if (const auto rows = as_sparse_rows(gradient)) return apply_sgd_rows(v, rate, *rows, rule_, name);
     return apply_sgd(v, rate, gradient, rule_, name);
   }
   SgdUpdate rule_;
@@ -52,7 +54,10 @@ class Momentum final : public SlotOptimizer {
 
  private:
   Tensor update(const Variable& v, const Tensor& rate, const Tensor& gradient, std::string_view name) override {
-    return apply_momentum(v, slot(v, "accumulator"), rate, gradient, rule_, name);
+    const Variable accumulator = slot(v, "accumulator");
+    if (const auto rows = as_sparse_rows(gradient))
+      return apply_momentum_rows(v, accumulator, rate, *rows, rule_, name);
+    return apply_momentum(v, accumulator, rate, gradient, rule_, name);
   }
   MomentumUpdate rule_;
 };
@@ -68,7 +73,9 @@ class Adam final : public SlotOptimizer {
   // The updates take the result of the increment, so they come after it on a data path.
   void begin(const Variable& first) override { step_ = state_of(first, "Adam/step", {}, DType::f32).assign_add(1.f); }
   Tensor update(const Variable& v, const Tensor& rate, const Tensor& gradient, std::string_view name) override {
-    return apply_adam(v, {.m = slot(v, "m"), .v = slot(v, "v")}, step_, rate, gradient, rule_, name);
+    const AdamSlots slots{.m = slot(v, "m"), .v = slot(v, "v")};
+    if (const auto rows = as_sparse_rows(gradient)) return apply_adam_rows(v, slots, step_, rate, *rows, rule_, name);
+    return apply_adam(v, slots, step_, rate, gradient, rule_, name);
   }
   AdamUpdate rule_;
   Tensor step_;

@@ -1,11 +1,9 @@
 // Updates of variables. Input 0 and output 0 are both the variable's own storage, and inputs that hold slots are the
 // slots' own: kernels update all of them where they lie, slots through their input pointers. f32 is one vectorised
 // pass, which also writes a second output: a copy of the variable in another layout.
-#include "belfry/engine/cpu/kernels/optimizer.h"
-
 #include <cmath>
-#include <functional>
 
+#include "belfry/engine/cpu/fast_update.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/strided_loop.h"
 #include "belfry/engine/cpu/weight_copy.h"
@@ -13,25 +11,9 @@
 namespace belfry {
 namespace {
 
-// A scalar operand of either float type.
-double scalar(const Buffers& b, int index, DType dtype) {
-  return dtype == f64 ? *b.in<double>(index) : static_cast<double>(*b.in<float>(index));
-}
-
-template <class T>
-T* slot(const Buffers& b, int index) {
-  return const_cast<T*>(b.in<T>(index));
-}
-
 std::int64_t physical_elements(const TensorInfo& info) {
   return static_cast<std::int64_t>(info.bytes() / size_of(info.dtype));
 }
-
-// Where an f32 update finds its operands; `step` reads the scalars of one run.
-struct FastUpdate {
-  int slots = 0, gradient = 0;
-  std::function<UpdateStep(const Buffers&)> step;
-};
 
 KernelPtr make_fast(const KernelContext& c, FastUpdate u) {
   SecondCopy copy;
@@ -58,10 +40,16 @@ KernelDefinition define_update(const char* op) {
 
 float decay_of(const KernelContext& c) { return static_cast<float>(c.attributes->get<double>("weight_decay")); }
 
+}  // namespace
+
+double scalar_input(const Buffers& b, int index, DType dtype) {
+  return dtype == f64 ? *b.in<double>(index) : static_cast<double>(*b.in<float>(index));
+}
+
 FastUpdate fast_sgd(const KernelContext& c) {
   return {0, 2, [decay = decay_of(c), rate_type = c.input(1).dtype](const Buffers& b) {
             return UpdateStep{.rule = UpdateRule::sgd,
-                              .learning_rate = static_cast<float>(scalar(b, 1, rate_type)),
+                              .learning_rate = static_cast<float>(scalar_input(b, 1, rate_type)),
                               .weight_decay = decay};
           }};
 }
@@ -71,7 +59,7 @@ FastUpdate fast_momentum(const KernelContext& c) {
   const float momentum = static_cast<float>(c.attributes->get<double>("momentum"));
   return {1, 3, [rule, momentum, decay = decay_of(c), rate_type = c.input(2).dtype](const Buffers& b) {
             return UpdateStep{.rule = rule,
-                              .learning_rate = static_cast<float>(scalar(b, 2, rate_type)),
+                              .learning_rate = static_cast<float>(scalar_input(b, 2, rate_type)),
                               .weight_decay = decay,
                               .momentum = momentum};
           }};
@@ -85,12 +73,14 @@ FastUpdate fast_adam(const KernelContext& c) {
       2, 5,
       [settings, decay = decay_of(c), step_type = c.input(3).dtype, rate_type = c.input(4).dtype](const Buffers& b) {
         AdamSettings now = settings;
-        now.learning_rate = scalar(b, 4, rate_type);
-        UpdateStep step = adam_step(now, static_cast<std::int64_t>(scalar(b, 3, step_type)));
+        now.learning_rate = scalar_input(b, 4, rate_type);
+        UpdateStep step = adam_step(now, static_cast<std::int64_t>(scalar_input(b, 3, step_type)));
         step.weight_decay = decay;
         return step;
       }};
 }
+
+namespace {
 
 const KernelRegistration sgd_kernel = define_update("ApplySgd").make([](const KernelContext& c) {
   if (c.output().dtype == f32) return make_fast(c, fast_sgd(c));
@@ -98,7 +88,7 @@ const KernelRegistration sgd_kernel = define_update("ApplySgd").make([](const Ke
     const T decay = static_cast<T>(c.attributes->get<double>("weight_decay"));
     return simple_kernel(
         [decay, n = physical_elements(c.output()), rate_type = c.input(1).dtype](const Buffers& b, const Step&) {
-          const T rate = static_cast<T>(scalar(b, 1, rate_type));
+          const T rate = static_cast<T>(scalar_input(b, 1, rate_type));
           const T* g = b.in<T>(2);
           T* w = b.out<T>();
           parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
@@ -116,7 +106,7 @@ const KernelRegistration momentum_kernel = define_update("ApplyMomentum").make([
     const bool nesterov = c.attributes->flag("nesterov");
     return simple_kernel([decay, momentum, nesterov, n = physical_elements(c.output()), rate_type = c.input(2).dtype](
                              const Buffers& b, const Step&) {
-      const T rate = static_cast<T>(scalar(b, 2, rate_type));
+      const T rate = static_cast<T>(scalar_input(b, 2, rate_type));
       const T* g = b.in<T>(3);
       T *w = b.out<T>(), *accumulator = slot<T>(b, 1);
       parallel_for(n, kPointwiseGrain, [=](std::int64_t begin, std::int64_t end) {
@@ -142,9 +132,9 @@ const KernelRegistration adam_kernel = define_update("ApplyAdam").make([](const 
                         a.get<double>("weight_decay")};
     return simple_kernel([rule, n = physical_elements(c.output()), step_type = c.input(3).dtype,
                           rate_type = c.input(4).dtype](const Buffers& b, const Step&) {
-      const double step = scalar(b, 3, step_type);
+      const double step = scalar_input(b, 3, step_type);
       // The corrections are numbers of the whole update and stay in f64, as in PyTorch.
-      const T size = static_cast<T>(scalar(b, 4, rate_type) / (1 - std::pow(rule.beta1, step)));
+      const T size = static_cast<T>(scalar_input(b, 4, rate_type) / (1 - std::pow(rule.beta1, step)));
       const T root = static_cast<T>(std::sqrt(1 - std::pow(rule.beta2, step)));
       const T toward = static_cast<T>(1 - rule.beta1), keep = static_cast<T>(rule.beta2),
               mix = static_cast<T>(1 - rule.beta2);

@@ -1,0 +1,19 @@
+// What the ops that update variables check of their inputs, the first of which is the variable. The texts continue
+// "[Op 'name'] ...".
+#pragma once
+
+#include "belfry/graph/op_def.h"
+#include "belfry/graph/variable.h"
+
+namespace belfry {
+
+// The variable's own shape, once it is known to be of a float type.
+Shapes updated_shape(const ShapeContext& c);
+// An input of the variable's shape and type: a slot, a gradient.
+void check_alike(const ShapeContext& c, int input, const char* what);
+// One float: a learning rate.
+void check_scalar(const ShapeContext& c, int input, const char* what);
+// A variable that an op overwrites: itself, whatever value a getter makes it show.
+Operand updated(const Variable& variable, const Operand& beside);
+
+}  // namespace belfry
