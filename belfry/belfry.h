@@ -42,6 +42,8 @@
 #include "belfry/ops/conv_transpose.h"
 #include "belfry/ops/cumsum.h"
 #include "belfry/ops/gather.h"
+#include "belfry/ops/gelu.h"
+#include "belfry/ops/layer_norm.h"
 #include "belfry/ops/leaky_relu.h"
 #include "belfry/ops/logic.h"
 #include "belfry/ops/matmul.h"

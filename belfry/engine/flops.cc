@@ -23,7 +23,7 @@ double flops_of(const Ir& ir, const IrNode& node) {
   }
   if (op.find("MatMul") != std::string::npos) {
     const Shape& a = ir.info(node.inputs[0]).shape;
-    const double inner = static_cast<double>(node.attributes.flag("transpose_a") ? a[0] : a[1]);
+    const double inner = static_cast<double>(a[node.attributes.flag("transpose_a") ? -2 : -1]);
     return 2.0 * inner * elements(ir, node.outputs[0]);
   }
   if (op == "Reorder" || op == "Feed" || op == "Fetch") return 0;

@@ -72,7 +72,11 @@ bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
 }
 
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "MatMul" || ir.info(ir.node(id).inputs[0]).elements() == 0) return false;
+  const IrNode& node = ir.node(id);
+  if (node.op != "MatMul" || ir.info(node.inputs[0]).elements() == 0) return false;
+  // One product of two matrices; a batch times one matrix is one, too.
+  const bool batch = ir.info(node.inputs[0]).shape.rank() > 2;
+  if (ir.info(node.inputs[1]).shape.rank() > 2 || (batch && node.attributes.flag("transpose_a"))) return false;
   return fuse_bias_relu(ir, id, "FusedMatMul");
 }
 

@@ -48,6 +48,9 @@ enum class PointwiseOp : std::uint8_t {
   sigmoid,
   softplus,  // log(1 + e^a)
   erf,
+  gelu,        // a P(a), P being the standard normal distribution's share below a
+  gelu_slope,  // the derivative of gelu at a
+  gelu_grad,   // a times the derivative of gelu at b
   sin,
   cos,
   sign,  // -1, 0 or 1; NaN of NaN

@@ -1,4 +1,4 @@
-// Products of matrices.
+// Products of matrices and of batches of them.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,16 @@
 namespace belfry {
 
 struct MatMulOptions {
-  bool transpose_a = false;
+  bool transpose_a = false;  // the last two axes of a change places first
   bool transpose_b = false;
 };
 
-// a b, either one transposed first if asked: [m, k] x [k, n] -> [m, n].
+// a b, either one transposed first if asked: [m, k] x [k, n] -> [m, n]. Axes before the last two are batches and
+// broadcast as NumPy's do: [batch, m, k] x [k, n] -> [batch, m, n].
 Tensor matmul(const Operand& a, const Operand& b, const MatMulOptions& options = {}, std::string_view name = "");
 Tensor matmul(const Operand& a, const Operand& b, std::string_view name);
+
+// [..., n] -> [product of the rest, n]: a matrix with one row for each vector along the last axis.
+Tensor flatten_rows(const Operand& x, std::string_view name = "");
 
 }  // namespace belfry

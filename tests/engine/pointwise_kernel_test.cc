@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "belfry/base/error.h"
@@ -25,6 +26,11 @@ struct Case {
 };
 
 double exact_sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+double exact_share(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+double exact_gelu_slope(double x) {
+  const double bell = std::exp(-0.5 * x * x) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+  return exact_share(x) + (bell == 0 ? 0 : x * bell);
+}
 double exact_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 double nan_or(double a, double b, double value) { return std::isnan(a) || std::isnan(b) ? NAN : value; }
 
@@ -79,6 +85,10 @@ std::vector<Case> cases() {
       {softplus, 2.0,
        [](double a, double, double) { return nan_or(a, a, std::max(a, 0.0) + std::log1p(std::exp(-std::abs(a)))); }},
       {erf, 2.0, [](double a, double, double) { return std::erf(a); }},
+      {gelu, 9.0, [](double a, double, double) { return a * exact_share(a); }},
+      // Near the slope's zero only the absolute error is small, see vmath_test.cc.
+      {gelu_slope, 1e5, [](double a, double, double) { return exact_gelu_slope(a); }},
+      {gelu_grad, 1e5, [](double a, double b, double) { return a * exact_gelu_slope(b); }},
       {sin, 1.6, [](double a, double, double) { return std::sin(a); }},
       {cos, 1.6, [](double a, double, double) { return std::cos(a); }},
       {sign, 0, [](double a, double, double) { return exact_sign(a); }},

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include "tests/engine/ulp.h"
 
 namespace belfry {
@@ -42,10 +44,32 @@ TEST(VectorMath, StaysWithinItsErrorBounds) {
       2.0, "softplus", all, [](Vec x) { return avx2::softplus(x); },
       [](double x) { return std::isnan(x) ? x : std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
   expect_within(2.0, "erf", all, [](Vec x) { return avx2::erf(x); }, [](double x) { return std::erf(x); });
+  expect_within(
+      9.0, "gelu", all, [](Vec x) { return avx2::gelu(x); },
+      [](double x) { return x * 0.5 * std::erfc(-x / std::numbers::sqrt2); });
   expect_within(0.5, "sqrt", all, [](Vec x) { return avx2::sqrt(x); }, [](double x) { return std::sqrt(x); });
   expect_within(1.6, "rsqrt", all, [](Vec x) { return avx2::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
   expect_within(1.6, "sin", all, [](Vec x) { return avx2::sin(x); }, [](double x) { return std::sin(x); });
   expect_within(1.6, "cos", all, [](Vec x) { return avx2::cos(x); }, [](double x) { return std::cos(x); });
+}
+
+TEST(VectorMath, TheSlopeOfGeluIsExactToAQuarterOfAMillionth) {
+  using avx2::Vec;
+  std::vector<float> xs = probes(-kInf, kInf);
+  while (xs.size() % avx2::kWidth != 0) xs.push_back(1.f);
+  for (std::size_t i = 0; i < xs.size(); i += avx2::kWidth) {
+    const Vec y = avx2::gelu_slope(avx2::load(&xs[i]));
+    for (int k = 0; k < avx2::kWidth; ++k) {
+      const double x = static_cast<double>(xs[i + static_cast<std::size_t>(k)]);
+      if (std::isnan(x)) {
+        EXPECT_TRUE(std::isnan(y[k]));
+        continue;
+      }
+      const double bell = std::exp(-0.5 * x * x) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+      const double slope = 0.5 * std::erfc(-x / std::numbers::sqrt2) + (bell == 0 ? 0 : x * bell);
+      ASSERT_NEAR(y[k], slope, 0x1p-22) << x;
+    }
+  }
 }
 
 TEST(VectorMath, PowFollowsLibm) {

@@ -41,6 +41,9 @@ bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector
       case square:
       case sqrt:
       case tanh:
+      case erf:
+      case gelu:
+      case gelu_grad:
       case sin:
       case sign:
       case floor:

@@ -1,13 +1,16 @@
 // y[m, n] = a[m, k] b[k, n]. f32: oneDNN, with bias and ReLU fused ("FusedMatMul"). f64, and products with an empty
-// dimension: tile by tile, tiles of both factors copied side by side first, transposed if need be.
+// dimension: tile by tile, tiles of both factors copied side by side first, transposed if need be. A batch times one
+// matrix is one product of all its rows; other batches are batched_matmul.cc's.
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 
+#include "belfry/engine/cpu/batched_matmul.h"
 #include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/split_matmul.h"
 #include "belfry/engine/cpu/strided_loop.h"
+#include "belfry/engine/cpu/view.h"
 
 namespace belfry {
 namespace {
@@ -48,8 +51,16 @@ void multiply_tile(const MatMulShape& s, const MatrixView<T>& a, const MatrixVie
 
 MatMulShape shape_of(const KernelContext& c) {
   const bool ta = c.attributes->flag("transpose_a");
-  return {c.output().shape[0], c.output().shape[1], c.input(0).shape[ta ? 0 : 1], ta,
+  const Shape& y = c.output().shape;
+  return {y.slice(0, y.rank() - 1).elements(), y[-1], c.input(0).shape[ta ? -2 : -1], ta,
           c.attributes->flag("transpose_b")};
+}
+
+// Whether it is one product of two matrices.
+bool is_single(const KernelContext& c) {
+  const Shape &a = c.input(0).shape, &b = c.input(1).shape;
+  const auto matrices = [](const Shape& s) { return s.slice(0, s.rank() - 2).elements(); };
+  return matrices(b) == 1 && (matrices(a) == 1 || !c.attributes->flag("transpose_a"));
 }
 
 // A row-major matrix, or the transpose of one.
@@ -77,7 +88,7 @@ Algorithms algorithms_of(const KernelContext& c) {
   const MatMulShape s = shape_of(c);
   Algorithms out{.problem = fmt::format("matmul {}x{}x{}{}{} f32", s.m, s.n, s.k, s.transpose_a ? " transpose_a" : "",
                                         s.transpose_b ? " transpose_b" : "")};
-  if (c.threads < 2 || c.output().dtype != f32 || s.m * s.n * s.k == 0) return out;
+  if (c.threads < 2 || c.output().dtype != f32 || s.m * s.n * s.k == 0 || !is_single(c)) return out;
   out.names = {std::string(kOneThread), std::string(kTeam)};
   if (const MatMulSplit split = possible_split(s, c.threads); split != MatMulSplit::none)
     out.names.emplace_back(name_of(split));
@@ -124,6 +135,7 @@ KernelPtr make_naive(const KernelContext& c) {
 
 const KernelRegistration matmul_kernel =
     define_kernel("MatMul").algorithms(algorithms_of).make([](const KernelContext& c) {
+      if (!is_single(c)) return make_batched_matmul(c);
       const MatMulShape s = shape_of(c);
       return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
     });
@@ -131,6 +143,7 @@ const KernelRegistration fused_kernel =
     define_kernel("FusedMatMul").algorithms(algorithms_of).make([](const KernelContext& c) {
       return make_dnnl(c, true);
     });
+const KernelRegistration flatten_rows_kernel = define_view_kernel("FlattenRows");
 
 }  // namespace
 }  // namespace belfry

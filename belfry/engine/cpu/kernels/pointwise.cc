@@ -39,6 +39,7 @@ int source_count(PointwiseOp op) {
     case PointwiseOp::less_equal:
     case PointwiseOp::greater:
     case PointwiseOp::greater_equal:
+    case PointwiseOp::gelu_grad:
     case PointwiseOp::relu_grad:
     case PointwiseOp::prelu:
     case PointwiseOp::floor_divide:

@@ -125,6 +125,33 @@ template <bool kExact>
   return select(a < 0.925f, fma(x, p, x), copy_sign(1.f - exp(negate(g)), x));
 }
 
+// The standard normal distribution: its share below x, and bell = e^(-x^2 / 2).
+struct Normal {
+  Vec share, bell;
+};
+[[gnu::always_inline]] inline Normal normal(Vec x) {
+  const Vec t = smaller(splat(15.f), abs(x));  // there and beyond, the upper share is 0 in f32
+  const Vec square = t * t, lost = fma(t, t, negate(square));
+  Vec bell = exp(square * -0.5f);
+  bell = fma(bell, lost * -0.5f, bell);
+  const Vec u = 1.f / fma(t, splat(0.35f), splat(1.f));
+  // e^(t^2 / 2) (share above t) / u
+  const Vec q = polynomial(u, 0x1.1df1c4p-3f, 0x1.1e70ep-3f, 0x1.eac81ap-4f, 0x1.b05e1p-4f, -0x1.7c8944p-6f,
+                           0x1.4653a4p-3f, -0x1.05ff0cp-2f, 0x1.26fdd8p-3f, -0x1.ddbfc2p-6f);
+  const Vec above = bell * u * q;
+  return {select(x < 0.f, above, 1.f - above), bell};
+}
+
+// gelu: 4 ulp, 9 where the share is denormal. The derivative has a zero, near which only its absolute error is small:
+// 2^-22.
+constexpr float kNormalDensity = 0x1.988454p-2f;  // 1 / sqrt(2 pi)
+[[gnu::always_inline]] inline Vec gelu(Vec x) { return x * normal(x).share; }
+[[gnu::always_inline]] inline Vec gelu_slope(Vec x) {
+  const Normal n = normal(x);
+  const Vec clamped = larger(splat(-15.f), smaller(splat(15.f), x));  // the product with a bell of 0 stays 0
+  return fma(clamped * kNormalDensity, n.bell, n.share);
+}
+
 [[gnu::always_inline]] inline Vec rsqrt(Vec x) { return 1.f / sqrt(x); }
 
 // Both for |r| <= pi / 4.

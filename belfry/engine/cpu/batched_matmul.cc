@@ -1,0 +1,103 @@
+// y[batch][m, n] = a[batch][m, k] b[batch][k, n]. f32: the own blocked product, which beats oneDNN's on the many small
+// matrices of attention; each thread takes whole products, or parts of their rows if there are too few. f64: loops.
+#include "belfry/engine/cpu/batched_matmul.h"
+
+#include <algorithm>
+
+#include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/kernels/gemm.h"
+#include "belfry/engine/cpu/kernels/shares.h"
+#include "belfry/engine/cpu/strided_loop.h"
+
+namespace belfry {
+namespace {
+
+struct Problem {
+  explicit Problem(const KernelContext& c)
+      : m(c.output().shape[-2]),
+        n(c.output().shape[-1]),
+        k(c.input(0).shape[c.attributes->flag("transpose_a") ? -2 : -1]),
+        transpose_a(c.attributes->flag("transpose_a")),
+        transpose_b(c.attributes->flag("transpose_b")),
+        batch(batch_of(c.output()), {strides(c.input(0), c.output()), strides(c.input(1), c.output())}) {}
+
+  static Shape batch_of(const TensorInfo& t) { return t.shape.slice(0, t.shape.rank() - 2); }
+  // In matrices.
+  static Strides strides(const TensorInfo& operand, const TensorInfo& y) {
+    return broadcast_strides(batch_of(operand), batch_of(y));
+  }
+
+  std::int64_t m, n, k;
+  bool transpose_a, transpose_b;
+  StridedLoop<2> batch;
+};
+
+// Rows [m * part / parts, m * (part + 1) / parts) of one product.
+void multiply_rows(const Problem& p, const Buffers& b, std::int64_t item, std::int64_t part, std::int64_t parts,
+                   void* scratch) {
+  const std::int64_t first = p.m * part / parts, rows = p.m * (part + 1) / parts - first;
+  const auto at = p.batch.offsets(item);
+  gemm(
+      {.m = rows,
+       .n = p.n,
+       .k = p.k,
+       .a = {.data = b.in<float>(0) + at[0] * p.m * p.k + (p.transpose_a ? first : first * p.k),
+             .row = p.transpose_a ? p.m : p.k,
+             .transposed = p.transpose_a},
+       .b = {.data = b.in<float>(1) + at[1] * p.k * p.n, .row = p.transpose_b ? p.k : p.n, .transposed = p.transpose_b},
+       .y = b.out<float>() + (item * p.m + first) * p.n,
+       .y_row = p.n},
+      scratch);
+}
+
+// Whole products, or as many parts of each one's rows as leave no thread idle.
+KernelPtr make_blocked(const KernelContext& c) {
+  constexpr std::int64_t kGrain = 100'000;  // multiplications that are worth waking a thread
+  const Problem p(c);
+  const std::int64_t parts = std::clamp<std::int64_t>(c.threads / p.batch.elements(), 1, (p.m + 15) / 16);
+  const std::int64_t grain = kGrain / std::max<std::int64_t>(1, p.m * p.n * p.k / parts);
+  const std::size_t share = gemm_scratch_bytes(p.m, p.n, p.k, p.transpose_a);
+  const auto run = [p, parts, grain, share](const Buffers& b, const Step&) {
+    for_each_share(p.batch.elements() * parts, grain, b.scratch, share,
+                   [&](std::int64_t begin, std::int64_t end, void* scratch) {
+                     for (std::int64_t unit = begin; unit < end; ++unit)
+                       multiply_rows(p, b, unit / parts, unit % parts, parts, scratch);
+                   });
+  };
+  return simple_kernel(run, share * static_cast<std::size_t>(c.threads));
+}
+
+template <class T>
+void multiply_slowly(const Problem& p, const T* a, const T* b, T* y) {
+  const std::int64_t a_row = p.transpose_a ? 1 : p.k, a_step = p.transpose_a ? p.m : 1;
+  const std::int64_t b_step = p.transpose_b ? 1 : p.n, b_column = p.transpose_b ? p.k : 1;
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      T sum = 0;
+      for (std::int64_t x = 0; x < p.k; ++x) sum += a[i * a_row + x * a_step] * b[x * b_step + j * b_column];
+      y[i * p.n + j] = sum;
+    }
+}
+
+KernelPtr make_slow(const KernelContext& c) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([p = Problem(c)](const Buffers& b, const Step&) {
+      parallel_for(p.batch.elements(), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t item = begin; item < end; ++item) {
+          const auto at = p.batch.offsets(item);
+          multiply_slowly(p, b.in<T>(0) + at[0] * p.m * p.k, b.in<T>(1) + at[1] * p.k * p.n,
+                          b.out<T>() + item * p.m * p.n);
+        }
+      });
+    });
+  });
+}
+
+}  // namespace
+
+KernelPtr make_batched_matmul(const KernelContext& c) {
+  const bool empty = c.input(0).elements() == 0 || c.input(1).elements() == 0;
+  return c.output().dtype == f32 && !empty ? make_blocked(c) : make_slow(c);
+}
+
+}  // namespace belfry
