@@ -78,11 +78,56 @@ TEST_F(UpdateOpsTest, EachCostHasItsOwn) {
   EXPECT_EQ(of(a + b), names_of(updates));
 }
 
+TEST_F(UpdateOpsTest, ADiscriminatorsStepLeavesTheGeneratorsAveragesAlone) {
+  Tensor d_cost, g_cost;
+  const Tensor real = placeholder(f32, {kAny, 2}, "real");
+  {
+    const TrainTowerContext tower("");
+    const Tensor fake = x | fully_connected("g/fc", {.units = 2}) | batch_norm("g/bn");
+    const auto discriminator = [&](const Tensor& image) { return reduce_mean(normalised(image, "d")); };
+    const Tensor on_real = discriminator(real);
+    const auto reused = VariableScope::reopen({.reuse = Reuse::yes});
+    const Tensor on_fake = discriminator(fake);
+    d_cost = on_real - on_fake;
+    g_cost = on_fake;
+  }
+  const std::vector<Operation> updates = all();
+  ASSERT_EQ(updates.size(), 6u);  // of g, of d for real images, of d for made ones
+  const std::vector<Variable> g_vars{variable("g/fc/W"), variable("g/bn/gamma")},
+      d_vars{variable("d_fc/W"), variable("d/gamma")};
+  EXPECT_EQ(names_of(updates_for(d_cost, d_vars)), names_of({updates.begin() + 2, updates.end()}));
+  EXPECT_EQ(names_of(updates_for(g_cost, g_vars)), names_of({updates[0], updates[1]})) << "d's need real images";
+}
+
 TEST_F(UpdateOpsTest, ABatchNormOnTheInputItselfMovesToo) {
   const TrainTowerContext tower("");
   const Tensor cost =
       reduce_mean(x | batch_norm("bn", {.center = false, .scale = false}) | fully_connected("fc", {.units = 1}));
   EXPECT_EQ(names_of(updates_for(cost, {variable("fc/W")})), names_of(all()));
+}
+
+TEST_F(UpdateOpsTest, ALayerThatIsUsedTwiceGoesOnFromItsFirstUpdate) {
+  const auto layer = batch_norm("bn", {.momentum = 0.5});
+  const Tensor other = placeholder(f32, {kAny, 3}, "other");
+  Operation train;
+  {
+    const TrainTowerContext tower("");
+    const Tensor first = x | layer;
+    const auto reused = VariableScope::reopen({.reuse = Reuse::yes});
+    train = sgd({.learning_rate = 0.f})->minimize(reduce_mean(first - (other | layer)));
+  }
+  const Feeds feeds{{x, Array::full(f32, {4, 3}, 8)}, {other, Array::full(f32, {4, 3}, 2)}};
+  Session session(graph);
+  session.initialize();
+  session.run(train, feeds);
+  const Variable mean = variable("bn/mean/EMA");
+  EXPECT_EQ(session.value(mean).item(), 3);  // (0 -> 4 by the eights) -> 3 by the twos
+  EXPECT_EQ(session.value(variable("bn/variance/EMA")).item(), 0.25);
+  // By hand as well.
+  session.initialize(true);
+  session.run(group(all(), "by_hand"), feeds);
+  EXPECT_EQ(session.value(mean).item(), 3);
+  EXPECT_EQ(session.value(variable("bn/variance/EMA")).item(), 0.25);
 }
 
 TEST_F(UpdateOpsTest, OneThatHangsOnNoDataRunsAlong) {
