@@ -77,8 +77,10 @@ TEST_F(SessionErrorTest, AVariableWithoutAValueIsNamedWhereverItIsMissed) {
   EXPECT_EQ(error_here([&] { session.run(w + b); }),
             "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (called at HERE)." + remedy +
                 " Others without one: 'b'.");
-  EXPECT_EQ(error_here([&] { session.make_callable({w})(); }),
-            "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (called at HERE)." + remedy);
+  const Callable read = session.make_callable({w});
+  EXPECT_EQ(error_here([&] { read(); }),
+            "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (callable made at ABOVE)." +
+                remedy);
   EXPECT_EQ(error_here([&] { session.value(b); }),
             "[Variable 'b'] expected a value, got none (made at ABOVE) (called at HERE)." + remedy);
   EXPECT_EQ(error_here([&] { session.value(Variable()); }),
