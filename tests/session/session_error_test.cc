@@ -63,6 +63,18 @@ TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
             "[Session::run] expected each tensor to be fed once, got 'mine' twice (called at HERE).");
 }
 
+TEST_F(SessionErrorTest, WhatInitializeCannotRunNamesTheLineThatInitializes) {
+  Graph other;
+  get_variable("w", {.initializer = [&](const Shape& shape, DType) {
+    const GraphScope inner(other);
+    return constant(Array::zeros(f32, shape), "theirs");
+  }});
+  Session session(graph);
+  EXPECT_EQ(error_here([&] { session.initialize(); }),
+            "[Session::run] expected fetches of the session's graph, got 'w/init/theirs' of another one (called at "
+            "HERE). Use that graph's session.");
+}
+
 TEST_F(SessionErrorTest, AWrongFeedShowsBothLines) {
   const Tensor x = placeholder({"x", f32, {kAny, 2}});
   Session session(graph);
