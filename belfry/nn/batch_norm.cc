@@ -1,11 +1,13 @@
 #include "belfry/ops/batch_norm.h"
 
 #include "belfry/base/check.h"
+#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layer_checks.h"
 #include "belfry/nn/layers.h"
+#include "belfry/nn/update_ops.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
 
@@ -50,14 +52,21 @@ Tensor values_a_channel(const Tensor& x, int axis) {
   return add_tensor(find_op("ReducedCount"), {x}, {.attributes = {{"axes", others}}});
 }
 
-// ema * momentum + batch * (1 - momentum), once a step: the main training tower's statistics are the model's.
+// ema * momentum + batch * (1 - momentum). A layer that is used again, under reuse, has moved its average already: this
+// update comes after that one and goes on from its result.
+Operation move_average(const Variable& average, const Tensor& batch, double momentum) {
+  std::vector<Operation> earlier = update_ops(current_graph());
+  std::erase_if(earlier, [&](const Operation& update) { return !assigns(*update.node(), average.node()); });
+  const ControlDependencies after(earlier);
+  return average.assign(average * momentum + batch * (1 - momentum));
+}
+
+// Once a step: the main training tower's statistics are the model's.
 std::vector<Operation> move_averages(const BatchNormLayerOptions& o, const BatchNormVariables& v,
                                      const BatchNormResult& batch, const Tensor& x, int axis) {
   const Tensor n = values_a_channel(x, axis);
   const Tensor unbiased = batch.variance * (n / maximum(n - 1.f, 1.f));
-  const double rest = 1 - o.momentum;
-  return {v.mean.assign(v.mean * o.momentum + batch.mean * rest),
-          v.variance.assign(v.variance * o.momentum + unbiased * rest)};
+  return {move_average(v.mean, batch.mean, o.momentum), move_average(v.variance, unbiased, o.momentum)};
 }
 
 bool moves_averages(const BatchNormLayerOptions& o) {

@@ -44,19 +44,13 @@ GradientsAndVariables connected(const GradientsAndVariables& all, const std::str
   return out;
 }
 
-Tensors gradients_of(const GradientsAndVariables& items) {
-  Tensors out;
-  for (const GradientAndVariable& item : items) out.push_back(item.gradient);
-  return out;
-}
-
 }  // namespace
 
 Operation SlotOptimizer::apply_gradients(const GradientsAndVariables& gradients, std::string_view wanted,
                                          const Location& where) {
   const LocationScope location(where);
   const GradientsAndVariables items = connected(gradients, name(), where);
-  std::vector<Operation> updates = update_ops_for(gradients_of(items));
+  std::vector<Operation> updates = update_ops_for(items);
   std::string full_name;
   {
     const NameScope scope(wanted.empty() ? name() : wanted);

@@ -9,36 +9,48 @@
 namespace belfry {
 namespace {
 
-// Takes data from outside: a placeholder, a queue.
-bool is_input(const Node& node) {
-  return node.inputs.empty() && node.def->stateful && !node.def->random && node.def != variable_op();
+// Brings in something new with every run: a placeholder, a queue, random numbers.
+bool is_source(const Node& node) { return node.inputs.empty() && node.def->stateful && node.def != variable_op(); }
+bool is_input(const Node& node) { return is_source(node) && !node.def->random; }
+bool is_trainable(const Node& node) { return node.def == variable_op() && node.graph->record(&node).trainable; }
+
+// Nodes sorted by number.
+bool has(const std::vector<const Node*>& nodes, const Node* node) {
+  return std::ranges::binary_search(nodes, node->id, {}, &Node::id);
 }
 
-std::vector<Operation> all_update_ops(const Collections& collections) {
+}  // namespace
+
+std::vector<Operation> update_ops(const Graph& graph) {
+  const Collections& collections = graph.collections();
   std::vector<Operation> out = collections.operations(collection::kUpdateOps);
   for (const Tensor& t : collections.tensors(collection::kUpdateOps)) out.emplace_back(t);
   return out;
 }
 
-}  // namespace
-
-std::vector<Operation> update_ops_for(const std::vector<Tensor>& gradients) {
+std::vector<Operation> update_ops_for(const GradientsAndVariables& gradients) {
   std::vector<Node*> ends;
-  for (const Tensor& t : gradients)
-    if (t) ends.push_back(t.node());
+  std::vector<const Node*> trained;
+  for (const GradientAndVariable& item : gradients) {
+    if (!item.gradient) continue;
+    ends.push_back(item.gradient.node());
+    trained.push_back(item.variable.node());
+  }
   std::vector<Operation> out;
   if (ends.empty()) return out;
-  const std::vector<const Node*> computed = with_ancestors(ends);  // sorted by id
-  const auto in_step = [&](const Node* node) {
-    return std::ranges::binary_search(computed, node->id, {}, [](const Node* n) { return n->id; });
-  };
-  for (const Operation& update : all_update_ops(ends.front()->graph->collections())) {
+  const std::vector<const Node*> computed = with_ancestors(ends);
+  std::ranges::sort(trained, {}, &Node::id);
+  for (const Operation& update : update_ops(*ends.front()->graph)) {
     if (update.node()->tower != 0) continue;
     Node* const end = update.node();
     const std::vector<const Node*> needs = with_ancestors({&end, 1});
-    const bool connected = std::ranges::any_of(needs, [&](const Node* n) { return !n->inputs.empty() && in_step(n); });
-    const bool own_input = std::ranges::any_of(needs, [&](const Node* n) { return is_input(*n) && !in_step(n); });
-    if (connected && !own_input) out.push_back(update);
+    const auto any = [&](auto&& holds) { return std::ranges::any_of(needs, holds); };
+    if (any([&](const Node* n) { return is_input(*n) && !has(computed, n); })) continue;
+    const bool connected = any([&](const Node* n) { return !n->inputs.empty() && has(computed, n); });
+    const bool without_data = !any([](const Node* n) { return is_source(*n); });
+    const bool of_trained =
+        any([&](const Node* n) { return has(trained, n); }) || !any([](const Node* n) { return is_trainable(*n); });
+    if ((connected || without_data) && of_trained) out.push_back(update);
   }
   return out;
 }

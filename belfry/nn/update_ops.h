@@ -5,12 +5,20 @@
 #include <vector>
 
 #include "belfry/graph/tensor.h"
+#include "belfry/nn/optimizer.h"
 
 namespace belfry {
 
-// Those of UPDATE_OPS that belong to a step that computes these gradients: made in the main training tower, from
-// something that the gradients are computed from too, and needing no input that they do not need. (Two costs in one
-// graph, a generator's and a discriminator's, thus each have their own.)
-std::vector<Operation> update_ops_for(const std::vector<Tensor>& gradients);
+// All of the graph's, whether collected as operations or as tensors.
+std::vector<Operation> update_ops(const Graph& graph);
+
+// Those of their graph that belong to a step that applies these gradients. Made in the main training tower, they
+//   - are computed from something that the gradients are computed from too, or from no data at all, like a counter;
+//   - need no input that the gradients do not need;
+//   - depend on a variable that is trained (a batch norm depends on its own gamma and beta) or on no trainable one.
+// So a discriminator's step, on images that a generator makes, leaves the generator's averages alone. The generator's
+// moves the averages of what lies between its variables and the cost: of the discriminator too, unless they need real
+// images, as they do where the discriminator was applied to those first (its second update follows the first).
+std::vector<Operation> update_ops_for(const GradientsAndVariables& gradients);
 
 }  // namespace belfry

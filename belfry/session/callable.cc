@@ -41,6 +41,7 @@ struct Callable::State {
   State(SessionState& s, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const Location& where)
       : session(s), caller{"make_callable", where}, base(s.signature(fetches, feeds, caller, &places)) {
     caller.name = "callable";
+    caller.done = "callable made";  // a call's own line is not known: nothing in it may cost time
   }
 
   void bind(std::span<const Array> feeds) {

@@ -43,7 +43,7 @@ std::string key_of(const Signature& s) {
 }  // namespace
 
 std::string called_at(const Caller& caller) {
-  if (caller.party.empty()) return fmt::format("(called at {})", to_string(caller.where));
+  if (caller.party.empty()) return fmt::format("({} at {})", caller.done, to_string(caller.where));
   return fmt::format("(asked for by {} in the call at {})", caller.party, to_string(caller.where));
 }
 

@@ -20,7 +20,8 @@ namespace belfry {
 struct Caller {
   const char* name = "";
   Location where{};
-  std::string party{};  // the hook behind it, if there is one
+  std::string party{};          // the hook behind it, if there is one
+  const char* done = "called";  // what was done at `where`
 };
 std::string called_at(const Caller& caller);
 
