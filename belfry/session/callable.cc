@@ -128,6 +128,7 @@ Callable::State& Callable::state() const {
 
 void Callable::operator()(std::span<const Array> feeds, std::span<Array> results) const {
   State& s = state();
+  const SessionUse use(s.session.user, s.caller);
   s.bind(feeds);
   s.check_results(feeds, results);
   s.run(feeds, results);
@@ -135,15 +136,19 @@ void Callable::operator()(std::span<const Array> feeds, std::span<Array> results
 
 std::span<const Array> Callable::operator()(std::span<const Array> feeds) const {
   State& s = state();
+  const SessionUse use(s.session.user, s.caller);
   s.bind(feeds);
   if (s.own.size() != s.places.size()) s.own = s.make_results();
-  (*this)(feeds, s.own);
+  s.check_results(feeds, s.own);
+  s.run(feeds, s.own);
   return s.own;
 }
 
 std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
-  state().bind(feeds);
-  return state().make_results();
+  State& s = state();
+  const SessionUse use(s.session.user, s.caller);
+  s.bind(feeds);
+  return s.make_results();
 }
 
 Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,

@@ -1,5 +1,6 @@
 // Session: the run phase. Owns the values of a graph's variables, compiles what is asked of it once, and runs it. One
-// thread at a time may use a session; different sessions may run at the same time.
+// thread at a time may use a session (a call while another thread's is running is an error); different sessions may run
+// at the same time.
 //
 //   Session session(graph);
 //   session.initialize();

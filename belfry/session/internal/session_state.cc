@@ -56,6 +56,20 @@ FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& call
        called_at(caller), did_you_mean(name, names));
 }
 
+SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
+  thread_local const char self = 0;
+  const void* other = nullptr;
+  if (user.compare_exchange_strong(other, &self, std::memory_order_acquire, std::memory_order_relaxed)) return;
+  BELFRY_CHECK(other != &self,
+               "[{}] expected no call from inside a run of the same session, got one {}. Use another session in a "
+               "kernel.",
+               caller.name, called_at(caller));
+  fail(
+      "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a session, "
+      "or take turns.",
+      caller.name, called_at(caller));
+}
+
 SessionState::SessionState(Graph& g, const SessionConfig& c) : graph(g), config(c), team(resolve(c)) {
   for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
   if (config.profile) profiler = std::make_unique<Profiler>();

@@ -1,6 +1,7 @@
 // What a session keeps, for session.cc and callable.cc: the graph's variables, the devices, the plans.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <optional>
@@ -31,6 +32,21 @@ struct FetchTarget {
 };
 FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& caller);
 
+// Which thread is using a session: nullptr, or an address that stands for the thread.
+using SessionUser = std::atomic<const void*>;
+
+// A session is in use while it lives; throws if it was already. One atomic exchange, no lock: nobody waits.
+class SessionUse {
+ public:
+  SessionUse(SessionUser& user, const Caller& caller);
+  ~SessionUse() { user_.store(nullptr, std::memory_order_release); }
+  SessionUse(const SessionUse&) = delete;
+  SessionUse& operator=(const SessionUse&) = delete;
+
+ private:
+  SessionUser& user_;
+};
+
 struct SessionState {
   SessionState(Graph& graph, const SessionConfig& config);
 
@@ -58,7 +74,8 @@ struct SessionState {
     std::shared_ptr<Plan> plan;
   };
 
-  // One thread at a time uses a session, so none of these has a lock. (The team and the profiler have their own.)
+  SessionUser user = nullptr;
+  // Whoever is the user has these to himself, so none has a lock. (The team and the profiler have their own.)
   Graph& graph;
   SessionConfig config;
   DeviceTeam team;
