@@ -62,7 +62,7 @@ struct Callable::State {
     outputs.resize(base.fetches.size());
     extents.reserve(feeds.size() + places.size());
     own.clear();
-    plan = session.plan_for(signature);
+    plan = session.plan_for(signature, caller);
   }
 
   std::vector<Array> make_results() const {
@@ -153,7 +153,11 @@ std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
 
 Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
                                 const Location& where) {
-  return Callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
+  const Caller caller{"make_callable", where};
+  const SessionUse use(state_->user, caller);
+  Callable callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
+  state_->check_complete(callable.state().base, caller);
+  return callable;
 }
 
 }  // namespace belfry

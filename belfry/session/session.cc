@@ -26,7 +26,7 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
     signature.fed.push_back({"", value.dtype(), value.shape()});
     out.feeds.push_back(value.raw());
   }
-  out.plan = state.plan_for(signature);
+  out.plan = state.plan_for(signature, caller);
   return out;
 }
 

@@ -102,7 +102,7 @@ class Session {
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
             const Location& where = Location::current());
 
-  // The same for fixed fetches and feeds, for loops: see callable.h.
+  // The same for fixed fetches and feeds, for loops: see callable.h. Feeds that are missing are an error here.
   Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {},
                          const Location& where = Location::current());
 

@@ -57,7 +57,10 @@ struct SessionState {
   void check_feed(const Tensor& tensor, const Array& value, const Caller& caller) const;
   void check_variable(const Variable& variable, const Caller& caller) const;
 
-  std::shared_ptr<Plan> plan_for(const Signature& signature);
+  // What these three throw names the caller's line.
+  std::shared_ptr<Plan> plan_for(const Signature& signature, const Caller& caller);
+  // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
+  void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
   void execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                const std::vector<void*>& results, const Caller& caller);
@@ -89,7 +92,8 @@ struct SessionState {
   std::uint64_t random_counter = 0;
 
  private:
-  Program& program_for(const Signature& signature, std::size_t kept);
+  Program& program_for(const Signature& signature);
+  std::size_t plans_kept() const { return static_cast<std::size_t>(config.plan_cache > 0 ? config.plan_cache : 1); }
   void check_initialized(const Plan& plan, const Caller& caller) const;
 };
 
