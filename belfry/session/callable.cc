@@ -63,7 +63,7 @@ struct Callable::State {
     outputs.resize(base.fetches.size());
     extents.reserve(feeds.size() + places.size());
     own.clear();
-    plan = session.plan_for(signature);
+    plan = session.plan_for(signature, caller);
   }
 
   std::vector<Array> make_results() const {
@@ -129,6 +129,7 @@ Callable::State& Callable::state() const {
 
 void Callable::operator()(std::span<const Array> feeds, std::span<Array> results) const {
   State& s = state();
+  const SessionUse use(s.session.user, s.caller);
   s.bind(feeds);
   s.check_results(feeds, results);
   s.run(feeds, results);
@@ -136,20 +137,28 @@ void Callable::operator()(std::span<const Array> feeds, std::span<Array> results
 
 std::span<const Array> Callable::operator()(std::span<const Array> feeds) const {
   State& s = state();
+  const SessionUse use(s.session.user, s.caller);
   s.bind(feeds);
   if (s.own.size() != s.places.size()) s.own = s.make_results();
-  (*this)(feeds, s.own);
+  s.check_results(feeds, s.own);
+  s.run(feeds, s.own);
   return s.own;
 }
 
 std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
-  state().bind(feeds);
-  return state().make_results();
+  State& s = state();
+  const SessionUse use(s.session.user, s.caller);
+  s.bind(feeds);
+  return s.make_results();
 }
 
 Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
                                 const Location& where) {
-  return Callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
+  const Caller caller{"make_callable", where};
+  const SessionUse use(state_->user, caller);
+  Callable callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
+  state_->check_complete(callable.state().base, caller);
+  return callable;
 }
 
 }  // namespace belfry

@@ -26,7 +26,7 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
     signature.fed.push_back({"", value.dtype(), value.shape()});
     out.feeds.push_back(value.raw());
   }
-  out.plan = state.plan_for(signature);
+  out.plan = state.plan_for(signature, caller);
   return out;
 }
 
@@ -50,6 +50,7 @@ void Session::initialize(bool again, const Location& where) {
 std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& feeds, const RunOptions& options,
                                 const Location& where) {
   const Caller caller{"Session::run", where};
+  const SessionUse use(state_->user, caller);
   const PreparedRun run = prepare(*state_, fetches, feeds, caller);
   std::vector<Array> values;
   std::vector<void*> results;
@@ -67,6 +68,7 @@ Array Session::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& opt
 
 Array Session::value(const Variable& variable, const Location& where) const {
   const Caller caller{"Session::value", where};
+  const SessionUse use(state_->user, caller);
   state_->check_variable(variable, caller);
   BELFRY_CHECK(
       is_initialized(variable),
@@ -77,6 +79,7 @@ Array Session::value(const Variable& variable, const Location& where) const {
 
 void Session::set_value(const Variable& variable, const Array& value, const Location& where) {
   const Caller caller{"Session::set_value", where};
+  const SessionUse use(state_->user, caller);
   state_->check_variable(variable, caller);
   // A number may be written as 1e-4 where the variable is f32.
   const bool number = value.shape().rank() == 0 && is_float(value.dtype()) && is_float(variable.dtype());
@@ -113,7 +116,9 @@ void Session::set_algorithms(const std::map<std::string, std::string>& choices) 
 int Session::cached_plans() const { return static_cast<int>(state_->cache.size()); }
 
 std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& feeds, const Location& where) {
-  return prepare(*state_, fetches, feeds, {"Session::explain", where}).plan->explain();
+  const Caller caller{"Session::explain", where};
+  const SessionUse use(state_->user, caller);
+  return prepare(*state_, fetches, feeds, caller).plan->explain();
 }
 
 std::vector<ProfileTotal> Session::profile_totals() const {

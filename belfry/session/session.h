@@ -1,5 +1,6 @@
 // Session: the run phase. Owns the values of a graph's variables, compiles what is asked of it once, and runs it. One
-// thread at a time may use a session; different sessions may run at the same time.
+// thread at a time may use a session (a call while another thread's is running is an error); different sessions may run
+// at the same time.
 //
 //   Session session(graph);
 //   session.initialize();
@@ -103,7 +104,7 @@ class Session {
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
             const Location& where = Location::current());
 
-  // The same for fixed fetches and feeds, for loops: see callable.h.
+  // The same for fixed fetches and feeds, for loops: see callable.h. Feeds that are missing are an error here.
   Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {},
                          const Location& where = Location::current());
 

@@ -164,7 +164,8 @@ const OpRegistration failing_op = define_op("UserFailing")
 
 TEST_F(UserOpTest, AnErrorInTheKernelNamesTheOpAndItsLineAndTheSessionGoesOn) {
   const Tensor y = add_tensor(failing_op, {constant(21.f)}, {.name = "block/mine"});
-  const std::string made = " (made at user_op_test.cc:" + std::to_string(__LINE__ - 1) + ")";
+  const auto line = [](int number) { return "user_op_test.cc:" + std::to_string(number); };
+  const std::string made = " (made at " + line(__LINE__ - 2) + ") (called at " + line(__LINE__ + 5) + ").";
   Session session(graph);
   const auto text_of = [&](int what) {
     kind = what;

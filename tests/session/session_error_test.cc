@@ -1,8 +1,10 @@
 // What a session says when it is asked for something wrong: the rule, the facts, and the line that asked.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <regex>
 
+#include "belfry/ops/check_numerics.h"
 #include "belfry/session/hooked_session.h"
 #include "tests/session/session_testing.h"
 
@@ -120,6 +122,44 @@ TEST_F(SessionErrorTest, AValueThatDoesNotFitShowsTheVariableAndBothLines) {
   EXPECT_EQ(error_here([&] { session.set_value(Variable(), 1e-3); }),
             "[Session::set_value] expected a variable of the session's graph, got an empty handle (called at HERE).");
   EXPECT_FALSE(session.is_initialized(w));
+}
+
+TEST_F(SessionErrorTest, WhatTheEngineFindsNamesTheLineThatAskedOnce) {
+  const Tensor x = placeholder({"x", f32, {kAny}}), z = placeholder({"z", f32, {kAny}});
+  const Tensor sum = add(x, z, "sum"), checked = check_numerics(x, "the input", "check");
+  const Variable w = var("w", Array(1.f));
+  const Operation twice = group({w.assign(2.f), w.assign(3.f)});
+  const Array two = Array::of<float>({2}, {1, 1}), three = Array::of<float>({3}, {1, 1, 1});
+  Session session(graph);
+  session.initialize();
+  EXPECT_EQ(error_here([&] { session.run(sum, {{x, two}}); }),
+            "[Placeholder 'z'] expected a value to be fed, got none (made at ABOVE). Feed it, or fetch something that "
+            "does not depend on it (called at HERE).");
+  const auto ends_with_line = [](const std::string& text) {
+    const std::string line = "(called at HERE)";
+    const std::size_t at = text.find(line);
+    return at != std::string::npos && at == text.rfind(line) && at + line.size() + 1 >= text.size();
+  };
+  const std::string sizes = error_here([&] { session.run(sum, {{x, two}, {z, three}}); });
+  EXPECT_TRUE(ends_with_line(sizes) && sizes.starts_with("[Add 'sum'] ")) << sizes;
+  const std::string order = error_here([&] { session.run(twice); });
+  EXPECT_TRUE(ends_with_line(order)) << order;
+  const Array bad = Array::of<float>({1}, {INFINITY});
+  EXPECT_EQ(error_here([&] { session.run(checked, {{x, bad}}); }),
+            "[CheckNumerics 'check'] the input: expected finite values, got inf at [0] of [1] (made at ABOVE) (called "
+            "at HERE).");
+  EXPECT_THROW(session.run(checked, {{x, bad}}), NumericError) << "the type stays what it was";
+}
+
+TEST_F(SessionErrorTest, ACallableThatLacksAFeedIsAnErrorWhereItIsMade) {
+  const Tensor x = placeholder({"x", f32, {kAny}}), z = placeholder({"z", f32, {kAny}});
+  const Tensor sum = x + z;
+  Session session(graph);
+  EXPECT_EQ(error_here([&] { session.make_callable({sum}, {x}); }),
+            "[Placeholder 'z'] expected a value to be fed, got none (made at ABOVE). Feed it, or fetch something that "
+            "does not depend on it (called at HERE).");
+  const std::vector<Array> feeds{Array(f32, {0}), Array(f32, {0})};
+  EXPECT_EQ(session.make_callable({sum}, {x, z})(feeds)[0].shape(), Shape({0}));
 }
 
 TEST_F(SessionErrorTest, AHooksUnknownFetchNamesTheHook) {

@@ -1,6 +1,7 @@
 #include "belfry/session/internal/session_state.h"
 
 #include <algorithm>
+#include <typeinfo>
 
 #include "belfry/base/check.h"
 #include "belfry/base/nearest.h"
@@ -40,6 +41,29 @@ std::string key_of(const Signature& s) {
   return key;
 }
 
+template <class ErrorType>
+[[noreturn]] void rethrow(const Error& error, const Caller& caller) {
+  std::string text = error.what();
+  if (text.ends_with('.')) text.pop_back();
+  fail<ErrorType>("{} {}.", text, called_at(caller));
+}
+
+// The engine knows the operation at fault and its line, but not the line that asked for the run: that is added to what
+// it throws. Exceptions of others pass as they are.
+template <class Action>
+auto naming_the_caller(const Caller& caller, Action&& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    const std::type_info& type = typeid(error);
+    if (type == typeid(Error)) rethrow<Error>(error, caller);
+    if (type == typeid(InternalError)) rethrow<InternalError>(error, caller);
+    if (type == typeid(FileError)) rethrow<FileError>(error, caller);
+    if (type == typeid(NumericError)) rethrow<NumericError>(error, caller);
+    throw;
+  }
+}
+
 }  // namespace
 
 std::string called_at(const Caller& caller) {
@@ -58,6 +82,20 @@ FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& call
   for (const Operation& operation : graph.operations()) names.push_back(operation.name());
   fail("[{}] expected the name of a tensor or an operation to fetch, got '{}' {}.{}", caller.name, name,
        called_at(caller), did_you_mean(name, names));
+}
+
+SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
+  thread_local const char self = 0;
+  const void* other = nullptr;
+  if (user.compare_exchange_strong(other, &self, std::memory_order_acquire, std::memory_order_relaxed)) return;
+  BELFRY_CHECK(other != &self,
+               "[{}] expected no call from inside a run of the same session, got one {}. Use another session in a "
+               "kernel.",
+               caller.name, called_at(caller));
+  fail(
+      "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a session, "
+      "or take turns.",
+      caller.name, called_at(caller));
 }
 
 SessionState::SessionState(Graph& g, const SessionConfig& c)
@@ -111,7 +149,7 @@ void SessionState::check_variable(const Variable& variable, const Caller& caller
                variable ? "'" + variable.name() + "' of another one" : "an empty handle", called_at(caller));
 }
 
-std::shared_ptr<Plan> SessionState::plan_for(const Signature& s) {
+std::shared_ptr<Plan> SessionState::plan_for(const Signature& s, const Caller& caller) {
   const std::string key = key_of(s);
   const auto at = std::ranges::find_if(cache, [&](const Cached& c) { return c.key == key; });
   if (at != cache.end() && at->plan->generation() == generation()) {
@@ -119,14 +157,17 @@ std::shared_ptr<Plan> SessionState::plan_for(const Signature& s) {
     return at->plan;
   }
   if (at != cache.end()) cache.erase(at);
-  const std::size_t kept = static_cast<std::size_t>(std::max(1, config.plan_cache));
-  std::shared_ptr<Plan> plan = program_for(s, kept).plan(s.fed);
+  std::shared_ptr<Plan> plan = naming_the_caller(caller, [&] { return program_for(s).plan(s.fed); });
   cache.push_front({key, plan});
-  while (cache.size() > kept) cache.pop_back();
+  while (cache.size() > plans_kept()) cache.pop_back();
   return plan;
 }
 
-Program& SessionState::program_for(const Signature& s, std::size_t kept) {
+void SessionState::check_complete(const Signature& s, const Caller& caller) {
+  naming_the_caller(caller, [&] { program_for(s); });
+}
+
+Program& SessionState::program_for(const Signature& s) {
   Signature unshaped = s;
   unshaped.fed.clear();
   const std::string key = key_of(unshaped);
@@ -139,8 +180,8 @@ Program& SessionState::program_for(const Signature& s, std::size_t kept) {
                                .crossings = crossings,
                                .devices = team.devices(),
                                .algorithms = algorithms.get()};
-    programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(kept))});
-    while (programs.size() > kept) programs.pop_back();
+    programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
+    while (programs.size() > plans_kept()) programs.pop_back();
   }
   return *programs.front().program;
 }
@@ -166,7 +207,9 @@ void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const 
   check_initialized(plan, caller);
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
-  plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get());
+  naming_the_caller(caller, [&] {
+    plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get());
+  });
   for (bool* ready : plan.assigned_ready()) *ready = true;
   spins.observe();
 }

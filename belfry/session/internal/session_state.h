@@ -1,6 +1,7 @@
 // What a session keeps, for session.cc and callable.cc: the graph's variables, the devices, the plans.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <optional>
@@ -33,6 +34,21 @@ struct FetchTarget {
 };
 FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& caller);
 
+// Which thread is using a session: nullptr, or an address that stands for the thread.
+using SessionUser = std::atomic<const void*>;
+
+// A session is in use while it lives; throws if it was already. One atomic exchange, no lock: nobody waits.
+class SessionUse {
+ public:
+  SessionUse(SessionUser& user, const Caller& caller);
+  ~SessionUse() { user_.store(nullptr, std::memory_order_release); }
+  SessionUse(const SessionUse&) = delete;
+  SessionUse& operator=(const SessionUse&) = delete;
+
+ private:
+  SessionUser& user_;
+};
+
 struct SessionState {
   SessionState(Graph& graph, const SessionConfig& config);
 
@@ -43,7 +59,10 @@ struct SessionState {
   void check_feed(const Tensor& tensor, const Array& value, const Caller& caller) const;
   void check_variable(const Variable& variable, const Caller& caller) const;
 
-  std::shared_ptr<Plan> plan_for(const Signature& signature);
+  // What these three throw names the caller's line.
+  std::shared_ptr<Plan> plan_for(const Signature& signature, const Caller& caller);
+  // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
+  void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
   void execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                const std::vector<void*>& results, const Caller& caller);
@@ -60,7 +79,8 @@ struct SessionState {
     std::shared_ptr<Plan> plan;
   };
 
-  // One thread at a time uses a session, so none of these has a lock. (The team and the profiler have their own.)
+  SessionUser user = nullptr;
+  // Whoever is the user has these to himself, so none has a lock. (The team and the profiler have their own.)
   Graph& graph;
   SessionConfig config;
   DeviceTeam team;
@@ -75,7 +95,8 @@ struct SessionState {
   SpinControl spins;
 
  private:
-  Program& program_for(const Signature& signature, std::size_t kept);
+  Program& program_for(const Signature& signature);
+  std::size_t plans_kept() const { return static_cast<std::size_t>(config.plan_cache > 0 ? config.plan_cache : 1); }
   void check_initialized(const Plan& plan, const Caller& caller) const;
 };
 
