@@ -65,8 +65,9 @@ Shape broadcast(const Shape& a, const Shape& b) {
     const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
     const std::int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
     BELFRY_CHECK(da == db || da == 1 || db == 1 || da == kAny || db == kAny,
-                 "[broadcast] expected dimensions that are equal or 1, got {} and {} (dimension {} of {} and {})",
-                 to_string(a), to_string(b), i - rank, da, db);
+                 "expected dimensions that are equal or 1, got {} and {} ({} and {} in dimension {}). Use reshape() or "
+                 "expand_dims() to say which ones belong together",
+                 to_string(a), to_string(b), da, db, i - rank);
     // An unknown size against a known one that is not 1 can only be that size (or 1).
     out.push_back(da == 1 ? db : db == 1 ? da : da == kAny ? db : da);
   }

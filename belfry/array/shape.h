@@ -45,7 +45,8 @@ class Shape {
 bool compatible(const Shape& a, const Shape& b);
 // What is known of a shape that must be both; throws if they are not compatible.
 Shape merge(const Shape& a, const Shape& b);
-// NumPy's broadcasting; unknown dimensions stay unknown unless the other side decides them. Throws if impossible.
+// NumPy's broadcasting; unknown dimensions stay unknown unless the other side decides them. Throws if impossible
+// (without "[where]": that is the op's to say).
 Shape broadcast(const Shape& a, const Shape& b);
 std::string to_string(const Shape& shape);  // "[?, 28, 28, 1]"
 

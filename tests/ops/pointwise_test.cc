@@ -151,6 +151,11 @@ TEST_F(PointwiseTest, AnIntegerInAFunctionOfFloatsNamesTheOpAndTheRemedy) {
             "[Sqrt 'root'] expected elements of f32 or f64, got i32. Use cast(). Inputs: 'four' i32 [] (made at "
             "pointwise_test.cc:" +
                 std::to_string(__LINE__ - 4) + ")");
+  const std::string mismatch = error_of([] { add(placeholder(f32, {3}), placeholder(f32, {4}), "sum"); });
+  EXPECT_EQ(mismatch.find("[Add 'sum'] expected dimensions that are equal or 1, got [3] and [4] (3 and 4 in dimension "
+                          "-1). Use reshape() or expand_dims()"),
+            0u)
+      << mismatch;
   EXPECT_NE(error_of([&] { relu(constant(true)); }).find("expected elements of f32, f64, i32 or i64, got bool"),
             std::string::npos);
 }
