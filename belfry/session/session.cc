@@ -36,14 +36,14 @@ Session::Session(Graph& graph, SessionConfig config) : state_(std::make_unique<S
 Session::~Session() = default;
 Graph& Session::graph() { return state_->graph; }
 
-void Session::initialize(bool again) {
+void Session::initialize(bool again, const Location& where) {
   for (std::vector<Variable>& variables : initialization_order(state_->graph)) {
     if (!again) std::erase_if(variables, [this](const Variable& v) { return is_initialized(v); });
     if (variables.empty()) continue;
     std::vector<Fetch> values;
     for (const Variable& v : variables) values.emplace_back(v.initial_value());
-    const std::vector<Array> initial = run(values, {}, {.random_step = 0});
-    for (std::size_t i = 0; i < variables.size(); ++i) set_value(variables[i], initial[i]);
+    const std::vector<Array> initial = run(values, {}, {.random_step = 0}, where);
+    for (std::size_t i = 0; i < variables.size(); ++i) set_value(variables[i], initial[i], where);
   }
 }
 

@@ -88,7 +88,7 @@ class Session {
 
   Graph& graph();
   // Gives every variable its initial value (those that have one already keep it, unless `again`).
-  void initialize(bool again = false);
+  void initialize(bool again = false, const Location& where = Location::current());
 
   // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array). What is
   // asked for twice is given twice; what is fed twice is an error.

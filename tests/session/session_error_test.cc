@@ -63,6 +63,18 @@ TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
             "[Session::run] expected each tensor to be fed once, got 'mine' twice (called at HERE).");
 }
 
+TEST_F(SessionErrorTest, WhatInitializeCannotRunNamesTheLineThatInitializes) {
+  Graph other;
+  get_variable("w", {.initializer = [&](const Shape& shape, DType) {
+                 const GraphScope inner(other);
+                 return constant(Array::zeros(f32, shape), "theirs");
+               }});
+  Session session(graph);
+  EXPECT_EQ(error_here([&] { session.initialize(); }),
+            "[Session::run] expected fetches of the session's graph, got 'theirs' of another one (called at "
+            "HERE). Use that graph's session.");
+}
+
 TEST_F(SessionErrorTest, AWrongFeedShowsBothLines) {
   const Tensor x = placeholder({"x", f32, {kAny, 2}});
   Session session(graph);
@@ -78,9 +90,9 @@ TEST_F(SessionErrorTest, AVariableWithoutAValueIsNamedWhereverItIsMissed) {
             "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (called at HERE)." + remedy +
                 " Others without one: 'b'.");
   const Callable read = session.make_callable({w});
-  EXPECT_EQ(error_here([&] { read(); }),
-            "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (callable made at ABOVE)." +
-                remedy);
+  EXPECT_EQ(
+      error_here([&] { read(); }),
+      "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (callable made at ABOVE)." + remedy);
   EXPECT_EQ(error_here([&] { session.value(b); }),
             "[Variable 'b'] expected a value, got none (made at ABOVE) (called at HERE)." + remedy);
   EXPECT_EQ(error_here([&] { session.value(Variable()); }),
