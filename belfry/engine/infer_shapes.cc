@@ -20,7 +20,7 @@ void infer_shapes(Ir& ir) {
     } catch (const InternalError&) {
       throw;
     } catch (const Error& error) {
-      fail("{} {} with the shapes fed in this run {}", describe(*node.origin), error.what(), made_at(*node.origin));
+      fail("{} with the shapes fed in this run: {} {}", describe(*node.origin), error.what(), made_at(*node.origin));
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       BELFRY_CHECK(inferred.shapes[i].is_concrete(), "{} expected a shape that is known once all inputs are, got {} {}",
