@@ -77,8 +77,8 @@ class MergedRun {
   std::string counter_;  // the hook that gave the random step
 };
 
-// Keeps the first of several errors for later and logs the others.
-class FirstError {
+// Keeps the first error of several hooks for later and logs the others.
+class HookErrors {
  public:
   template <class Action>
   void guard(const SessionHook& hook, const char* method, Action&& action) {
@@ -133,7 +133,7 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
                                       const Location& where) {
   const RunContext context{*this, session_, fetches, feeds, options};
   std::vector<HookRequest> requests(hooks_.size());
-  FirstError before;
+  HookErrors before;
   for (std::size_t i = 0; i < hooks_.size(); ++i)
     before.guard(*hooks_[i], "before_run", [&] { requests[i] = hooks_[i]->before_run(context); });
   before.rethrow();
@@ -151,7 +151,7 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
   }
   const std::vector<Array> values = merged.run(session_);
 
-  FirstError after;
+  HookErrors after;
   for (std::size_t i = 0; i < hooks_.size(); ++i)
     after.guard(*hooks_[i], "after_run", [&] { hooks_[i]->after_run(context, values_at(wanted[i], values)); });
   after.rethrow();
