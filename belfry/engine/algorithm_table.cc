@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/file_lock.h"
 #include "belfry/base/internal/small_json.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/machine.h"
@@ -64,21 +65,28 @@ const AlgorithmTable::Entry* AlgorithmTable::use(const std::string& problem, std
 }
 
 const AlgorithmTable::Entry& AlgorithmTable::add(const std::string& problem, std::string algorithm) {
-  return entries_[problem] = {.algorithm = std::move(algorithm), .source = Source::timed, .used = true};
+  const auto before = entries_.find(problem);  // one that use() has refused
+  std::string refused = before == entries_.end() ? "" : before->second.algorithm;
+  return entries_[problem] = {
+             .algorithm = std::move(algorithm), .source = Source::timed, .used = true, .refused = std::move(refused)};
 }
 
 void AlgorithmTable::write() const {
-  Choices all;
-  try {
-    all = read_choices(path_, machine_);  // what other processes have added since
-  } catch (const FileError&) {
-    all.clear();  // said when the table was made, or damaged since then: replaced
-  }
-  for (const auto& [problem, entry] : entries_)
-    if (entry.source == Source::timed) all[problem] = entry.algorithm;
   try {
     const fs::path directory = fs::path(path_).parent_path();
     if (!directory.empty()) fs::create_directories(directory);
+    const FileLock lock(path_ + ".lock");
+    Choices all;
+    try {
+      all = read_choices(path_, machine_);  // what other processes have added since
+    } catch (const FileError&) {
+      all.clear();  // said when the table was made, or damaged since then: replaced
+    }
+    for (const auto& [problem, entry] : entries_) {
+      if (entry.source != Source::timed) continue;
+      const auto [at, added] = all.try_emplace(problem, entry.algorithm);
+      if (!added && at->second == entry.refused) at->second = entry.algorithm;
+    }
     write_file_atomically(path_,
                           small_json::format({{"format", kFormat}, {"machine", machine_}, {"algorithms", all}}, path_));
   } catch (const std::exception& e) {

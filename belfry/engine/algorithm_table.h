@@ -6,7 +6,8 @@
 //   checkpoint  restored along with the variables; these win, so that a resumed run computes the same bits. They stay
 //               out of the file: they may come from another machine.
 //
-// One thread at a time. Processes may share a file: each write is atomic and keeps what the others have added.
+// One thread at a time. Processes may share a file: each write is atomic, and a lock ("<file>.lock") lets one at a time
+// add to it, so it keeps what the others have added. Who has timed a problem first decides it for later programs.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class AlgorithmTable {
   struct Entry {
     std::string algorithm{};
     Source source = Source::timed;
-    bool used = false;  // asked for by a plan, or restored
+    bool used = false;      // asked for by a plan, or restored
+    std::string refused{};  // the unknown algorithm that this one replaces, in the file too
   };
 
   // `path` empty: the user's cache (autotune_cache_file). A file that is damaged or another machine's is a warning in

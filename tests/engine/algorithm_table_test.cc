@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "belfry/base/file.h"
 #include "belfry/engine/machine.h"
@@ -160,6 +161,36 @@ TEST(AlgorithmTable, ProcessesThatShareAFileKeepEachOthersChoices) {
   AlgorithmTable both(dir / "t.json");
   EXPECT_EQ(both.use("a", kKnown)->algorithm, "fast");
   EXPECT_EQ(both.use("b", kKnown)->algorithm, "exact");
+}
+
+TEST(AlgorithmTable, WhoWritesAtTheSameTimeLosesNothing) {
+  const TempDir dir;
+  constexpr int kWriters = 4, kWrites = 8;
+  const auto problem = [](int writer, int i) { return "p" + std::to_string(writer) + "-" + std::to_string(i); };
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w)
+    writers.emplace_back([&, w] {
+      for (int i = 0; i < kWrites; ++i) {
+        AlgorithmTable table(dir / "t.json");
+        table.add(problem(w, i), "fast");
+        table.write();
+      }
+    });
+  for (std::thread& writer : writers) writer.join();
+  AlgorithmTable all(dir / "t.json");
+  for (int w = 0; w < kWriters; ++w)
+    for (int i = 0; i < kWrites; ++i) EXPECT_NE(all.use(problem(w, i), kKnown), nullptr) << problem(w, i);
+}
+
+TEST(AlgorithmTable, WhatIsInTheFileAlreadyStays) {
+  const TempDir dir;
+  AlgorithmTable one(dir / "t.json"), two(dir / "t.json");
+  one.add("a", "fast");
+  two.add("a", "exact");
+  one.write();
+  two.write();
+  EXPECT_EQ(two.use("a", kKnown)->algorithm, "exact") << "what it has run with";
+  EXPECT_EQ(AlgorithmTable(dir / "t.json").use("a", kKnown)->algorithm, "fast");
 }
 
 TEST(AlgorithmTable, AFileThatCannotBeWrittenIsAWarning) {
