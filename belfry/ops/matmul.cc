@@ -22,8 +22,9 @@ const OpRegistration matmul_def =
           const bool ta = c.attributes().flag("transpose_a"), tb = c.attributes().flag("transpose_b");
           const std::int64_t inner_a = a[ta ? 0 : 1], inner_b = b[tb ? 1 : 0];
           BELFRY_CHECK(inner_a == inner_b || inner_a == kAny || inner_b == kAny,
-                       "expected inner dimensions that agree, got {} of {}{} and {} of {}{}", inner_a, to_string(a),
-                       ta ? " transposed" : "", inner_b, to_string(b), tb ? " transposed" : "");
+                       "expected inner dimensions that agree, got {} of {}{} and {} of {}{}. Use .transpose_a or "
+                       ".transpose_b, or reshape() one",
+                       inner_a, to_string(a), ta ? " transposed" : "", inner_b, to_string(b), tb ? " transposed" : "");
           return Shape{a[ta ? 1 : 0], b[tb ? 0 : 1]};
         })
         // y = a b:    da = dy b',  db = a' dy        y = a' b:   da = b dy',   db = a dy
