@@ -68,8 +68,8 @@ Array VariableStore::get(const Node* variable) const {
 void VariableStore::set(const Node* variable, const Array& value) {
   Storage& s = storage(variable);
   BELFRY_CHECK(value.dtype() == s.info.dtype && value.shape() == s.info.shape,
-               "[Variable '{}'] expected a value of {} {}, got {} {}", variable->name, name_of(s.info.dtype),
-               to_string(s.info.shape), name_of(value.dtype()), to_string(value.shape()));
+               "[Variable '{}'] expected a value of {} {}, got {} {}. Use reshaped() or cast() on it.", variable->name,
+               name_of(s.info.dtype), to_string(s.info.shape), name_of(value.dtype()), to_string(value.shape()));
   const TensorInfo plain{.dtype = s.info.dtype, .shape = s.info.shape};
   reorder(plain, value.raw(), s.info, s.data.get());
   for (Copy& copy : s.copies) reorder(plain, value.raw(), in_layout(s.info, copy.layout), copy.data.get());

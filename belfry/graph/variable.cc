@@ -23,7 +23,8 @@ Variable Variable::with_value(const Tensor& value) const {
 }
 
 const std::string& Variable::name() const {
-  BELFRY_CHECK(node_ != nullptr, "[Variable] expected a variable, got an empty handle");
+  BELFRY_CHECK(node_ != nullptr,
+               "[Variable] expected a variable, got an empty handle. Assign it first, from get_variable() say.");
   return node_->name;
 }
 bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
@@ -64,9 +65,11 @@ class VariableLookup {
   }
 
   static Variable create(const std::string& name, const VariableOptions& options, const Location& where) {
-    BELFRY_CHECK(options.shape.is_concrete(),
-                 "[get_variable '{}'] expected a shape without unknown dimensions, got {} (made at {})", name,
-                 to_string(options.shape), to_string(where));
+    BELFRY_CHECK(
+        options.shape.is_concrete(),
+        "[get_variable '{}'] expected a shape without unknown dimensions, got {} (made at {}). Give every one a "
+        "size: a variable keeps its shape.",
+        name, to_string(options.shape), to_string(where));
     BELFRY_CHECK(!options.trainable || is_float(options.dtype),
                  "[get_variable '{}'] expected a float to train, got {}. Pass .trainable = false (made at {}).", name,
                  name_of(options.dtype), to_string(where));
@@ -81,10 +84,12 @@ class VariableLookup {
       record.initial_value =
           (options.initializer ? options.initializer : default_initializer())(options.shape, options.dtype);
     }
-    BELFRY_CHECK(record.initial_value.shape() == options.shape && record.initial_value.dtype() == options.dtype,
-                 "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {})", name,
-                 name_of(options.dtype), to_string(options.shape), name_of(record.initial_value.dtype()),
-                 to_string(record.initial_value.shape()), to_string(where));
+    BELFRY_CHECK(
+        record.initial_value.shape() == options.shape && record.initial_value.dtype() == options.dtype,
+        "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {}). Let the initializer make "
+        "the shape and type that it is given, or ask for a variable of those.",
+        name, name_of(options.dtype), to_string(options.shape), name_of(record.initial_value.dtype()),
+        to_string(record.initial_value.shape()), to_string(where));
     const Tensor node = add_tensor(variable_op(), {},
                                    {.name = name, .attributes = {{"shape", options.shape}, {"dtype", options.dtype}}});
     const Variable variable = graph.add_variable(node.node(), record);

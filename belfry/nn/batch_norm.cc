@@ -75,10 +75,13 @@ bool moves_averages(const BatchNormLayerOptions& o) {
 }
 
 Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
-  BELFRY_CHECK(o.momentum >= 0 && o.momentum <= 1, "{} expected .momentum in [0, 1], got {} {}",
+  BELFRY_CHECK(o.momentum >= 0 && o.momentum <= 1,
+               "{} expected .momentum in [0, 1], got {} {}. It is the share of the old average that stays: 0.9 is "
+               "usual.",
                layer_title("batch_norm"), o.momentum, layer_line());
-  BELFRY_CHECK(x.rank() >= 2, "{} expected a batch of rank 2 or more, got '{}' {} {}", layer_title("batch_norm"),
-               x.name(), to_string(x.shape()), layer_line());
+  BELFRY_CHECK(x.rank() >= 2,
+               "{} expected a batch of rank 2 or more, got '{}' {} {}. Use expand_dims() to make a batch of it.",
+               layer_title("batch_norm"), x.name(), to_string(x.shape()), layer_line());
   const int axis = channel_axis(o.data_format, x.rank());
   const BatchNormVariables v = make_variables(o, {known_size("batch_norm", x, axis, "channels")}, x.dtype());
   const BatchNormOptions op{.epsilon = o.epsilon, .axis = axis};

@@ -15,21 +15,25 @@ struct OptionChecks {
   const char* optimizer;
   Location where;
 
-  void from_zero(const char* what, double value) const {
-    BELFRY_CHECK(value >= 0 && std::isfinite(value), "[{}] expected {} from 0 up, got {} (at {})", optimizer, what,
-                 value, to_string(where));
+  void from_zero(const char* what, double value, const char* remedy) const {
+    BELFRY_CHECK(value >= 0 && std::isfinite(value), "[{}] expected {} from 0 up, got {} (at {}). {}", optimizer, what,
+                 value, to_string(where), remedy);
   }
-  void fraction(const char* what, double value) const {
-    BELFRY_CHECK(value >= 0 && value < 1, "[{}] expected {} in [0, 1), got {} (at {})", optimizer, what, value,
-                 to_string(where));
+  void fraction(const char* what, double value, double usual) const {
+    BELFRY_CHECK(value >= 0 && value < 1, "[{}] expected {} in [0, 1), got {} (at {}). The usual one is {}.", optimizer,
+                 what, value, to_string(where), usual);
   }
   void rate(const Operand& rate) const {
-    if (rate.is_number()) return from_zero("a learning rate", rate.number());
+    if (rate.is_number())
+      return from_zero("a learning rate", rate.number(), "To maximise something, minimize its negative.");
     const Tensor t = rate.tensor();
-    BELFRY_CHECK(t && t.rank() == 0 && is_float(t.dtype()),
-                 "[{}] expected a learning rate that is one float, got {} (at {})", optimizer, to_string(t),
-                 to_string(where));
+    BELFRY_CHECK(
+        t && t.rank() == 0 && is_float(t.dtype()),
+        "[{}] expected a learning rate that is one float, got {} (at {}). Pass a number, a hyper_param(), or a "
+        "scalar tensor.",
+        optimizer, to_string(t), to_string(where));
   }
+  void weight_decay(double value) const { from_zero("weight_decay", value, "0 is none."); }
 };
 
 class Sgd final : public SlotOptimizer {
@@ -86,25 +90,25 @@ class Adam final : public SlotOptimizer {
 std::unique_ptr<Optimizer> sgd(SgdOptions o, const Location& where) {
   const OptionChecks expect{"sgd", where};
   expect.rate(o.learning_rate);
-  expect.from_zero("weight_decay", o.weight_decay);
+  expect.weight_decay(o.weight_decay);
   return std::make_unique<Sgd>(o);
 }
 
 std::unique_ptr<Optimizer> momentum(MomentumOptions o, const Location& where) {
   const OptionChecks expect{"momentum", where};
   expect.rate(o.learning_rate);
-  expect.fraction("momentum", o.momentum);
-  expect.from_zero("weight_decay", o.weight_decay);
+  expect.fraction("momentum", o.momentum, 0.9);
+  expect.weight_decay(o.weight_decay);
   return std::make_unique<Momentum>(o);
 }
 
 std::unique_ptr<Optimizer> adam(AdamOptions o, const Location& where) {
   const OptionChecks expect{"adam", where};
   expect.rate(o.learning_rate);
-  expect.fraction("beta1", o.beta1);
-  expect.fraction("beta2", o.beta2);
-  expect.from_zero("epsilon", o.epsilon);
-  expect.from_zero("weight_decay", o.weight_decay);
+  expect.fraction("beta1", o.beta1, 0.9);
+  expect.fraction("beta2", o.beta2, 0.999);
+  expect.from_zero("epsilon", o.epsilon, "The usual one is 1e-8.");
+  expect.weight_decay(o.weight_decay);
   return std::make_unique<Adam>(o);
 }
 

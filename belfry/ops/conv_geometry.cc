@@ -88,7 +88,8 @@ void read_format(ConvGeometry& g, const Shape& x, const Attributes& attributes) 
   const std::string& format = attributes.get<std::string>("data_format");
   BELFRY_CHECK(format == "NHWC" || format == "NCHW", "expected data_format NHWC or NCHW, got {}", format);
   g.channels_last = format == "NHWC";
-  BELFRY_CHECK(x.rank() == 4, "expected an input of rank 4 ({}), got {}", format, to_string(x));
+  BELFRY_CHECK(x.rank() == 4, "expected an input of rank 4 ({}), got {}. Use expand_dims() or reshape()", format,
+               to_string(x));
   g.c = x[g.channels_last ? 3 : 1];
 }
 
@@ -107,17 +108,21 @@ ConvGeometry conv_geometry(const Shape& x, const Shape& filter, const Attributes
   g.dilations = extent(attributes, "dilations");
   g.groups = attributes.integer("groups");
   BELFRY_CHECK(g.groups >= 1, "expected 1 group or more, got {}", g.groups);
-  BELFRY_CHECK(g.o == kAny || g.o % g.groups == 0,
-               "expected a filter whose output channels divide into {} groups, got {} ({})", g.groups, g.o,
-               to_string(filter));
+  BELFRY_CHECK(
+      g.o == kAny || g.o % g.groups == 0,
+      "expected a filter whose output channels divide into {} groups, got {} ({}). Use a multiple of the groups",
+      g.groups, g.o, to_string(filter));
   const std::int64_t wanted = filter[2] == kAny ? kAny : filter[2] * g.groups;
   BELFRY_CHECK(g.c == kAny || wanted == kAny || g.c == wanted,
-               "input has {} channels {} ({}), but the filter {} expects {}{}", g.c, g.channels_last ? "last" : "first",
-               to_string(x), to_string(filter), wanted,
+               "input has {} channels {} ({}), but the filter {} expects {}{}. Give the filter the input's channels, "
+               "or check the data_format",
+               g.c, g.channels_last ? "last" : "first", to_string(x), to_string(filter), wanted,
                g.groups == 1 ? "" : fmt::format(" ({} in each of {} groups)", filter[2], g.groups));
   if (g.c == kAny) g.c = wanted;
-  BELFRY_CHECK(g.c == kAny || g.c % g.groups == 0,
-               "expected an input whose channels divide into {} groups, got {} ({})", g.groups, g.c, to_string(x));
+  BELFRY_CHECK(
+      g.c == kAny || g.c % g.groups == 0,
+      "expected an input whose channels divide into {} groups, got {} ({}). Use a number of groups that divides them",
+      g.groups, g.c, to_string(x));
   resolve_image(g, x, attributes);
   return g;
 }
@@ -164,7 +169,8 @@ ConvGeometry pool_geometry(const Shape& x, const Attributes& attributes) {
   resolve_image(g, x, attributes);
   // A window that lies in the padding alone would have nothing to take the maximum or the mean of.
   BELFRY_CHECK(g.pads.top < g.kh && g.pads.bottom < g.kh && g.pads.left < g.kw && g.pads.right < g.kw,
-               "expected padding smaller than the window ({} x {}), got {}, {}, {}, {} (top, bottom, left, right)",
+               "expected padding smaller than the window ({} x {}), got {}, {}, {}, {} (top, bottom, left, right). Use "
+               "less padding, or pad() the input first",
                g.kh, g.kw, g.pads.top, g.pads.bottom, g.pads.left, g.pads.right);
   return g;
 }

@@ -31,13 +31,16 @@ Shape concat_rule(const ShapeContext& c, int first) {
     Shape same = c.input(i);
     BELFRY_CHECK(c.dtype(i) == c.dtype(first), "expected tensors of one type, got {} and {}. Use cast()",
                  name_of(c.dtype(first)), name_of(c.dtype(i)));
-    BELFRY_CHECK(same.rank() == out.rank(), "expected tensors of one rank, got {} and {}", to_string(c.input(first)),
-                 to_string(same));
+    BELFRY_CHECK(same.rank() == out.rank(),
+                 "expected tensors of one rank, got {} and {}. Use expand_dims() or reshape()",
+                 to_string(c.input(first)), to_string(same));
     const std::int64_t size = same[axis];
     total = total == kAny || size == kAny ? kAny : total + size;
     same.set(axis, out[axis]);
-    BELFRY_CHECK(compatible(out, same), "expected dimensions that agree except along axis {}, got {} and {}", axis,
-                 to_string(c.input(first)), to_string(c.input(i)));
+    BELFRY_CHECK(
+        compatible(out, same),
+        "expected dimensions that agree except along axis {}, got {} and {}. Use another axis, or slice() or pad()",
+        axis, to_string(c.input(first)), to_string(c.input(i)));
     out = merge(out, same);
   }
   out.set(axis, total);
@@ -99,14 +102,16 @@ const OpRegistration split_def =
           Ints sizes = c.attributes().get<Ints>("sizes");
           if (parts > 0) {
             BELFRY_CHECK(whole == kAny || whole % parts == 0,
-                         "expected a dimension that divides into {} equal parts, got {} along axis {} of {}", parts,
-                         whole, axis, to_string(c.input(0)));
+                         "expected a dimension that divides into {} equal parts, got {} along axis {} of {}. Use "
+                         "split() with the pieces' sizes",
+                         parts, whole, axis, to_string(c.input(0)));
             sizes.assign(static_cast<std::size_t>(parts), whole == kAny ? kAny : whole / parts);
           } else {
             const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
             BELFRY_CHECK(whole == kAny || total == whole,
-                         "expected sizes that add up to {} along axis {} of {}, got {}", whole, axis,
-                         to_string(c.input(0)), total);
+                         "expected sizes that add up to {} along axis {} of {}, got {}. For equal parts, give their "
+                         "number instead",
+                         whole, axis, to_string(c.input(0)), total);
           }
           Shapes out;
           for (std::int64_t size : sizes) {
@@ -131,9 +136,10 @@ void check_inside(const Shape& part, const Ints& begin, const Shape& whole) {
                "expected {} dimensions, got a box of {} at {} offsets", whole.rank(), part.rank(), begin.size());
   for (int i = 0; i < whole.rank(); ++i) {
     const std::int64_t offset = begin[static_cast<std::size_t>(i)];
-    BELFRY_CHECK(offset >= 0 && (whole[i] == kAny || offset + std::max<std::int64_t>(part[i], 0) <= whole[i]),
-                 "expected a box inside {}, got {} from {} on along axis {}", to_string(whole), to_string(part), offset,
-                 i);
+    BELFRY_CHECK(
+        offset >= 0 && (whole[i] == kAny || offset + std::max<std::int64_t>(part[i], 0) <= whole[i]),
+        "expected a box inside {}, got {} from {} on along axis {}. Use a smaller size, or pad() the tensor first",
+        to_string(whole), to_string(part), offset, i);
   }
 }
 
@@ -148,14 +154,16 @@ const OpRegistration slice_def =
           const Ints &begin = c.attributes().get<Ints>("begin"), &size = c.attributes().get<Ints>("size");
           const Shape& x = c.input(0);
           BELFRY_CHECK(begin.size() == x.dims().size() && size.size() == begin.size(),
-                       "expected a begin and a size for each of the {} dimensions of {}, got {} and {}", x.rank(),
-                       to_string(x), begin.size(), size.size());
+                       "expected a begin and a size for each of the {} dimensions of {}, got {} and {}. Use 0 and kAny "
+                       "for those that stay whole",
+                       x.rank(), to_string(x), begin.size(), size.size());
           Shape out;
           for (int i = 0; i < x.rank(); ++i) {
             const auto axis = static_cast<std::size_t>(i);
             BELFRY_CHECK(begin[axis] >= 0 && size[axis] >= kAny && (x[i] == kAny || begin[axis] <= x[i]),
-                         "expected a box inside {}, got size {} from {} on along axis {}", to_string(x), size[axis],
-                         begin[axis], i);
+                         "expected a box inside {}, got size {} from {} on along axis {}. Begin inside it; a size of "
+                         "kAny takes all that is left",
+                         to_string(x), size[axis], begin[axis], i);
             out.push_back(size[axis] != kAny ? size[axis] : x[i] == kAny ? kAny : x[i] - begin[axis]);
           }
           check_inside(out, begin, x);
@@ -209,13 +217,16 @@ const OpRegistration pad_def =
         .output("y")
         .shape([](const ShapeContext& c) {
           const Ints &before = c.attributes().get<Ints>("before"), &after = c.attributes().get<Ints>("after");
-          BELFRY_CHECK(before.size() == c.input(0).dims().size(),
-                       "expected a padding for each of the {} dimensions of {}, got {}", c.input(0).rank(),
-                       to_string(c.input(0)), before.size());
+          BELFRY_CHECK(
+              before.size() == c.input(0).dims().size(),
+              "expected a padding for each of the {} dimensions of {}, got {}. Use {{0, 0}} for those that stay",
+              c.input(0).rank(), to_string(c.input(0)), before.size());
           Shape out = c.input(0);
           for (int i = 0; i < out.rank(); ++i) {
             const std::int64_t b = before[static_cast<std::size_t>(i)], a = after[static_cast<std::size_t>(i)];
-            BELFRY_CHECK(b >= 0 && a >= 0, "expected paddings of 0 or more, got {} and {} for axis {}", b, a, i);
+            BELFRY_CHECK(b >= 0 && a >= 0,
+                         "expected paddings of 0 or more, got {} and {} for axis {}. Use slice() to cut something off",
+                         b, a, i);
             if (out[i] != kAny) out.set(i, out[i] + b + a);
           }
           return out;

@@ -45,8 +45,11 @@ struct Callable::State {
   }
 
   void bind(std::span<const Array> feeds) {
-    BELFRY_CHECK(feeds.size() == base.feeds.size(), "[callable] expected {} feeds, got {} (made at {}).",
-                 base.feeds.size(), feeds.size(), to_string(caller.where));
+    BELFRY_CHECK(
+        feeds.size() == base.feeds.size(),
+        "[callable] expected {} feeds, got {} (made at {}). Give an array for each tensor that make_callable() was "
+        "told, in that order.",
+        base.feeds.size(), feeds.size(), to_string(caller.where));
     bool same = plan && plan->generation() == session.generation();
     for (std::size_t i = 0; i < feeds.size() && same; ++i)
       same = feeds[i].shape() == shapes[i] && feeds[i].dtype() == base.feeds[i].dtype();

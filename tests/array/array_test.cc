@@ -60,9 +60,10 @@ TEST(Shape, BroadcastsAsNumpyDoes) {
   EXPECT_EQ(broadcast({4, 1, 3}, {5, 1}), Shape({4, 5, 3}));
   EXPECT_EQ(broadcast({kAny, 3}, {3}), Shape({kAny, 3}));
   EXPECT_EQ(broadcast({kAny}, {1}), Shape({kAny}));
-  EXPECT_EQ(error_of([] { broadcast({5, 3, 1}, {4, 7}); }),
-            "expected dimensions that are equal or 1, got [5, 3, 1] and [4, 7] (3 and 4 in dimension -2). Use reshape() "
-            "or expand_dims() to say which ones belong together");
+  EXPECT_EQ(
+      error_of([] { broadcast({5, 3, 1}, {4, 7}); }),
+      "expected dimensions that are equal or 1, got [5, 3, 1] and [4, 7] (3 and 4 in dimension -2). Use reshape() "
+      "or expand_dims() to say which ones belong together");
 }
 
 }  // namespace

@@ -73,10 +73,15 @@ TEST_F(BatchNormLayerTest, MistakesNameTheLayer) {
   EXPECT_TRUE(contains(error_of([&] { images() | batch_norm("bn"); }),
                        "[batch_norm 'bn'] expected a tower, which says whether it trains, got none"));
   const TrainTowerContext tower("");
-  EXPECT_TRUE(contains(error_of([&] { images() | batch_norm("bn1", {.momentum = 2}); }),
-                       "[batch_norm 'bn1'] expected .momentum in [0, 1], got 2"));
-  EXPECT_TRUE(contains(error_of([&] { placeholder(f32, {3}) | batch_norm("bn2"); }),
-                       "[batch_norm 'bn2'] expected a batch of rank 2 or more"));
+  const auto expect = [](const std::string& text, const std::string& complaint, const std::string& remedy) {
+    EXPECT_EQ(text.find(complaint), 0u) << text;
+    EXPECT_TRUE(text.ends_with("). " + remedy)) << text;
+  };
+  expect(error_of([&] { images() | batch_norm("bn1", {.momentum = 2}); }),
+         "[batch_norm 'bn1'] expected .momentum in [0, 1], got 2",
+         "It is the share of the old average that stays: 0.9 is usual.");
+  expect(error_of([&] { placeholder(f32, {3}) | batch_norm("bn2"); }),
+         "[batch_norm 'bn2'] expected a batch of rank 2 or more", "Use expand_dims() to make a batch of it.");
 }
 
 }  // namespace

@@ -149,15 +149,25 @@ TEST_F(OptimizerTest, MistakesNameTheVariableTheCostOrTheOption) {
                        "[SGD] expected each variable once, got 'a' twice"));
   EXPECT_TRUE(contains(error_of([&] { optimizer->apply_gradients({}); }),
                        "[SGD] expected gradients to apply, got an empty list"));
-  EXPECT_TRUE(contains(error_of([&] { sgd({.learning_rate = a}); }),
-                       "[sgd] expected a learning rate that is one float, got 'a' f32 [2, 3] (at optimizer_test.cc:"));
-  EXPECT_TRUE(contains(error_of([&] { sgd({.learning_rate = Tensor()}); }),
-                       "[sgd] expected a learning rate that is one float, got (no tensor)"));
-  EXPECT_TRUE(contains(error_of([&] { sgd({.learning_rate = -1.f}); }),
-                       "[sgd] expected a learning rate from 0 up, got -1 (at optimizer_test.cc:"));
-  EXPECT_TRUE(contains(error_of([&] { momentum({.learning_rate = 1.f, .momentum = 1}); }),
-                       "[momentum] expected momentum in [0, 1), got 1"));
-  EXPECT_TRUE(contains(error_of([&] { adam({.beta2 = 1.5}); }), "[adam] expected beta2 in [0, 1), got 1.5"));
+  const auto expect = [&](const std::string& text, const std::string& complaint, const std::string& remedy) {
+    EXPECT_EQ(text.find(complaint + " (at optimizer_test.cc:"), 0u) << text;
+    EXPECT_TRUE(text.ends_with("). " + remedy)) << text;
+  };
+  const std::string a_scalar = "Pass a number, a hyper_param(), or a scalar tensor.";
+  expect(error_of([&] { sgd({.learning_rate = a}); }),
+         "[sgd] expected a learning rate that is one float, got 'a' f32 [2, 3]", a_scalar);
+  expect(error_of([&] { sgd({.learning_rate = Tensor()}); }),
+         "[sgd] expected a learning rate that is one float, got (no tensor)", a_scalar);
+  expect(error_of([&] { sgd({.learning_rate = -1.f}); }), "[sgd] expected a learning rate from 0 up, got -1",
+         "To maximise something, minimize its negative.");
+  expect(error_of([&] { sgd({.learning_rate = 1.f, .weight_decay = -1}); }),
+         "[sgd] expected weight_decay from 0 up, got -1", "0 is none.");
+  expect(error_of([&] { momentum({.learning_rate = 1.f, .momentum = 1}); }),
+         "[momentum] expected momentum in [0, 1), got 1", "The usual one is 0.9.");
+  expect(error_of([&] { adam({.beta2 = 1.5}); }), "[adam] expected beta2 in [0, 1), got 1.5",
+         "The usual one is 0.999.");
+  expect(error_of([&] { adam({.epsilon = -1}); }), "[adam] expected epsilon from 0 up, got -1",
+         "The usual one is 1e-8.");
 }
 
 TEST_F(OptimizerTest, WithoutTrainablesTheErrorSaysWhere) {

@@ -118,8 +118,10 @@ TEST_F(ArrayOpsTest, ConcatJoinsAlongAnAxis) {
   EXPECT_EQ(concat({any, b}, 1).shape(), Shape({2, 3}));
   EXPECT_EQ(concat({rows, b}, 1).shape(), Shape({2, kAny}));
   expect_error([&] { concat({a, b}, 0, "both"); },
-               "[Concat 'both'] expected dimensions that agree except along axis 0, got [2, 2] and [2, 1]");
-  expect_error([&] { concat({a, input(counting({2}))}, 0); }, "expected tensors of one rank, got [2, 2] and [2]");
+               "[Concat 'both'] expected dimensions that agree except along axis 0, got [2, 2] and [2, 1]. Use another "
+               "axis, or slice() or pad()");
+  expect_error([&] { concat({a, input(counting({2}))}, 0); },
+               "expected tensors of one rank, got [2, 2] and [2]. Use expand_dims() or reshape()");
   expect_error([&] { concat({a, input(counting({2, 2}, f64))}, 0); },
                "expected tensors of one type, got f32 and f64. Use cast()");
   expect_error([&] { concat({a, b}, 2); }, "[concat] expected an axis in [-2, 2), got 2");
@@ -136,9 +138,11 @@ TEST_F(ArrayOpsTest, SplitGivesPiecesOfGivenSizesOrEqualParts) {
   EXPECT_EQ(split(x, 4, 1).size(), 4u);
   EXPECT_EQ(split(placeholder(f32, {kAny, 2}), 2, 0)[1].shape(), Shape({kAny, 2}));
   expect_error([&] { split(x, {1, 2}, 1, "s"); },
-               "[Split 's'] expected sizes that add up to 4 along axis 1 of [2, 4], got 3");
+               "[Split 's'] expected sizes that add up to 4 along axis 1 of [2, 4], got 3. For equal parts, give their "
+               "number instead");
   expect_error([&] { split(x, 3, 1); },
-               "expected a dimension that divides into 3 equal parts, got 4 along axis 1 of [2, 4]");
+               "expected a dimension that divides into 3 equal parts, got 4 along axis 1 of [2, 4]. Use split() with "
+               "the pieces' sizes");
   expect_error([&] { split(x, 0, 1); }, "[split] expected one part or more, got 0");
 }
 
@@ -149,11 +153,14 @@ TEST_F(ArrayOpsTest, SliceCutsABox) {
   EXPECT_EQ(slice(x, {3, 0}, {kAny, 0}).shape(), Shape({0, 0}));
   EXPECT_EQ(slice(any, {1, 0}, {kAny, 2}).shape(), Shape({kAny, 2}));
   expect_error([&] { slice(x, {1, 3}, {1, 2}, "s"); },
-               "[Slice 's'] expected a box inside [3, 4], got [1, 2] from 3 on along axis 1");
+               "[Slice 's'] expected a box inside [3, 4], got [1, 2] from 3 on along axis 1. Use a smaller size, or "
+               "pad() the tensor first");
   expect_error([&] { slice(x, {4, 0}, {kAny, 1}); },
-               "expected a box inside [3, 4], got size -1 from 4 on along axis 0");
+               "expected a box inside [3, 4], got size -1 from 4 on along axis 0. Begin inside it; a size of kAny "
+               "takes all that is left");
   expect_error([&] { slice(x, {0}, {1}); },
-               "expected a begin and a size for each of the 2 dimensions of [3, 4], got 1 and 1");
+               "expected a begin and a size for each of the 2 dimensions of [3, 4], got 1 and 1. Use 0 and kAny for "
+               "those that stay whole");
   const std::string text =
       error_of([&] { run(slice(any, {2, 0}, {2, 4}), {{any, counting({3, 4})}}); });  // found when fed
   EXPECT_NE(text.find("expected a box inside [3, 4], got [2, 4] from 2 on along axis 0"), std::string::npos) << text;
@@ -164,8 +171,10 @@ TEST_F(ArrayOpsTest, PadSurroundsWithAValueOfAnyType) {
   EXPECT_EQ(ints(pad(x, {{1, 0}, {0, 1}}, 7)), (std::vector<std::int32_t>{7, 7, 7, 0, 1, 7}));
   EXPECT_EQ(floats(pad(input(2.f), {})), (std::vector<float>{2}));
   EXPECT_EQ(pad(placeholder(f32, {kAny, 2}), {{1, 1}, {1, 1}}).shape(), Shape({kAny, 4}));
-  expect_error([&] { pad(x, {{1, 1}}); }, "expected a padding for each of the 2 dimensions of [1, 2], got 1");
-  expect_error([&] { pad(x, {{1, 1}, {-1, 0}}); }, "expected paddings of 0 or more, got -1 and 0 for axis 1");
+  expect_error([&] { pad(x, {{1, 1}}); },
+               "expected a padding for each of the 2 dimensions of [1, 2], got 1. Use {0, 0} for those that stay");
+  expect_error([&] { pad(x, {{1, 1}, {-1, 0}}); },
+               "expected paddings of 0 or more, got -1 and 0 for axis 1. Use slice() to cut something off");
 }
 
 TEST_F(ArrayOpsTest, LargeTensorsMoveWhole) {

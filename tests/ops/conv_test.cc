@@ -172,7 +172,7 @@ TEST_F(ConvTest, AChannelMismatchSaysWhoHasHowMany) {
   const Tensor x = placeholder(f32, {kAny, 32, 32, 3}, "image"), w = placeholder(f32, {3, 3, 16, 32}, "block2/conv1/W");
   const std::string text = error_of([&] { conv2d(x, w, {}, "block2/conv1"); });
   EXPECT_NE(text.find("[Conv2D 'block2/conv1'] input has 3 channels last ([?, 32, 32, 3]), but the filter [3, 3, 16, "
-                      "32] expects 16"),
+                      "32] expects 16. Give the filter the input's channels, or check the data_format"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("'block2/conv1/W' f32 [3, 3, 16, 32]"), std::string::npos) << text;
@@ -187,8 +187,10 @@ TEST_F(ConvTest, MistakesAreNamed) {
       "input has 4 channels last ([1, 8, 8, 4]), but the filter [3, 3, 4, 4] expects 8 (4 in each of 2 groups)");
   has(error({1, 4, 8, 8}, {3, 3, 3, 4}, {.data_format = DataFormat::nchw}), "input has 4 channels first");
   has(error({1, 8, 8, 4}, {3, 3, 2, 3}, {.groups = 2}),
-      "expected a filter whose output channels divide into 2 groups, got 3");
-  has(error({8, 8, 4}, {3, 3, 4, 4}), "expected an input of rank 4 (NHWC), got [8, 8, 4]");
+      "expected a filter whose output channels divide into 2 groups, got 3 ([3, 3, 2, 3]). Use a multiple of the "
+      "groups");
+  has(error({8, 8, 4}, {3, 3, 4, 4}),
+      "expected an input of rank 4 (NHWC), got [8, 8, 4]. Use expand_dims() or reshape()");
   has(error({1, 8, 8, 4}, {3, 4, 4}), "expected a filter of rank 4");
   has(error({1, 2, 8, 4}, {3, 3, 4, 4}, {.padding = Padding::valid}),
       "expected an input at least as high as the window's reach of 3, got 2");

@@ -118,7 +118,8 @@ TEST_F(MatMulTest, UnknownDimensionsPassThrough) {
 TEST_F(MatMulTest, MistakesNameTheShapesAndTheRemedy) {
   const Tensor a = placeholder(f32, {kAny, 3}, "a"), vector = placeholder(f32, {3}, "vector");
   std::string text = error_of([&] { matmul(a, placeholder(f32, {4, 2}, "b"), "product"); });
-  EXPECT_NE(text.find("[MatMul 'product'] expected inner dimensions that agree, got 3 of [?, 3] and 4 of [4, 2]"),
+  EXPECT_NE(text.find("[MatMul 'product'] expected inner dimensions that agree, got 3 of [?, 3] and 4 of [4, 2]. Use "
+                      ".transpose_a or .transpose_b, or reshape() one"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("(made at matmul_test.cc:"), std::string::npos) << text;

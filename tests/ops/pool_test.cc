@@ -93,7 +93,8 @@ TEST_F(PoolTest, MistakesAreNamed) {
   has(error_of([&] { max_pool2d(x, {.window = 5}); }),
       "expected an input at least as high as the window's reach of 5, got 4");
   has(error_of([&] { max_pool2d(x, {.padding = Padding::explicit_({2, 0, 0, 0})}); }),
-      "expected padding smaller than the window (2 x 2), got 2, 0, 0, 0");
+      "expected padding smaller than the window (2 x 2), got 2, 0, 0, 0 (top, bottom, left, right). Use less padding, "
+      "or pad() the input first");
   has(error_of([&] { avg_pool2d(x, {.window = {0, 2}}); }),
       "expected window of two positive numbers (height, width), got {0, 2}");
   has(error_of([&] { max_pool2d(placeholder(i32, {1, 4, 4, 1})); }), "expected inputs of one floating type, got i32");

@@ -111,6 +111,9 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
     return error_of([&] { call(feeds, out); });
   };
   EXPECT_TRUE(contains(error({}, results), "[callable] expected 1 feeds, got 0 (made at callable_test.cc:"));
+  EXPECT_TRUE(contains(error({}, results),
+                       "). Give an array for each tensor that make_callable() was told, in that "
+                       "order."));
   EXPECT_TRUE(contains(error(one_two, std::span(results).first(1)),
                        "[callable] expected 2 results, one for each fetch, got 1 (made at callable_test.cc:"));
   EXPECT_TRUE(contains(error(Arrays{Array::zeros(i32, {2})}, results),

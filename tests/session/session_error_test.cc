@@ -4,6 +4,7 @@
 #include <cmath>
 #include <regex>
 
+#include "belfry/base/parallel.h"
 #include "belfry/ops/check_numerics.h"
 #include "belfry/session/hooked_session.h"
 #include "tests/session/session_testing.h"
@@ -68,13 +69,39 @@ TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
 TEST_F(SessionErrorTest, WhatInitializeCannotRunNamesTheLineThatInitializes) {
   Graph other;
   get_variable("w", {.initializer = [&](const Shape& shape, DType) {
-    const GraphScope inner(other);
-    return constant(Array::zeros(f32, shape), "theirs");
-  }});
+                 const GraphScope inner(other);
+                 return constant(Array::zeros(f32, shape), "theirs");
+               }});
   Session session(graph);
   EXPECT_EQ(error_here([&] { session.initialize(); }),
-            "[Session::run] expected fetches of the session's graph, got 'w/init/theirs' of another one (called at "
+            "[Session::run] expected fetches of the session's graph, got 'theirs' of another one (called at "
             "HERE). Use that graph's session.");
+}
+
+TEST_F(SessionErrorTest, DevicesThatCannotBeSayWhatToAskFor) {
+  const auto error = [&](std::vector<DeviceConfig> devices) {
+    return error_of([&] { Session(graph, {.devices = std::move(devices)}); });
+  };
+  EXPECT_EQ(error({}),
+            "[Session] expected at least one device, got none. Leave SessionConfig::devices away for one with all "
+            "cores.");
+  EXPECT_EQ(error({{-1}}),
+            "[Session] expected a device with 0 threads or more, got -1. Use 0 for an equal share of the cores.");
+  const int cores = hardware_threads();
+  EXPECT_EQ(error({{cores}, {cores + 1}}), "[Session] expected devices with no more threads than the " +
+                                               std::to_string(cores) + " cores together, got " +
+                                               std::to_string(2 * cores + 1) +
+                                               ". Give them fewer, or 0 for an equal share each.");
+}
+
+TEST_F(SessionErrorTest, AVariableThatCannotBeMadeSaysWhatToGive) {
+  EXPECT_EQ(error_here([] { get_variable("v", {.shape = {kAny, 2}}); }),
+            "[get_variable 'v'] expected a shape without unknown dimensions, got [?, 2] (made at HERE). Give every one "
+            "a size: a variable keeps its shape.");
+  const Initializer other = [](const Shape&, DType) { return constant(Array(1.f)); };
+  EXPECT_EQ(error_here([&] { get_variable("v", {.shape = {2}, .initializer = other}); }),
+            "[get_variable 'v'] expected an initial value of f32 [2], got f32 [] (made at HERE). Let the initializer "
+            "make the shape and type that it is given, or ask for a variable of those.");
 }
 
 TEST_F(SessionErrorTest, AWrongFeedShowsBothLines) {
@@ -92,9 +119,9 @@ TEST_F(SessionErrorTest, AVariableWithoutAValueIsNamedWhereverItIsMissed) {
             "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (called at HERE)." + remedy +
                 " Others without one: 'b'.");
   const Callable read = session.make_callable({w});
-  EXPECT_EQ(error_here([&] { read(); }),
-            "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (callable made at ABOVE)." +
-                remedy);
+  EXPECT_EQ(
+      error_here([&] { read(); }),
+      "[Variable 'w'] expected a value before it is read, got none (made at ABOVE) (callable made at ABOVE)." + remedy);
   EXPECT_EQ(error_here([&] { session.value(b); }),
             "[Variable 'b'] expected a value, got none (made at ABOVE) (called at HERE)." + remedy);
   EXPECT_EQ(error_here([&] { session.value(Variable()); }),

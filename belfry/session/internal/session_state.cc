@@ -13,17 +13,23 @@ namespace {
 
 std::vector<DeviceInfo> resolve(const SessionConfig& config) {
   const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
-  BELFRY_CHECK(count > 0, "[Session] expected at least one device, got none");
+  BELFRY_CHECK(count > 0,
+               "[Session] expected at least one device, got none. Leave SessionConfig::devices away for one with all "
+               "cores.");
   std::vector<DeviceInfo> out;
   int total = 0;
   for (const DeviceConfig& device : config.devices) {
-    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {}",
+    BELFRY_CHECK(device.threads >= 0,
+                 "[Session] expected a device with 0 threads or more, got {}. Use 0 for an equal share of the cores.",
                  device.threads);
     out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
     total += out.back().threads;
   }
-  BELFRY_CHECK(count == 1 || total <= std::max(cores, count),
-               "[Session] expected devices with no more threads than the {} cores together, got {}", cores, total);
+  BELFRY_CHECK(
+      count == 1 || total <= std::max(cores, count),
+      "[Session] expected devices with no more threads than the {} cores together, got {}. Give them fewer, or 0 "
+      "for an equal share each.",
+      cores, total);
   return out;
 }
 
