@@ -42,6 +42,20 @@ template <std::integral Parts>
 Tensors split(const Operand& x, Parts parts, int axis, std::string_view name = "") {
   return split_evenly(x, parts, axis, name);
 }
+// Tensors of one shape side by side along a new axis, and the parts of one along an axis, which disappears and whose
+// size is known.
+Tensor stack(const std::vector<Operand>& tensors, int axis = 0, std::string_view name = "");
+template <std::same_as<Tensor> T>
+Tensor stack(const std::vector<T>& tensors, int axis = 0, std::string_view name = "",
+             const Location& where = Location::current()) {
+  std::vector<Operand> operands;
+  for (const Tensor& t : tensors) operands.emplace_back(t, where);
+  return stack(operands, axis, name);
+}
+Tensors unstack(const Operand& x, int axis = 0, std::string_view name = "");
+// x repeated multiples[i] times along axis i: tile({1, 2}, {2}) is {1, 2, 1, 2}.
+Tensor tile(const Operand& x, const Ints& multiples, std::string_view name = "");
+
 // The box that begins at `begin`, of this size; kAny: to the end.
 Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_view name = "");
 

@@ -11,6 +11,7 @@
 #include "belfry/ops/pool.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
+#include "belfry/ops/resize.h"
 #include "tests/engine/poison_run.h"
 
 namespace belfry {
@@ -103,6 +104,21 @@ TEST_F(PaddingTest, StaysZeroThroughBinaryOps) {
       out.push_back(conv(t, ("V" + std::to_string(out.size())).c_str(), 3));
     return out;
   });
+}
+
+// Resizing takes blocks as they are: nothing is reordered between the convolutions.
+TEST_F(PaddingTest, StaysZeroThroughResizing) {
+  for (const bool linear : {false, true}) {
+    const Ir ir = PoisonTest::check(kShape, [&](const Tensor& x) {
+      const Tensor y = conv(x);
+      const ResizeOptions twice{.scale = 2, .half_pixel_centers = true};
+      const Tensor z = conv(linear ? resize_bilinear(y, twice) : resize_nearest(y, twice), "V");
+      return Tensors{reduce_sum(z), gradients({reduce_sum(square(z))}, {x})[0]};
+    });
+    EXPECT_TRUE(any_padding(ir));
+    for (const IrNode& node : ir.nodes)
+      EXPECT_TRUE(node.dead || !node.op.starts_with("Resize") || !ir.info(node.outputs[0]).layout.plain()) << node.op;
+  }
 }
 
 TEST_F(PaddingTest, StaysZeroThroughLayersAndTheirGradients) {

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/reduction.h"
+
+namespace belfry {
+namespace {
+
+// The repeated tensor with an axis for the copies before each axis that is repeated.
+struct Copies {
+  Copies(const Shape& x, const Ints& multiples) {
+    const Strides dense = dense_strides(x);
+    for (int i = 0; i < x.rank(); ++i) {
+      const std::int64_t multiple = multiples[static_cast<std::size_t>(i)];
+      if (multiple != 1) add(multiple, 0, true);
+      if (multiple == 1 || x[i] != 1) add(x[i], dense[static_cast<std::size_t>(i)], false);
+    }
+  }
+  void add(std::int64_t size, std::int64_t stride, bool is_copy) {
+    const auto at = static_cast<std::size_t>(shape.rank());
+    strides[at] = stride;
+    copies[at] = is_copy;
+    shape.push_back(size);
+  }
+
+  Shape shape;
+  Strides strides{};
+  AxisSet copies{};
+};
+
+const KernelRegistration tile_kernel = define_kernel("Tile").make([](const KernelContext& c) {
+  return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
+    const Copies copies(c.input(0).shape, c.attributes->get<Ints>("multiples"));
+    return simple_kernel([loop = StridedLoop<1>(copies.shape, {copies.strides})](const Buffers& b, const Step&) {
+      const T* x = b.in<T>(0);
+      T* y = b.out<T>();
+      loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
+        if (loop.step(0) == 1)
+          std::copy_n(x + offsets[0], count, y + at);
+        else
+          for (std::int64_t i = 0; i < count; ++i) y[at + i] = x[offsets[0] + i * loop.step(0)];
+      });
+    });
+  });
+});
+
+const KernelRegistration tile_grad_kernel = define_kernel("TileGrad").make([](const KernelContext& c) {
+  return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
+    const Copies copies(c.output().shape, c.attributes->get<Ints>("multiples"));
+    const Reduction sum(copies.shape, copies.copies);
+    return simple_kernel(
+        [sum](const Buffers& b, const Step&) { sum.run(b.in<T>(1), b.out<T>(), b.scratch, SumFold<T>{}); },
+        sum.scratch_bytes<SumFold<T>>());
+  });
+});
+
+}  // namespace
+}  // namespace belfry

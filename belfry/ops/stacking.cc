@@ -1,0 +1,39 @@
+// Along an axis that comes or goes: made of concat, split and dimensions of size 1.
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/axes.h"
+
+namespace belfry {
+
+Tensor stack(const std::vector<Operand>& tensors, int axis, std::string_view name) {
+  BELFRY_CHECK(!tensors.empty(), "[stack] expected at least one tensor, got none");
+  const Operand& first = tensors[0];
+  const LocationScope location(first.where());
+  const Shape& shape = first.tensor().shape();
+  const std::int64_t positive = normalize_axis(first, axis, shape.rank() + 1, "stack");
+  Tensors expanded;
+  for (const Operand& t : tensors) {
+    BELFRY_CHECK(compatible(t.tensor().shape(), shape),
+                 "[stack] expected tensors of one shape, got {} and {} (made at {})", to_string(shape),
+                 to_string(t.tensor().shape()), to_string(current_location(t.where())));
+    expanded.push_back(expand_dims(t, positive));
+  }
+  return concat(expanded, static_cast<int>(positive), name);
+}
+
+Tensors unstack(const Operand& x, int axis, std::string_view name) {
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor();
+  const std::int64_t positive = normalize_axis(x, axis, t.rank(), "unstack"),
+                     size = t.shape()[static_cast<int>(positive)];
+  BELFRY_CHECK(size != kAny, "[unstack] expected a known size along axis {}, got '{}' {} (made at {})", axis, t.name(),
+               to_string(t.shape()), to_string(current_location(x.where())));
+  Tensors out;
+  if (size == 0) return out;
+  for (const Tensor& piece : split(t, size, static_cast<int>(positive), name))
+    out.push_back(squeeze(piece, {positive}));
+  return out;
+}
+
+}  // namespace belfry

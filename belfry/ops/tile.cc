@@ -1,0 +1,67 @@
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/ops/array_ops.h"
+
+namespace belfry {
+namespace {
+
+Shape tiled(const Shape& x, const Ints& multiples) {
+  BELFRY_CHECK(static_cast<int>(multiples.size()) == x.rank(),
+               "expected a multiple for each of the {} dimensions of {}, got {}", x.rank(), to_string(x),
+               multiples.size());
+  Shape out = x;
+  int axes = 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    const std::int64_t multiple = multiples[static_cast<std::size_t>(i)];
+    BELFRY_CHECK(multiple >= 0, "expected multiples of 0 or more, got {} for axis {}", multiple, i);
+    if (x[i] != kAny) out.set(i, x[i] * multiple);
+    axes += multiple != 1 && x[i] != 1 ? 2 : 1;
+  }
+  // A repeated axis is two to the kernel: which copy, and where in it.
+  BELFRY_CHECK(axes <= kMaxRank,
+               "expected at most {} dimensions, those that are repeated counted twice, got {} for {}. Reshape first",
+               kMaxRank, axes, to_string(x));
+  return out;
+}
+
+Tensor tile_grad(const Tensor& x, const Tensor& dy, const Ints& multiples);
+
+const OpRegistration tile_def =
+    define_op("Tile")
+        .input("x")
+        .output("y")
+        .shape([](const ShapeContext& c) { return tiled(c.input(0), c.attributes().get<Ints>("multiples")); })
+        .gradient([](const GradientContext& c) {
+          return Tensors{tile_grad(c.input(0), c.grad(), c.attributes().get<Ints>("multiples"))};
+        })
+        .doc("A tensor repeated along its axes.");
+
+const OpRegistration tile_grad_def =
+    define_op("TileGrad")
+        .input("x")
+        .input("dy")
+        .output("dx")
+        .shape_only(0)
+        .shape([](const ShapeContext& c) {
+          const Shape whole = tiled(c.input(0), c.attributes().get<Ints>("multiples"));
+          BELFRY_CHECK(compatible(whole, c.input(1)), "expected a gradient of shape {}, got {}", to_string(whole),
+                       to_string(c.input(1)));
+          return c.input(0);
+        })
+        .dtype([](const ShapeContext& c) { return std::vector{c.dtype(1)}; })
+        .gradient([](const GradientContext& c) {
+          return Tensors{Tensor(), tile(c.grad(), c.attributes().get<Ints>("multiples"))};
+        })
+        .doc("The gradient of Tile: the sum over all copies.");
+
+Tensor tile_grad(const Tensor& x, const Tensor& dy, const Ints& multiples) {
+  return add_tensor(tile_grad_def, {x, dy}, {.attributes = {{"multiples", multiples}}});
+}
+
+}  // namespace
+
+Tensor tile(const Operand& x, const Ints& multiples, std::string_view name) {
+  return add_tensor(tile_def, {x}, {.name = name, .attributes = {{"multiples", multiples}}});
+}
+
+}  // namespace belfry
