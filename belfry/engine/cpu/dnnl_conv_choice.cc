@@ -64,7 +64,7 @@ std::optional<DnnlDescriptor> describe(const ConvCall& call, dnnl_alg_kind_t alg
   const dnnl_dims_t before{g.pads.top, g.pads.left}, after{g.pads.bottom, g.pads.right};
   const dnnl_memory_desc_t* bias = call.bias ? &b : nullptr;
   DnnlAttributes attributes;
-  if (call.relu) attributes.append_relu();
+  if (call.relu) attributes.append_relu(call.alpha);
   dnnl_convolution_desc_t desc;
   dnnl_check(dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, algorithm, &x, &w, bias, &y,
                                                         strides, dilations, before, after),
