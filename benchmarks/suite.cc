@@ -35,14 +35,16 @@ std::int64_t their_index(const Parameter& p, const Shape& s, std::int64_t i) {
 
 }  // namespace
 
-std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20", "dcgan"}; }
+std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20", "dcgan", "resnet50"}; }
 
 Suite make_suite(const std::string& name, bool dropout) {
   if (name == "mlp") return make_mlp();
   if (name == "mnist_cnn") return make_mnist_cnn(dropout);
   if (name == "cifar_resnet20") return make_cifar_resnet20();
   if (name == "dcgan") return make_dcgan();
-  throw Error(fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, dcgan, got '{}'", name));
+  if (name == "resnet50") return make_resnet50();
+  throw Error(
+      fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, dcgan, resnet50, got '{}'", name));
 }
 
 void fill_parameters(const Suite& suite, Session& session) {

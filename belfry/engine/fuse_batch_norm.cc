@@ -1,5 +1,5 @@
-// Batch norm, the residual sum and relu in one kernel forward and one backward. The forward kernel leaves one bit an
-// element, the sign that relu saw, so the backward one reads neither relu's output nor the sum.
+// Batch norm, the residual sum and (leaky) relu in one kernel forward and one backward. The forward kernel leaves one
+// bit an element, the sign that relu saw, so the backward one reads neither relu's output nor the sum.
 #include <algorithm>
 
 #include "belfry/engine/fusion.h"
@@ -11,6 +11,8 @@ bool usable(const Ir& ir, const IrNode& node) {
   return ir.info(node.inputs[0]).dtype == DType::f32 && ir.info(node.inputs[0]).elements() > 0;
 }
 
+bool is_relu(const IrNode& node) { return node.op == "Relu" || node.op == "LeakyRelu"; }
+
 }  // namespace
 
 // (y, mean, variance) = BatchNorm(x, gamma, beta); [s = y + residual;] r = Relu(s)
@@ -21,13 +23,13 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   if (first == kNone || !fusable(ir, id, first)) return false;
   NodeId add = kNone, relu = kNone;
   ValueId residual = kNone;
-  if (ir.node(first).op == "Relu") {
+  if (is_relu(ir.node(first))) {
     relu = first;
   } else if (ir.node(first).op == "Add" && ir.node(first).inputs[0] != ir.node(first).inputs[1]) {
     add = first;
     residual = ir.node(add).inputs[ir.node(add).inputs[0] == y ? 1 : 0];
     const NodeId next = only_reader(ir, ir.node(add).outputs[0]);
-    if (next == kNone || ir.node(next).op != "Relu" || !fusable(ir, id, next) ||
+    if (next == kNone || !is_relu(ir.node(next)) || !fusable(ir, id, next) ||
         !(ir.info(residual).shape == ir.info(y).shape))
       return false;
     if (depends_on(ir, residual, id)) return false;  // made from the batch's statistics
@@ -39,6 +41,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNorm";
   node.attributes.set("relu", true);
+  node.attributes.set("alpha", ir.node(relu).attributes.get_or<double>("alpha", 0));
   if (residual != kNone) node.inputs.push_back(residual);
   node.rank = relu;
   ir.take_output(id, result, 0);
@@ -52,7 +55,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
 bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   if (ir.node(id).op != "BatchNormGrad" || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
   const ValueId ds = ir.node(id).inputs[0];
-  if (!ir.is_op(ds, "ReluGrad")) return false;
+  if (!ir.is_op(ds, "ReluGrad") && !ir.is_op(ds, "LeakyReluGrad")) return false;
   const NodeId relu_grad = ir.value(ds).producer;
   const ValueId dr = ir.node(relu_grad).inputs[0], r = ir.node(relu_grad).inputs[1];
   const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // who made the mean
@@ -64,6 +67,7 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   IrNode& node = ir.node(id);
   node.op = "FusedBatchNormGrad";
   node.attributes.set("relu", true);
+  node.attributes.set("alpha", ir.node(forward).attributes.get<double>("alpha"));
   node.inputs[0] = dr;
   node.inputs.push_back(ir.node(forward).outputs[3]);
   // Others that read ds must come after this node now; the schedule follows the data.

@@ -1,4 +1,4 @@
-// What surrounds convolutions and matrix products: bias and relu forward, their gradients backward.
+// What surrounds convolutions and matrix products: bias and (leaky) relu forward, their gradients backward.
 #include <algorithm>
 
 #include "belfry/engine/fusion.h"
@@ -6,10 +6,12 @@
 namespace belfry {
 namespace {
 
-// The Relu that is the only forward reader of a value; its gradient reads Relu's output, never its input.
-NodeId relu_after(const Ir& ir, ValueId value) {
+// The Relu, or if wanted the LeakyRelu, that is the only reader of a value. (Their gradients read their outputs; a
+// leaky one's whose alpha is below 0 reads the input, which then has two readers.)
+NodeId relu_after(const Ir& ir, ValueId value, bool leaky) {
   const NodeId reader = only_reader(ir, value);
-  return reader != kNone && ir.node(reader).op == "Relu" ? reader : kNone;
+  if (reader == kNone) return kNone;
+  return ir.node(reader).op == "Relu" || (leaky && ir.node(reader).op == "LeakyRelu") ? reader : kNone;
 }
 
 // The bias of an Add that may take the product in, or kNone.
@@ -20,9 +22,7 @@ ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
     return kNone;
   const std::vector<ValueId>& terms = ir.node(add).inputs;
   const ValueId bias = terms[0] == product ? terms[1] : terms[0];
-  // Made before the product, or from nothing: it cannot depend on the product.
-  const bool independent = ir.is_op(bias, "Variable") || ir.is_op(bias, "Constant") || ir.value(bias).producer < id;
-  return independent && is_bias(ir, bias, product) ? bias : kNone;
+  return is_bias(ir, bias, product) && !depends_on(ir, bias, id) ? bias : kNone;
 }
 
 // The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
@@ -35,7 +35,7 @@ NodeId own_product(Ir& ir, NodeId id) {
 }
 
 // y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.
-bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
+bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op, bool leaky) {
   const ValueId product = ir.node(product_id).outputs[0];
   if (ir.info(product).dtype != DType::f32 || ir.info(product).elements() == 0 || !unordered(ir, product_id))
     return false;
@@ -44,7 +44,7 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
     const ValueId bias = bias_of(ir, add, product_id);
     if (bias == kNone || ir.node(add).device != ir.node(product_id).device) continue;
     NodeId last = add;
-    const NodeId relu = relu_after(ir, ir.node(add).outputs[0]);
+    const NodeId relu = relu_after(ir, ir.node(add).outputs[0], leaky);
     if (relu != kNone && fusable(ir, add, relu)) last = relu;
     const ValueId result = ir.node(last).outputs[0];
     const NodeId id = own_product(ir, product_id);
@@ -52,6 +52,7 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op) {
     node.op = fused_op;
     node.inputs.push_back(bias);
     node.attributes.set("relu", last != add);
+    if (last != add) node.attributes.set("alpha", ir.node(last).attributes.get_or<double>("alpha", 0));
     node.rank = last;  // the bias may have been made after the product
     ir.take_output(id, result, 0);
     absorb(ir, id, add);
@@ -68,7 +69,8 @@ bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
   if (node.op != "Conv2D" || node.attributes.get<std::string>("data_format") != "NHWC" ||
       ir.info(node.inputs[0]).elements() == 0)
     return false;
-  return fuse_bias_relu(ir, id, "FusedConv");
+  const bool leaky = node.attributes.integer("groups") == 1;  // our own kernels, for groups, know relu alone
+  return fuse_bias_relu(ir, id, "FusedConv", leaky);
 }
 
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
@@ -77,7 +79,7 @@ bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
   // One product of two matrices; a batch times one matrix is one, too.
   const bool batch = ir.info(node.inputs[0]).shape.rank() > 2;
   if (ir.info(node.inputs[1]).shape.rank() > 2 || (batch && node.attributes.flag("transpose_a"))) return false;
-  return fuse_bias_relu(ir, id, "FusedMatMul");
+  return fuse_bias_relu(ir, id, "FusedMatMul", false);
 }
 
 // SumToLike(dy -> bias) reads the same dy as the filter's gradient does: one primitive gives both.

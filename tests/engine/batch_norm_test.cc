@@ -23,6 +23,7 @@ struct Problem {
   float epsilon = 1e-3f;
   std::vector<float> x = {}, residual = {}, gamma = {}, beta = {}, dy = {};  // gamma, beta, residual: empty = not there
   bool relu = false;
+  float alpha = 0;  // relu's slope below 0
 };
 
 Problem make_problem(std::int64_t n, std::int64_t channels, std::int64_t rows, bool relu, bool residual, bool affine) {
@@ -71,8 +72,9 @@ Expected reference(const Problem& p, const Expected* given = nullptr) {
       const double xhat = (static_cast<double>(p.x[i]) - mean) * inv_std;
       double y = gamma * xhat + or_else(p.beta, c, 0);
       if (!p.residual.empty()) y += static_cast<double>(p.residual[i]);
-      const double g = p.relu && y <= 0 ? 0 : static_cast<double>(p.dy[i]);
-      e.y[i] = p.relu && y < 0 ? 0 : y;
+      const double below = p.relu ? static_cast<double>(p.alpha) : 1;
+      const double g = (y <= 0 ? below : 1) * static_cast<double>(p.dy[i]);
+      e.y[i] = (y < 0 ? below : 1) * y;
       e.d_residual[i] = g;
       sum_g += g, sum_gx += g * xhat;
     });
@@ -112,6 +114,7 @@ void check(const Problem& p, const Expected& e, const Layout& layout, Isa isa, c
                       .residual = data_or_null(residual),
                       .epsilon = p.epsilon,
                       .relu = p.relu,
+                      .alpha = p.alpha,
                       .y = y.data(),
                       .mean = mean.data(),
                       .variance = variance.data(),
@@ -132,6 +135,7 @@ void check(const Problem& p, const Expected& e, const Layout& layout, Isa isa, c
                        .inv_std = inv_std.data(),
                        .gamma = data_or_null(p.gamma),
                        .mask = p.relu ? work.mask.data() : nullptr,
+                       .alpha = p.alpha,
                        .dx = dx.data(),
                        .dgamma = dgamma.data(),
                        .dbeta = dbeta.data(),
@@ -180,6 +184,7 @@ void check_inference(const Problem& p, const Given& given, const Layout& layout,
                            .residual = data_or_null(residual),
                            .epsilon = p.epsilon,
                            .relu = p.relu,
+                           .alpha = p.alpha,
                            .y = y.data(),
                            .scratch = work.scratch.data(),
                            .isa = isa};
@@ -198,6 +203,7 @@ void check_inference(const Problem& p, const Given& given, const Layout& layout,
                        .inv_std = inv_std.data(),
                        .gamma = data_or_null(p.gamma),
                        .mask = forward.mask,
+                       .alpha = p.alpha,
                        .constant_statistics = true,
                        .dx = dx.data(),
                        .dgamma = dgamma.data(),
@@ -219,6 +225,23 @@ TEST(BatchNorm, TrainingMatchesTheFormulasInEveryLayout) {
       for_each_machine([&](Isa isa, const std::string& machine) {
         for (const Layout& layout : testing::layouts(p.n, channels, p.rows)) {
           check(p, e, layout, isa, machine + ", channels " + std::to_string(channels));
+        }
+      });
+    }
+  }
+}
+
+TEST(BatchNorm, LeakyReluGoesAlong) {
+  for (const std::int64_t channels : {1, 17, 40, 129}) {
+    for (const bool residual : {false, true}) {
+      Problem p = make_problem(3, channels, 35, true, residual, true);
+      p.alpha = 0.25f;
+      const Expected e = reference(p);
+      const Given given = given_statistics(p);
+      for_each_machine([&](Isa isa, const std::string& machine) {
+        for (const Layout& layout : testing::layouts(p.n, channels, p.rows)) {
+          check(p, e, layout, isa, machine + ", leaky, channels " + std::to_string(channels));
+          check_inference(p, given, layout, isa, machine + ", leaky");
         }
       });
     }

@@ -69,6 +69,17 @@ TEST_F(FuseTest, ABiasMadeFromTheProductIsNotFused) {
   EXPECT_EQ(count_of(fused({.fetches = {product + reduce_sum(product, {.axes = {0}})}}), "FusedMatMul"), 0);
 }
 
+TEST_F(FuseTest, ABiasReadAfterAnUpdateIsFused) {
+  const Variable w = var("w", {3, 8}), b = var("b", {8});
+  const Tensor product = matmul(var("x", {4, 3}), w), next = b.assign_add(1.f * b);
+  Tensor after;
+  {
+    const ControlDependencies wait({next});
+    after = b.read();
+  }
+  EXPECT_EQ(count_of(fused({.fetches = {product + after}}), "FusedMatMul"), 1);
+}
+
 TEST_F(FuseTest, AProductThatOthersReadIsComputedForThemAndFusedAllTheSame) {
   const Tensor product = matmul(var("x", {4, 3}), var("w", {3, 8})), a = product + var("a", {8}),
                b = relu(product + var("b", {8}));

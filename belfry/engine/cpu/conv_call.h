@@ -14,6 +14,7 @@ struct ConvCall {
   ConvPass pass = ConvPass::forward;
   // forward: a third input, added to the result, and then relu. backward_filter: a second output, the bias's gradient.
   bool bias = false, relu = false;
+  float alpha = 0;          // relu's slope below 0
   int dy = 2;               // which input is dy, where there is one; the others are x (or only its shape) and filter
   std::string algorithm{};  // autotune's choice; empty: by the fixed rule
 };
@@ -23,6 +24,7 @@ inline ConvCall conv_call(const KernelContext& c, ConvPass pass) {
           .pass = pass,
           .bias = pass == ConvPass::forward ? c.inputs.size() > 2 : c.outputs.size() > 1,
           .relu = pass == ConvPass::forward && c.attributes->flag("relu"),
+          .alpha = static_cast<float>(c.attributes->get_or<double>("alpha", 0)),
           .algorithm = c.attributes->get_or<std::string>(kAlgorithm, "")};
 }
 // Inputs dy and filter.

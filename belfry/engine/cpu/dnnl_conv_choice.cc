@@ -19,15 +19,17 @@ dnnl_memory_desc_t f32_of(const std::int64_t (&sizes)[rank], dnnl_format_tag_t t
   return out;
 }
 
-// A fixed rule by shape and instruction set, from measurements at batch 128 (AVX-512): Winograd's 4x4 tiles win on 3x3
-// filters of stride 1 from 32 channels on (16 for the filter's gradient), where they do not overhang the image by much.
+// A fixed rule by shape and instruction set, from measurements (AVX-512): Winograd's 4x4 tiles win on 3x3 filters of
+// stride 1 from 32 channels on (16 for the filter's gradient), where they do not overhang the image by much. With many
+// channels they may overhang more (14x14, 7x7), if there are tiles enough to be worth transforming the filter for.
 bool winograd_wins(const ConvGeometry& g, ConvPass pass) {
   if (cpu_isa() != Isa::avx512 || g.groups != 1 || g.kh != 3 || g.kw != 3) return false;
   if (g.strides.height != 1 || g.strides.width != 1 || g.dilations.height != 1 || g.dilations.width != 1) return false;
-  const std::int64_t least = pass == ConvPass::backward_filter ? 16 : 32;
-  if (g.c < least || g.o < least) return false;
-  const auto tiled = [](std::int64_t size) { return (size + 3) / 4 * 4; };
-  return tiled(g.oh) * tiled(g.ow) * 5 <= g.oh * g.ow * 6;
+  const std::int64_t least = pass == ConvPass::backward_filter ? 16 : 32, channels = std::min(g.c, g.o);
+  if (channels < least) return false;
+  const std::int64_t down = (g.oh + 3) / 4, across = (g.ow + 3) / 4, tiled = 16 * down * across, pixels = g.oh * g.ow;
+  if (tiled * 5 <= pixels * 6) return true;
+  return tiled * 3 <= pixels * 4 && channels >= 128 && g.n * down * across >= 128;
 }
 
 // Takes one of oneDNN's implementations of an operation, which come with its favourite first.
@@ -64,7 +66,7 @@ std::optional<DnnlDescriptor> describe(const ConvCall& call, dnnl_alg_kind_t alg
   const dnnl_dims_t before{g.pads.top, g.pads.left}, after{g.pads.bottom, g.pads.right};
   const dnnl_memory_desc_t* bias = call.bias ? &b : nullptr;
   DnnlAttributes attributes;
-  if (call.relu) attributes.append_relu();
+  if (call.relu) attributes.append_relu(call.alpha);
   dnnl_convolution_desc_t desc;
   dnnl_check(dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, algorithm, &x, &w, bias, &y,
                                                         strides, dilations, before, after),

@@ -90,8 +90,8 @@ DnnlAttributes::~DnnlAttributes() {
   dnnl_post_ops_destroy(post_ops_);
   dnnl_primitive_attr_destroy(handle_);
 }
-void DnnlAttributes::append_relu() {
-  dnnl_check(dnnl_post_ops_append_eltwise(post_ops_, 1.f, dnnl_eltwise_relu, 0.f, 0.f), "append relu");
+void DnnlAttributes::append_relu(float slope) {
+  dnnl_check(dnnl_post_ops_append_eltwise(post_ops_, 1.f, dnnl_eltwise_relu, slope, 0.f), "append relu");
   commit();
 }
 void DnnlAttributes::append_sum() {

@@ -12,11 +12,14 @@ namespace {
 int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
 float epsilon_of(const KernelContext& c) { return static_cast<float>(c.attributes->get<double>("epsilon")); }
 
+float alpha_of(const KernelContext& c) { return static_cast<float>(c.attributes->get_or<double>("alpha", 0)); }
+
 Shape mask_shape(const TensorInfo& x, int axis) {
   return {static_cast<std::int64_t>(batch_norm_mask_bytes(activation_view(x, axis)))};
 }
 
-// Inputs x, gamma, beta[, residual]; outputs y, mean, variance and, with attribute "relu", its mask.
+// Inputs x, gamma, beta[, residual]; outputs y, mean, variance and, with attribute "relu" (its slope below 0 is
+// "alpha"), its mask.
 const KernelRegistration forward_kernel =
     define_kernel("FusedBatchNorm")
         .layout_rule([](const KernelContext& c) {
@@ -35,7 +38,7 @@ const KernelRegistration forward_kernel =
           const ActivationView view = activation_view(c.input(0), axis_of(c));
           const bool residual = c.inputs.size() > 3, relu = c.attributes->flag("relu");
           return simple_kernel(
-              [view, residual, relu, epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
+              [view, residual, relu, alpha = alpha_of(c), epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
                 batch_norm_forward({.view = view,
                                     .x = b.in<float>(0),
                                     .gamma = b.in<float>(1),
@@ -43,6 +46,7 @@ const KernelRegistration forward_kernel =
                                     .residual = residual ? b.in<float>(3) : nullptr,
                                     .epsilon = epsilon,
                                     .relu = relu,
+                                    .alpha = alpha,
                                     .y = b.out<float>(0),
                                     .mean = b.out<float>(1),
                                     .variance = b.out<float>(2),
@@ -70,7 +74,7 @@ const KernelRegistration backward_kernel =
           const int second = c.attributes->flag("sum") ? static_cast<int>(c.inputs.size()) - 1 : 0;
           const std::size_t own = cache_lines(static_cast<std::size_t>(view.channels) * sizeof(float));
           return simple_kernel(
-              [view, own, second, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"),
+              [view, own, second, shared = c.outputs.size() > 3, relu = c.attributes->flag("relu"), alpha = alpha_of(c),
                epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
                 float* inv_std = static_cast<float*>(b.scratch);
                 for (std::int64_t i = 0; i < view.channels; ++i)
@@ -83,6 +87,7 @@ const KernelRegistration backward_kernel =
                                      .inv_std = inv_std,
                                      .gamma = b.in<float>(2),
                                      .mask = relu ? b.in<std::uint8_t>(5) : nullptr,
+                                     .alpha = alpha,
                                      .dx = b.out<float>(0),
                                      .dgamma = b.out<float>(1),
                                      .dbeta = b.out<float>(2),

@@ -27,6 +27,7 @@ struct BatchNormForward {
   const float* residual = nullptr;  // null: none
   float epsilon = 1e-5f;
   bool relu = false;
+  float alpha = 0;  // relu's slope below 0
   float* y = nullptr;
   float* mean = nullptr;         // of the batch; not written if statistics are given
   float* variance = nullptr;     // the same; null: not wanted
@@ -36,7 +37,7 @@ struct BatchNormForward {
   Isa isa = cpu_isa();
 };
 
-// With xhat = (x - mean) * inv_std and g = dy where the mask is set (no mask: everywhere):
+// With xhat = (x - mean) * inv_std and g = dy where the mask is set (no mask: everywhere), else alpha * dy:
 //   dbeta = sum(g), dgamma = sum(g * xhat), d_residual = g,
 //   dx = gamma * inv_std * (g - mean(g) - xhat * mean(g * xhat)),
 // or, with statistics that were given and are constants, dx = gamma * inv_std * g.
@@ -49,6 +50,7 @@ struct BatchNormBackward {
   const float* inv_std = nullptr;
   const float* gamma = nullptr;
   const std::uint8_t* mask = nullptr;  // of the forward pass, if it had relu
+  float alpha = 0;                     // likewise
   bool constant_statistics = false;
   float* dx = nullptr;
   float* dgamma = nullptr;      // null: not wanted

@@ -186,7 +186,8 @@ class Forward {
                           .mean = tables[0],
                           .scale = tables[1],
                           .shift = tables[2],
-                          .relu = args_.relu});
+                          .relu = args_.relu,
+                          .alpha = args_.alpha});
     }
   }
 

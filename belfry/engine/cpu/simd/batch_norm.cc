@@ -32,7 +32,9 @@ void moments(const simd::BatchMoments& a) {
   for_each_block(a.run, {}, MomentsKernel{a});
 }
 
-template <bool with_residual, bool relu, bool with_mask>
+enum class Act { none, relu, leaky };
+
+template <bool with_residual, Act act, bool with_mask>
 struct NormalizeKernel {
   const simd::Normalize& a;
 
@@ -42,6 +44,7 @@ struct NormalizeKernel {
     const float *x = a.x + place.offset, *residual = with_residual ? a.residual + place.offset : nullptr;
     float* y = a.y + place.offset;
     std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
+    const Vec alpha = splat(a.alpha);
     const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
     for (std::int64_t at = 0; at < end; at += step) {
       std::uint64_t bits = 0;
@@ -50,7 +53,8 @@ struct NormalizeKernel {
         Vec out = scale.at[v] * (access.load(x + i) - mean.at[v]) + shift.at[v];
         if constexpr (with_residual) out += access.load(residual + i);
         if constexpr (with_mask) bits |= positive_bits(out) << (v * kWidth);
-        if constexpr (relu) out = max(Vec{}, out);  // in this order NaN stays NaN
+        if constexpr (act == Act::relu) out = max(Vec{}, out);  // in this order NaN stays NaN
+        if constexpr (act == Act::leaky) out = out > 0.f ? out : out * alpha;
         access.store(y + i, out);
       }
       if constexpr (with_mask) {
@@ -61,11 +65,17 @@ struct NormalizeKernel {
   }
 };
 
+template <bool with_residual, Act act>
+void normalize_by_mask(const simd::Normalize& a) {
+  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, NormalizeKernel<with_residual, act, true>{a});
+  for_each_block(a.run, a.mask, NormalizeKernel<with_residual, act, false>{a});
+}
+
 template <bool with_residual>
 void normalize_with(const simd::Normalize& a) {
-  if (!a.relu) return for_each_block(a.run, a.mask, NormalizeKernel<with_residual, false, false>{a});
-  if (a.mask.bits == nullptr) return for_each_block(a.run, a.mask, NormalizeKernel<with_residual, true, false>{a});
-  for_each_block(a.run, a.mask, NormalizeKernel<with_residual, true, true>{a});
+  if (!a.relu) return for_each_block(a.run, a.mask, NormalizeKernel<with_residual, Act::none, false>{a});
+  if (a.alpha == 0.f) return normalize_by_mask<with_residual, Act::relu>(a);
+  normalize_by_mask<with_residual, Act::leaky>(a);
 }
 
 void normalize(const simd::Normalize& a) {
@@ -75,14 +85,15 @@ void normalize(const simd::Normalize& a) {
 
 enum class Wants { nothing, g, sum_of_two };  // sum_of_two: g, which is dy + dy2
 
-template <simd::NormGradientPass pass, bool with_mask, Wants wants>
+template <simd::NormGradientPass pass, Act act, Wants wants>
 struct GradientKernel {
   const simd::NormGradient& a;
 
   template <int count, class Access>
   void block(Place place, std::int64_t periods, Access access) const {
     using enum simd::NormGradientPass;
-    constexpr bool writes_g = wants != Wants::nothing, second = wants == Wants::sum_of_two;
+    constexpr bool writes_g = wants != Wants::nothing, second = wants == Wants::sum_of_two,
+                   with_mask = act != Act::none;
     // Where this pass has no such table, another stands in for it; nothing of it is used.
     const auto table = [&](bool there, const float* t) { return (there ? t : a.mean) + place.lane; };
     const Lanes<count> mean(a.mean + place.lane), scale(table(pass != sums, a.scale));
@@ -91,6 +102,7 @@ struct GradientKernel {
     const std::uint8_t* mask = with_mask ? a.mask.bits + place.mask : nullptr;
     const float *dy = a.dy + place.offset, *x = a.x + place.offset, *dy2 = second ? a.dy2 + place.offset : nullptr;
     float *g_out = writes_g ? a.g + place.offset : nullptr, *dx = pass != sums ? a.dx + place.offset : nullptr;
+    const Vec alpha = splat(a.alpha);
     const std::int64_t end = periods * a.run.period, step = a.run.period, mask_step = a.mask.period_stride;
     for (std::int64_t at = 0; at < end; at += step) {
       const std::uint64_t bits = with_mask ? load_bits<count>(mask) : 0;
@@ -98,7 +110,8 @@ struct GradientKernel {
         const std::int64_t i = at + v * kWidth;
         Vec g = access.load(dy + i);
         if constexpr (second) g += access.load(dy2 + i);
-        if constexpr (with_mask) g = keep_by_bits(bits >> (v * kWidth), g);
+        if constexpr (act == Act::relu) g = keep_by_bits(bits >> (v * kWidth), g);
+        if constexpr (act == Act::leaky) g = take_by_bits(bits >> (v * kWidth), g, g * alpha);
         const Vec centered = access.load(x + i) - mean.at[v];
         if constexpr (writes_g) access.store(g_out + i, g);
         if constexpr (pass != batch) sum_g.at[v] += g, sum_gx.at[v] += g * centered;
@@ -116,8 +129,9 @@ struct GradientKernel {
 
 template <simd::NormGradientPass pass, Wants wants>
 void gradient_by_mask(const simd::NormGradient& a) {
-  if (a.mask.bits != nullptr) return for_each_block(a.run, a.mask, GradientKernel<pass, true, wants>{a});
-  for_each_block(a.run, a.mask, GradientKernel<pass, false, wants>{a});
+  if (a.mask.bits == nullptr) return for_each_block(a.run, a.mask, GradientKernel<pass, Act::none, wants>{a});
+  if (a.alpha == 0.f) return for_each_block(a.run, a.mask, GradientKernel<pass, Act::relu, wants>{a});
+  for_each_block(a.run, a.mask, GradientKernel<pass, Act::leaky, wants>{a});
 }
 
 void gradient(const simd::NormGradient& a) {

@@ -26,9 +26,10 @@ struct Normalize {
   const float* scale = nullptr;
   const float* shift = nullptr;
   bool relu = false;
+  float alpha = 0;  // relu's slope below 0
 };
 
-// What a pass over a gradient makes of g, which is dy (+ dy2) where the mask is set.
+// What a pass over a gradient makes of g, which is dy (+ dy2) where the mask is set, and alpha times that elsewhere.
 //   sums:  sum_g = sum(g), sum_gx = sum(g * (x - mean))
 //   batch: dx = scale * g + slope * (x - mean) + shift
 //   fixed: dx = scale * g, and the sums
@@ -38,6 +39,7 @@ struct NormGradient {
   NormGradientPass pass = NormGradientPass::sums;
   Run run;
   RunMask mask;
+  float alpha = 0;
   const float* dy = nullptr;
   const float* dy2 = nullptr;  // null: none (only `sums` takes one, and then with g)
   const float* x = nullptr;

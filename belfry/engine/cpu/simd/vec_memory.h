@@ -29,6 +29,10 @@ inline void store_u8_partial(std::uint8_t* p, IntVec v, int n) {
 inline std::uint64_t positive_bits(Vec v) { return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_GT_OQ); }
 // v where bit i is set, else 0.
 inline Vec keep_by_bits(std::uint64_t bits, Vec v) { return _mm512_maskz_mov_ps(static_cast<__mmask16>(bits), v); }
+// v where bit i is set, else other.
+inline Vec take_by_bits(std::uint64_t bits, Vec v, Vec other) {
+  return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), other, v);
+}
 inline Vec keep_where_positive(Vec condition, Vec v) {
   return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(condition, _mm512_setzero_ps(), _CMP_GT_OQ), v);
 }
@@ -91,10 +95,13 @@ inline void store_u8_partial(std::uint8_t* p, IntVec v, int n) {
 inline std::uint64_t positive_bits(Vec v) {
   return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_GT_OQ)));
 }
-inline Vec keep_by_bits(std::uint64_t bits, Vec v) {
+inline __m256 lanes_of_bits(std::uint64_t bits) {
   const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  const __m256i set = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), bit), bit);
-  return _mm256_and_ps(_mm256_castsi256_ps(set), v);
+  return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), bit), bit));
+}
+inline Vec keep_by_bits(std::uint64_t bits, Vec v) { return _mm256_and_ps(lanes_of_bits(bits), v); }
+inline Vec take_by_bits(std::uint64_t bits, Vec v, Vec other) {
+  return _mm256_blendv_ps(other, v, lanes_of_bits(bits));
 }
 inline Vec keep_where_positive(Vec condition, Vec v) {
   return _mm256_and_ps(_mm256_cmp_ps(condition, _mm256_setzero_ps(), _CMP_GT_OQ), v);
