@@ -36,6 +36,7 @@
 #include "belfry/ops/clip.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/gather.h"
+#include "belfry/ops/lstm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
