@@ -4,37 +4,15 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/basic.h"
 #include "belfry/ops/input_checks.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/ops/recurrent_checks.h"
+#include "belfry/ops/recurrent_ops.h"
 
 namespace belfry {
 namespace {
 
-struct Sizes {
-  std::int64_t rows, batch, units;  // rows = time * batch
-};
-
-// By the inputs x [time, batch, features] and w_h [units, 4 units].
-Sizes sizes_of(const ShapeContext& c, int x, int w_h) {
-  BELFRY_CHECK(c.input(x).rank() == 3, "expected x of shape [time, batch, features], got {}", to_string(c.input(x)));
-  const Shape& w = c.input(w_h);
-  BELFRY_CHECK(w.rank() == 2 && (w[0] == kAny || w[1] == kAny || w[1] == 4 * w[0]),
-               "expected w_h of shape [units, 4 units], got {}", to_string(w));
-  const std::int64_t units = w[0] != kAny ? w[0] : w[1] != kAny ? w[1] / 4 : kAny;
-  return {step_rows(c.input(x)), c.input(x)[1], units};
-}
-std::int64_t four(std::int64_t units) { return units == kAny ? kAny : 4 * units; }
-
-// These inputs have the float type of the first one.
-void check_types(const ShapeContext& c, std::initializer_list<int> inputs) {
-  for (int i : inputs)
-    BELFRY_CHECK(is_float(c.dtype(i)) && c.dtype(i) == c.dtype(0),
-                 "expected inputs of one floating type, got {} and {}. Use cast()", name_of(c.dtype(0)),
-                 name_of(c.dtype(i)));
-}
+constexpr int kGates = 4;
 
 Tensors sequence_grad(const GradientContext& c);
 
@@ -56,14 +34,14 @@ const OpRegistration sequence_def =
         .output("c")
         .shape_only(1)
         .shape([](const ShapeContext& c) {
-          const Sizes s = sizes_of(c, 1, 2);
-          check_types(c, {0, 2, 3, 4});
-          check_shape(c, 0, "gates", {s.rows, four(s.units)});
+          const SequenceSizes s = sequence_sizes(c, 1, 2, kGates);
+          check_float_types(c, {0, 2, 3, 4});
+          check_shape(c, 0, "gates", {s.rows, s.gates});
           const Shape state{s.batch, s.units}, all{s.rows, s.units};
           check_shape(c, 3, "h0", state);
           check_shape(c, 4, "c0", state);
           check_lengths(c, 5, s.batch);
-          return Shapes{Shape{c.input(1)[0], s.batch, s.units}, state, state, {s.rows, four(s.units)}, all, all};
+          return Shapes{Shape{c.input(1)[0], s.batch, s.units}, state, state, {s.rows, s.gates}, all, all};
         })
         .gradient(sequence_grad)
         .doc("An LSTM over a sequence whose inputs are projected already.");
@@ -84,25 +62,25 @@ const OpRegistration sequence_grad_def =
         .output("dc0")
         .shape_only(0)
         .shape([](const ShapeContext& c) {
-          const Sizes s = sizes_of(c, 0, 1);
+          const SequenceSizes s = sequence_sizes(c, 0, 1, kGates);
           const Shape state{s.batch, s.units}, all{s.rows, s.units};
           check_shape(c, 2, "c0", state);
-          check_shape(c, 3, "activations", {s.rows, four(s.units)});
+          check_shape(c, 3, "activations", {s.rows, s.gates});
           check_shape(c, 4, "c", all);
           check_shape(c, 5, "dh", {c.input(0)[0], s.batch, s.units});
           check_shape(c, 6, "dh_last", state);
           check_shape(c, 7, "dc_last", state);
           check_lengths(c, 8, s.batch);
-          return Shapes{Shape{s.rows, four(s.units)}, state, state};
+          return Shapes{Shape{s.rows, s.gates}, state, state};
         })
         .dtype([](const ShapeContext& c) { return std::vector<DType>(3, c.dtype(1)); })
         .gradient([](const GradientContext& c) -> Tensors { fail_second_order(c, "LstmSequence"); })
         .doc("The gradient of LstmSequence, from its last step to its first.");
 
 Tensors sequence_grad(const GradientContext& c) {
-  const auto grad = [&](int output) { return c.has_grad(output) ? c.grad(output) : zeros_like(c.output(output)); };
   const Tensor x = c.input(1), w_h = c.input(2), c0 = c.input(4);
-  std::vector<Operand> inputs{x, w_h, c0, c.output(3), c.output(5), grad(0), grad(1), grad(2)};
+  std::vector<Operand> inputs{
+      x, w_h, c0, c.output(3), c.output(5), grad_or_zeros(c, 0), grad_or_zeros(c, 1), grad_or_zeros(c, 2)};
   if (c.inputs() > 5) inputs.emplace_back(c.input(5));
   Node* node = add_op(sequence_grad_def, inputs);
   const Tensor dgates(node, 0);

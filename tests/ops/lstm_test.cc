@@ -2,15 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
-#include "belfry/base/random.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
 #include "tests/ops/gradient_check.h"
-#include "tests/ops/op_test.h"
+#include "tests/ops/recurrent_test.h"
 
 namespace belfry {
 namespace {
@@ -25,10 +22,6 @@ Tensor all_of(const LstmResult& r) {
 LstmResult lstm_of(X x, const LstmOptions& options = {}) {
   return lstm(x[0], {x[1], x[2], x[3]}, {x[4], x[5]}, options);
 }
-Tensor lengths(std::initializer_list<std::int64_t> values) {
-  return constant(Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
-}
-
 constexpr CheckOptions kFirstOrder{.unknown_dimensions = false, .second_order = false};
 const ShapeList kSmall{{3, 2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, {2, 2}};
 const bool rows[] = {
@@ -41,7 +34,7 @@ const bool rows[] = {
         kFirstOrder),
     gradient_row(
         "LstmLengths", {"LstmSequence", "LstmSequenceGrad"},
-        [](X x) { return all_of(lstm_of(x, {.lengths = lengths({2, 0, 3})})); },
+        [](X x) { return all_of(lstm_of(x, {.lengths = lengths_of({2, 0, 3})})); },
         {{{3, 3, 2}, {2, 8}, {2, 8}, {8}, {3, 2}, {3, 2}}}, kFirstOrder),
     gradient_row(
         "LstmOutputAlone", {"LstmSequenceGrad"}, [](X x) { return lstm(x[0], {x[1], x[2]}).h; },
@@ -51,71 +44,53 @@ const bool rows[] = {
         {{{2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, {2, 2}}}, kFirstOrder),
 };
 
-class LstmTest : public OpTest {
+class LstmTest : public RecurrentTest {
  protected:
-  static Array random(const Shape& shape, std::uint64_t seed) {
-    RandomStream stream(seed);
-    Array out(f32, shape);
-    for (float& v : out.values<float>()) v = static_cast<float>(stream.uniform() - 0.5);
-    return out;
-  }
   struct Data {
     Array x, w_x, w_h, b, h0, c0;
   };
   static Data data(std::int64_t time, std::int64_t batch, std::int64_t features, std::int64_t n) {
-    return {random({time, batch, features}, 1),
-            random({features, 4 * n}, 2),
-            random({n, 4 * n}, 3),
-            random({4 * n}, 4),
-            random({batch, n}, 5),
-            random({batch, n}, 6)};
+    return {random_array({time, batch, features}, 1),
+            random_array({features, 4 * n}, 2),
+            random_array({n, 4 * n}, 3),
+            random_array({4 * n}, 4),
+            random_array({batch, n}, 5),
+            random_array({batch, n}, 6)};
   }
   LstmResult build(const Data& d, const LstmOptions& options = {}) {
     return lstm(input(d.x), {input(d.w_x), input(d.w_h), input(d.b)}, {input(d.h0), input(d.c0)}, options);
   }
 
-  // The definition, written out.
   struct Expected {
     std::vector<double> h, last_h, last_c;
   };
+  // The definition, written out.
   static Expected naive(const Data& d, const std::vector<std::int64_t>& lengths = {}) {
-    const std::int64_t time = d.x.shape()[0], batch = d.x.shape()[1], in = d.x.shape()[2], n = d.h0.shape()[1];
-    const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
-    Expected out{std::vector<double>(static_cast<std::size_t>(time * batch * n)), {}, {}};
-    for (std::int64_t i = 0; i < batch * n; ++i) {
-      out.last_h.push_back(d.h0.item(i));
-      out.last_c.push_back(d.c0.item(i));
-    }
+    const std::int64_t time = d.x.shape()[0], batch = d.x.shape()[1], n = d.h0.shape()[1];
+    const std::vector<double> x = doubles(d.x);
+    Expected out{std::vector<double>(static_cast<std::size_t>(time * batch * n)), doubles(d.h0), doubles(d.c0)};
     for (std::int64_t t = 0; t < time; ++t)
       for (std::int64_t r = 0; r < batch; ++r) {
         if (!lengths.empty() && t >= lengths[static_cast<std::size_t>(r)]) continue;
-        std::vector<double> a(static_cast<std::size_t>(4 * n));
-        for (std::int64_t j = 0; j < 4 * n; ++j) {
-          double sum = d.b.item(j);
-          for (std::int64_t k = 0; k < in; ++k) sum += d.x.item((t * batch + r) * in + k) * d.w_x.item(k * 4 * n + j);
-          for (std::int64_t k = 0; k < n; ++k)
-            sum += out.last_h[static_cast<std::size_t>(r * n + k)] * d.w_h.item(k * 4 * n + j);
-          a[static_cast<std::size_t>(j)] = sum;
-        }
+        const std::vector<double> before = out.last_h;
+        const auto a = [&](std::int64_t gate, std::int64_t k) {
+          const std::int64_t j = gate * n + k;
+          return step_sum(before, r, d.w_h, j, step_sum(x, t * batch + r, d.w_x, j, d.b.item(j)));
+        };
         for (std::int64_t k = 0; k < n; ++k) {
-          const auto at = static_cast<std::size_t>(r * n + k), u = static_cast<std::size_t>(k),
-                     step = static_cast<std::size_t>(n);
-          out.last_c[at] = sigmoid(a[u + step]) * out.last_c[at] + sigmoid(a[u]) * std::tanh(a[u + 2 * step]);
-          out.last_h[at] = sigmoid(a[u + 3 * step]) * std::tanh(out.last_c[at]);
-          out.h[static_cast<std::size_t>((t * batch + r) * n + k)] = out.last_h[at];
+          double &c = out.last_c[static_cast<std::size_t>(r * n + k)],
+                 &h = out.last_h[static_cast<std::size_t>(r * n + k)];
+          c = sigmoid_of(a(1, k)) * c + sigmoid_of(a(0, k)) * std::tanh(a(2, k));
+          h = sigmoid_of(a(3, k)) * std::tanh(c);
+          out.h[static_cast<std::size_t>((t * batch + r) * n + k)] = h;
         }
       }
     return out;
   }
   void compare(const LstmResult& result, const Expected& expected) {
-    const auto near = [&](const Tensor& t, const std::vector<double>& wanted, const char* what) {
-      const std::vector<float> got = floats(t);
-      ASSERT_EQ(got.size(), wanted.size());
-      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 3e-6) << what << " " << i;
-    };
-    near(result.h, expected.h, "h");
-    near(result.last.h, expected.last_h, "last h");
-    near(result.last.c, expected.last_c, "last c");
+    expect_near(result.h, expected.h, 3e-6, "h");
+    expect_near(result.last.h, expected.last_h, 3e-6, "last h");
+    expect_near(result.last.c, expected.last_c, 3e-6, "last c");
   }
 };
 
@@ -134,7 +109,7 @@ TEST_F(LstmTest, IsItsDefinition) {
 TEST_F(LstmTest, RowsEndWhereTheirLengthsSay) {
   const Data d = data(5, 4, 3, 9);
   const std::vector<std::int64_t> steps{5, 0, 2, 4};
-  compare(build(d, {.lengths = lengths({5, 0, 2, 4})}), naive(d, steps));
+  compare(build(d, {.lengths = lengths_of({5, 0, 2, 4})}), naive(d, steps));
   compare(build(d, {.lengths = constant(Array::of<std::int32_t>({4}, {5, 0, 2, 4}))}), naive(d, steps));
 }
 
@@ -148,6 +123,7 @@ TEST_F(LstmTest, WithoutAStateItBeginsWithZerosAndWithoutABiasAddsNone) {
   EXPECT_EQ(r.last.c.shape(), Shape({kAny, 5}));
   const Expected expected = naive(d);
   const std::vector<float> got = floats(r.h, {{x, d.x}});
+  ASSERT_EQ(got.size(), expected.h.size());
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected.h[i], 3e-6);
 }
 
@@ -166,20 +142,11 @@ TEST_F(LstmTest, ACellIsOneStep) {
 // print(y, cn, x.grad, m.weight_hh_l0.grad.t(), m.bias_ih_l0.grad)'
 TEST_F(LstmTest, AgreesWithPyTorch) {
   // PyTorch's weights are [4 units, inputs].
-  const auto pattern = [](const Shape& shape, double offset = 0) {
-    Array out(f32, shape);
-    for (std::int64_t i = 0; i < out.elements(); ++i) out.set_item(i, static_cast<double>(i % 7) / 10 - 0.3 + offset);
-    return out;
-  };
-  const Tensor x = input(pattern({3, 1, 2})), b = input(pattern({8}));
-  const Tensor w_x = transpose(input(pattern({8, 2}))), w_h = transpose(input(pattern({8, 2})));
-  const LstmResult r = lstm(x, {w_x, w_h, b}, {input(pattern({1, 2}, 0.1)), input(pattern({1, 2}, 0.2))});
+  const Tensor x = input(pattern_array({3, 1, 2})), b = input(pattern_array({8}));
+  const Tensor w_x = transpose(input(pattern_array({8, 2}))), w_h = transpose(input(pattern_array({8, 2})));
+  const LstmResult r = lstm(x, {w_x, w_h, b}, {input(pattern_array({1, 2}, 0.1)), input(pattern_array({1, 2}, 0.2))});
   const Tensors g = gradients({reduce_sum(r.h) + reduce_sum(r.last.c) * 2.f}, {x, w_h, b});
-  const auto near = [&](const Tensor& t, const std::vector<float>& wanted) {
-    const std::vector<float> got = floats(t);
-    ASSERT_EQ(got.size(), wanted.size());
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5) << i;
-  };
+  const auto near = [&](const Tensor& t, const std::vector<float>& wanted) { expect_near(t, wanted, 1e-5, "element"); };
   near(r.h, {0.0332724f, 0.0371177f, 0.0440014f, 0.0550428f, 0.0336438f, 0.0648796f});
   near(r.last.c, {0.0561354f, 0.1625257f});
   near(g[0], {-0.1469768f, -0.0213903f, -0.1622494f, -0.0190718f, -0.2112718f, -0.0254274f});
@@ -205,7 +172,8 @@ TEST_F(LstmTest, TheBitsDoNotDependOnTheNumberOfThreads) {
 
 TEST_F(LstmTest, ALengthOutOfRangeNamesOpRowValueAndLineAndTheSessionGoesOn) {
   const Tensor x = placeholder(f32, {3, 2, 2}), steps = placeholder(i32, {2});
-  const Tensor h = lstm(x, {constant(random({2, 8}, 1)), constant(random({2, 8}, 2))}, {}, {.lengths = steps}, "rnn").h;
+  const Tensor h =
+      lstm(x, {constant(random_array({2, 8}, 1)), constant(random_array({2, 8}, 2))}, {}, {.lengths = steps}, "rnn").h;
   Session session(graph);
   const auto run_with = [&](std::int32_t n) {
     return session.run(h, {{x, Array::zeros(f32, {3, 2, 2})}, {steps, Array::of<std::int32_t>({2}, {1, n})}});

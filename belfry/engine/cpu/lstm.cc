@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/recurrent.h"
 
 namespace belfry {
@@ -66,9 +65,9 @@ void backward(const RowGrad<double>& r) {
 // gates [time batch, 4 units], x, w_h [units, 4 units], h0, c0 [batch, units] (, lengths)
 // -> h [time, batch, units], h_last, c_last, activations [time batch, 4 units], previous, c [time batch, units]
 template <class T>
-class Forward {
+class LstmForward {
  public:
-  Forward(const KernelContext& c, const SequenceShape& shape)
+  LstmForward(const KernelContext& c, const SequenceShape& shape)
       : pass_{shape, {.depth = shape.units, .columns = 4 * shape.units}, {c, shape, c.inputs.size() > 5 ? 5 : -1}} {}
 
   std::size_t scratch_bytes() const { return pass_.scratch_bytes(); }
@@ -119,9 +118,9 @@ class Forward {
 
 // x, w_h, c0, activations, c, dh [time, batch, units], dh_last, dc_last (, lengths) -> dgates, dh0, dc0
 template <class T>
-class Backward {
+class LstmBackward {
  public:
-  Backward(const KernelContext& c, const SequenceShape& shape)
+  LstmBackward(const KernelContext& c, const SequenceShape& shape)
       : pass_{shape,
               {.depth = 4 * shape.units, .columns = shape.units, .transposed = true},
               {c, shape, c.inputs.size() > 8 ? 8 : -1}} {}
@@ -160,20 +159,12 @@ class Backward {
   SequencePass<T> pass_;
 };
 
-template <template <class> class Pass>
-KernelPtr make(const KernelContext& c, const Shape& x, std::int64_t units) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    const Pass<T> pass(c, {.time = x[0], .batch = x[1], .units = units});
-    return simple_kernel([pass](const Buffers& b, const Step&) { pass.run(b); }, pass.scratch_bytes());
-  });
-}
-
 const KernelRegistration lstm_kernel = define_kernel("LstmSequence").in_place(0, 3).make([](const KernelContext& c) {
-  return make<Forward>(c, c.input(1).shape, c.input(2).shape[0]);
+  return make_sequence_kernel<LstmForward>(c, c.input(1).shape, c.input(2).shape[0]);
 });
 const KernelRegistration lstm_grad_kernel =
     define_kernel("LstmSequenceGrad").in_place(3, 0).make([](const KernelContext& c) {
-      return make<Backward>(c, c.input(0).shape, c.input(1).shape[0]);
+      return make_sequence_kernel<LstmBackward>(c, c.input(0).shape, c.input(1).shape[0]);
     });
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/indices.h"
 #include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernels/lane_plan.h"
 #include "belfry/engine/cpu/simd/panel_matmul.h"
 #include "belfry/engine/kernel.h"
@@ -114,5 +115,15 @@ struct SequencePass {
  private:
   std::size_t packed_bytes() const { return cache_lines(product.template scratch_bytes<T>()); }
 };
+
+// A kernel of Pass<T>, which is made from the context and the shape, says its scratch_bytes() and runs on buffers.
+// (g++ 12 merges instantiations by the name of Pass, even of an anonymous namespace: each needs a name of its own.)
+template <template <class> class Pass>
+KernelPtr make_sequence_kernel(const KernelContext& c, const Shape& x, std::int64_t units) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    const Pass<T> pass(c, {.time = x[0], .batch = x[1], .units = units});
+    return simple_kernel([pass](const Buffers& b, const Step&) { pass.run(b); }, pass.scratch_bytes());
+  });
+}
 
 }  // namespace belfry

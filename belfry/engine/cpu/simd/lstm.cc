@@ -1,18 +1,10 @@
 #include "belfry/engine/cpu/simd/lstm.h"
 
-#include "belfry/engine/cpu/simd/vec_memory.h"
+#include "belfry/engine/cpu/simd/vector_loop.h"
 #include "belfry/engine/cpu/simd/vmath.h"
 
 namespace belfry::BELFRY_ISA {
 namespace {
-
-// body(at, access) for each vector of n floats, the last of which may be part of one.
-template <class Body>
-[[gnu::always_inline]] inline void for_each_vector(std::int64_t n, Body body) {
-  std::int64_t at = 0;
-  for (; at + kWidth <= n; at += kWidth) body(at, WholeVector{});
-  if (at < n) body(at, PartialVector{static_cast<int>(n - at)});
-}
 
 void forward(const simd::LstmRow& row) {
   const std::int64_t n = row.units;

@@ -1,4 +1,4 @@
-#include "belfry/ops/recurrent_checks.h"
+#include "belfry/ops/recurrent_ops.h"
 
 #include "belfry/base/check.h"
 #include "belfry/graph/node.h"
@@ -22,7 +22,28 @@ Tensor zero_state(const Tensor& x, const Tensor& w_h) {
   return zeros_like(expand_dims(batch, 1) + units);
 }
 
-std::int64_t step_rows(const Shape& x) { return x[0] == kAny || x[1] == kAny ? kAny : x[0] * x[1]; }
+SequenceSizes sequence_sizes(const ShapeContext& c, int x_input, int w_h_input, int gates) {
+  const Shape &x = c.input(x_input), &w_h = c.input(w_h_input);
+  BELFRY_CHECK(x.rank() == 3, "expected x of shape [time, batch, features], got {}", to_string(x));
+  BELFRY_CHECK(w_h.rank() == 2 && (w_h[0] == kAny || w_h[1] == kAny || w_h[1] == gates * w_h[0]),
+               "expected w_h of shape [units, {} units], got {}", gates, to_string(w_h));
+  const std::int64_t units = w_h[0] != kAny ? w_h[0] : w_h[1] != kAny ? w_h[1] / gates : kAny;
+  return {.rows = x[0] == kAny || x[1] == kAny ? kAny : x[0] * x[1],
+          .batch = x[1],
+          .units = units,
+          .gates = units == kAny ? kAny : gates * units};
+}
+
+void check_float_types(const ShapeContext& c, std::initializer_list<int> inputs) {
+  for (int i : inputs)
+    BELFRY_CHECK(is_float(c.dtype(i)) && c.dtype(i) == c.dtype(0),
+                 "expected inputs of one floating type, got {} and {}. Use cast()", name_of(c.dtype(0)),
+                 name_of(c.dtype(i)));
+}
+
+Tensor grad_or_zeros(const GradientContext& c, int output) {
+  return c.has_grad(output) ? c.grad(output) : zeros_like(c.output(output));
+}
 
 void check_lengths(const ShapeContext& c, int index, std::int64_t batch) {
   if (c.inputs() <= index) return;
