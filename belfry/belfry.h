@@ -26,6 +26,7 @@
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layers.h"
 #include "belfry/nn/optimizer.h"
+#include "belfry/nn/recurrent.h"
 #include "belfry/nn/regularizers.h"
 #include "belfry/nn/summary.h"
 #include "belfry/nn/update_ops.h"

@@ -130,9 +130,7 @@ void measure(const Options& o) {
 int main_of(int argc, char** argv) {
   Options o;
   CLI::App app("Belfry's benchmark suite", "bench");
-  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
-      ->required()
-      ->check(CLI::IsMember(suite_names()));
+  app.add_option("--suite", o.suite, "which network")->required()->check(CLI::IsMember(suite_names()));
   app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1024));
   app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
