@@ -1,6 +1,6 @@
 #include "benchmarks/suite.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -35,21 +35,25 @@ std::int64_t their_index(const Parameter& p, const Shape& s, std::int64_t i) {
 
 }  // namespace
 
-std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20", "dcgan", "resnet50"}; }
+std::vector<std::string> suite_names() {
+  return {"mlp", "mnist_cnn", "cifar_resnet20", "dcgan", "ptb_lstm", "char_transformer", "resnet50"};
+}
 
 Suite make_suite(const std::string& name, bool dropout) {
   if (name == "mlp") return make_mlp();
   if (name == "mnist_cnn") return make_mnist_cnn(dropout);
   if (name == "cifar_resnet20") return make_cifar_resnet20();
   if (name == "dcgan") return make_dcgan();
+  if (name == "ptb_lstm") return make_ptb_lstm();
+  if (name == "char_transformer") return make_char_transformer();
   if (name == "resnet50") return make_resnet50();
-  throw Error(
-      fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, dcgan, resnet50, got '{}'", name));
+  throw Error(fmt::format("[bench] expected a suite of {}, got '{}'", fmt::join(suite_names(), ", "), name));
 }
 
 void fill_parameters(const Suite& suite, Session& session) {
   for (std::size_t p = 0; p < suite.parameters.size(); ++p) {
     const Parameter& parameter = suite.parameters[p];
+    if (parameter.name.empty()) continue;
     const auto& all = suite.graph->variables();
     const auto at = std::ranges::find_if(all, [&](const Variable& v) { return v.name() == parameter.name; });
     if (at == all.end()) throw Error(fmt::format("[bench] expected a variable '{}', got none", parameter.name));

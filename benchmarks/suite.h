@@ -20,7 +20,7 @@ enum class Order {
 };
 
 struct Parameter {
-  std::string name{};
+  std::string name{};  // empty: numbered by the suite, but not ours
   Order order = Order::vector;
   double bound = 0;  // 0: constant
   double constant = 0;
@@ -50,6 +50,7 @@ Suite make_mnist_cnn(bool dropout);
 Suite make_cifar_resnet20();
 Suite make_dcgan();
 Suite make_resnet50();
+Suite make_ptb_lstm();
 
 // The bound of a layer with this many inputs to a unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
 double he_bound(std::int64_t fan_in);
