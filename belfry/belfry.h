@@ -21,6 +21,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/graph/variable.h"
 #include "belfry/graph/variable_scope.h"
+#include "belfry/nn/attention.h"
 #include "belfry/nn/hyper_param.h"
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layers.h"

@@ -130,7 +130,7 @@ void measure(const Options& o) {
 int main_of(int argc, char** argv) {
   Options o;
   CLI::App app("Belfry's benchmark suite", "bench");
-  app.add_option("--suite", o.suite, "mlp, mnist_cnn or cifar_resnet20")
+  app.add_option("--suite", o.suite, "mlp, mnist_cnn, cifar_resnet20 or char_transformer")
       ->required()
       ->check(CLI::IsMember(suite_names()));
   app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1024));

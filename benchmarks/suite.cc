@@ -30,13 +30,15 @@ std::int64_t their_index(const Parameter& p, const Shape& s, std::int64_t i) {
 
 }  // namespace
 
-std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20"}; }
+std::vector<std::string> suite_names() { return {"mlp", "mnist_cnn", "cifar_resnet20", "char_transformer"}; }
 
 Suite make_suite(const std::string& name, bool dropout) {
   if (name == "mlp") return make_mlp();
   if (name == "mnist_cnn") return make_mnist_cnn(dropout);
   if (name == "cifar_resnet20") return make_cifar_resnet20();
-  throw Error(fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, got '{}'", name));
+  if (name == "char_transformer") return make_char_transformer();
+  throw Error(
+      fmt::format("[bench] expected a suite of mlp, mnist_cnn, cifar_resnet20, char_transformer, got '{}'", name));
 }
 
 void fill_parameters(const Suite& suite, Session& session) {

@@ -47,6 +47,7 @@ void fill_parameters(const Suite& suite, Session& session);
 Suite make_mlp();
 Suite make_mnist_cnn(bool dropout);
 Suite make_cifar_resnet20();
+Suite make_char_transformer();
 
 // The bound of a layer with this many inputs to a unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
 double he_bound(std::int64_t fan_in);
