@@ -51,6 +51,7 @@ Suite make_cifar_resnet20();
 Suite make_dcgan();
 Suite make_resnet50();
 Suite make_ptb_lstm();
+Suite make_char_transformer();
 
 // The bound of a layer with this many inputs to a unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
 double he_bound(std::int64_t fan_in);

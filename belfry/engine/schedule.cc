@@ -6,10 +6,10 @@ namespace belfry {
 
 namespace {
 
-// Takes no time and no memory worth mentioning: variables, constants, arithmetic on single numbers.
+// Takes no time and no memory worth mentioning: variables, constants, shapes, arithmetic on single numbers.
 bool tiny(const Ir& ir, const IrNode& node) {
   const auto single = [&](ValueId v) { return ir.info(v).elements() <= 1; };
-  return node.op == "Variable" || node.op == "Constant" ||
+  return node.op == "Variable" || node.op == "Constant" || node.op == "ShapeOnly" ||
          (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) &&
           std::ranges::all_of(node.outputs, single));
 }

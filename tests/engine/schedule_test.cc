@@ -52,6 +52,20 @@ TEST_F(ScheduleTest, UpdatesRunAsSoonAsTheirGradientsAreThere) {
   }
 }
 
+TEST_F(ScheduleTest, AGradientThatNeedsAShapeIsNotPutOffToTheEnd) {
+  Tensor y = var("x", {2, 3});
+  std::vector<Variable> biases;
+  for (const char* name : {"b0", "b1"}) y = tanh(y + biases.emplace_back(var(name, {3})));
+  const Tensors g = gradients(y, biases);
+  std::vector<Operation> updates;
+  for (std::size_t i = 0; i < biases.size(); ++i) updates.emplace_back(apply_sgd(biases[i], 0.1f, g[i]));
+  const Ir ir = ordered({.targets = updates});
+  const std::vector<NodeId> order = schedule(ir);
+  expect_topological(ir, order);
+  EXPECT_EQ(g[1].node()->def->name, "SumToLike");
+  EXPECT_LT(position(order, made_from(ir, updates[1])), position(order, made_from(ir, g[0])));
+}
+
 TEST_F(ScheduleTest, TheOrderOfTheGraphIsKeptOtherwise) {
   const Tensor a = exp(var("a", {2})), b = tanh(var("b", {2})), c = b * a;
   const Ir ir = ordered({.fetches = {c}});

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/kernels/reduce.h"
 #include "belfry/engine/cpu/reduction.h"
 #include "belfry/engine/cpu/view.h"
 
@@ -31,7 +32,22 @@ AxisSet repeated_axes(const Shape& from, const Shape& to) {
   return out;
 }
 
+// f32 summed over leading axes, as the gradient of a bias is: columns of a matrix, by the vector kernels.
+KernelPtr make_column_sums(const KernelContext& c) {
+  const std::int64_t inner = c.output().elements(), rows = c.input(0).elements() / inner;
+  return simple_kernel([inner, rows](const Buffers& b, const Step&) {
+    reduce_axis({.input = b.in<float>(0), .output = b.out<float>(), .axis = rows, .inner = inner});
+  });
+}
+
+bool sums_columns(const KernelContext& c) {
+  const Shape &from = c.input(0).shape, &to = c.output().shape;
+  return c.output().dtype == f32 && c.input(0).elements() > 0 && to.rank() > 0 && from.rank() >= to.rank() &&
+         from.slice(from.rank() - to.rank(), from.rank()) == to && to.elements() > 1;
+}
+
 const KernelRegistration sum_to_like_kernel = define_kernel("SumToLike").make([](const KernelContext& c) {
+  if (sums_columns(c)) return make_column_sums(c);
   return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
     const Reduction reduction(c.input(0).shape, repeated_axes(c.input(0).shape, c.output().shape));
     return simple_kernel(

@@ -14,12 +14,16 @@ inline Vec broadcast(const float* p) { return (Vec)_mm512_set1_ps(*p); }
 constexpr int kTileRows = 6, kTileVectors = 2;
 inline Vec broadcast(const float* p) { return (Vec)_mm256_broadcast_ss(p); }
 #endif
-constexpr int kTileColumns = kTileVectors * kWidth;
 
-// The vectors of the panel that begins at a column.
-inline int panel_vectors(std::int64_t n, std::int64_t column) {
-  const std::int64_t left = (n - column + kWidth - 1) / kWidth;
-  return static_cast<int>(left < kTileVectors ? left : kTileVectors);
+// A panel of b: the columns from `column` on.
+struct Panel {
+  std::int64_t column, columns;
+  int vectors;
+};
+inline Panel panel_at(std::int64_t n, std::int64_t column, int panel_vectors) {
+  const int most = panel_vectors == 0 ? kTileVectors : panel_vectors;
+  const std::int64_t left = n - column, columns = left < most * kWidth ? left : most * kWidth;
+  return {column, columns, static_cast<int>((columns + kWidth - 1) / kWidth)};
 }
 
 // The rows of a tile of a, and how to step down k.
@@ -108,26 +112,25 @@ void multiply(const simd::Gemm& g) {
   for (std::int64_t chunk = 0; chunk < g.m; chunk += kChunkRows) {
     const std::int64_t end = g.m - chunk < kChunkRows ? g.m : chunk + kChunkRows;
     const float* b = g.b;
-    for (std::int64_t column = 0; column < g.n; column += kTileColumns) {
-      const int vectors = panel_vectors(g.n, column);
-      const std::int64_t columns = g.n - column < kTileColumns ? g.n - column : kTileColumns;
+    for (Panel at = panel_at(g.n, 0, g.panel_vectors); at.columns > 0;
+         at = panel_at(g.n, at.column + at.columns, g.panel_vectors)) {
       for (std::int64_t row = chunk; row < end; row += kTileRows) {
         const std::int64_t rows = end - row < kTileRows ? end - row : kTileRows;
-        const float* start = g.start == nullptr ? nullptr : g.start + row * g.start_row + column;
-        tiles[rows - 1][vectors - 1](g, g.a + row / kTileRows * a_tile, b, start, g.y + row * g.y_row + column,
-                                     columns);
+        const float* start = g.start == nullptr ? nullptr : g.start + row * g.start_row + at.column;
+        tiles[rows - 1][at.vectors - 1](g, g.a + row / kTileRows * a_tile, b, start, g.y + row * g.y_row + at.column,
+                                        at.columns);
       }
-      b += g.k * vectors * kWidth;
+      b += (g.packed_k > g.k ? g.packed_k : g.k) * at.vectors * kWidth;
     }
   }
 }
 
 void pack(const simd::GemmPack& args) {
   float* to = args.to;
-  for (std::int64_t column = 0; column < args.n; column += kTileColumns) {
-    const std::int64_t columns = args.n - column < kTileColumns ? args.n - column : kTileColumns;
-    const std::int64_t width = panel_vectors(args.n, column) * kWidth;
-    const float* from = args.from + column * args.column;
+  for (Panel at = panel_at(args.n, 0, args.panel_vectors); at.columns > 0;
+       at = panel_at(args.n, at.column + at.columns, args.panel_vectors)) {
+    const std::int64_t columns = at.columns, width = at.vectors * kWidth;
+    const float* from = args.from + at.column * args.column;
     if (args.column == 1) {
       for (std::int64_t p = 0; p < args.k; ++p)
         for (std::int64_t j = 0; j < width; j += kWidth) {

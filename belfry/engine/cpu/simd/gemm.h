@@ -11,7 +11,8 @@ struct GemmPack {
   const float* from = nullptr;  // element (p, j) of [k][n] at from[p * row + j * column]; one of the two is 1
   std::int64_t row = 0, column = 0;
   std::int64_t k = 0, n = 0;
-  float* to = nullptr;  // gemm_panel_floats() of room
+  float* to = nullptr;    // gemm_panel_floats() of room
+  int panel_vectors = 0;  // of columns in a panel, at most; 0: as many as a tile can take
 };
 
 struct GemmLeftPack {
@@ -28,7 +29,9 @@ struct Gemm {
   const float* a = nullptr;
   bool by_columns = false;
   std::int64_t a_row = 0, a_step = 0, a_tile = 0;
-  const float* b = nullptr;  // packed
+  const float* b = nullptr;  // packed, in panels of as many vectors
+  int panel_vectors = 0;
+  std::int64_t packed_k = 0;  // what b was packed with, if that is more than k
   float* y = nullptr;
   std::int64_t y_row = 0;
   // What the sums begin with: null for 0; y itself to add to it; with start_row 0 one row for all (a bias).
@@ -42,6 +45,8 @@ struct GemmKernels {
   void (*pack_left)(const GemmLeftPack&);
   void (*multiply)(const Gemm&);
 };
+
+constexpr int kGemmNarrowPanel = 2;  // vectors that a tile of any instruction set takes
 
 // Packed columns: whole vectors, the missing ones 0.
 inline std::int64_t gemm_panel_floats(std::int64_t k, std::int64_t n, int vector_columns) {

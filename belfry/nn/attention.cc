@@ -1,0 +1,90 @@
+#include "belfry/nn/attention.h"
+
+#include "belfry/base/check.h"
+#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/layers.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/attention.h"
+#include "belfry/ops/random.h"
+
+namespace belfry {
+namespace {
+
+DenseOptions projection(const MultiHeadAttentionOptions& o, std::int64_t units) {
+  return {.units = units,
+          .use_bias = o.use_bias,
+          .kernel_initializer = o.kernel_initializer,
+          .bias_initializer = o.bias_initializer,
+          .kernel_regularizer = o.kernel_regularizer};
+}
+
+void check_rate(const char* kind, const char* option, double rate) {
+  BELFRY_CHECK(rate >= 0 && rate < 1, "{} expected .{} in [0, 1), the share that is dropped, got {} {}",
+               layer_title(kind), option, rate, layer_line());
+}
+
+// Queries, keys and values: from one product if all come from x.
+Tensors projections(const MultiHeadAttentionOptions& o, const Tensor& x, std::int64_t units) {
+  if (!o.context) return split(x | dense("qkv", projection(o, 3 * units)), 3, -1);
+  check_rank("multi_head_attention", o.context, 3, "a context [batch, time, features]");
+  Tensors out{x | dense("q", projection(o, units))};
+  for (const Tensor& t : split(o.context | dense("kv", projection(o, 2 * units)), 2, -1)) out.push_back(t);
+  return out;
+}
+
+Tensor apply(const MultiHeadAttentionOptions& o, const Tensor& x) {
+  constexpr const char* kKind = "multi_head_attention";
+  check_rank(kKind, x, 3, "a sequence [batch, time, features]");
+  const std::int64_t features = known_size(kKind, x, 2, "features"), units = o.units == 0 ? features : o.units;
+  BELFRY_CHECK(o.heads > 0 && units > 0 && units % o.heads == 0,
+               "{} expected units that divide into .heads, got {} units and {} heads {}", layer_title(kKind), units,
+               o.heads, layer_line());
+  check_rate(kKind, "attention_dropout", o.attention_dropout);
+  const Tensors p = projections(o, x, units);
+  const AttentionOptions how{.causal = o.causal, .mask = o.mask, .heads = o.heads};
+  const bool drops = o.attention_dropout > 0 && layer_trains(kKind);
+  const Tensor y = drops ? attention_by_parts(p[0], p[1], p[2], how,
+                                              [&](const Tensor& t) { return dropout(t, o.attention_dropout); })
+                         : attention(p[0], p[1], p[2], how);
+  return y | dense("proj", projection(o, features));
+}
+
+Tensor apply(const TransformerBlockOptions& o, const Tensor& x) {
+  constexpr const char* kKind = "transformer_block";
+  check_rank(kKind, x, 3, "a sequence [batch, time, features]");
+  check_rate(kKind, "dropout", o.dropout);
+  const std::int64_t features = known_size(kKind, x, 2, "features");
+  const auto dropped = [&](const Tensor& t, const char* name) {
+    return o.dropout > 0 ? t | dropout(name, o.dropout) : t;
+  };
+  const LayerNormLayerOptions norm{.epsilon = o.epsilon};
+  DenseOptions fc{.units = o.hidden == 0 ? 4 * features : o.hidden,
+                  .activation = o.activation,
+                  .kernel_initializer = o.kernel_initializer,
+                  .bias_initializer = o.bias_initializer,
+                  .kernel_regularizer = o.kernel_regularizer};
+  const Tensor attended = x | layer_norm("ln1", norm) |
+                          multi_head_attention("attention", {.heads = o.heads,
+                                                             .causal = o.causal,
+                                                             .mask = o.mask,
+                                                             .attention_dropout = o.attention_dropout,
+                                                             .kernel_initializer = o.kernel_initializer,
+                                                             .bias_initializer = o.bias_initializer,
+                                                             .kernel_regularizer = o.kernel_regularizer});
+  const Tensor middle = x + dropped(attended, "drop1");
+  const Tensor hidden = middle | layer_norm("ln2", norm) | dense("fc1", fc);
+  fc.units = features;
+  fc.activation = {};
+  return add(middle, dropped(hidden | dense("fc2", fc), "drop2"), "output");
+}
+
+}  // namespace
+
+Layer make_layer(std::string_view name, const MultiHeadAttentionOptions& options, const Location& where) {
+  return Layer(name, [options](const Tensor& x) { return apply(options, x); }, where);
+}
+Layer make_layer(std::string_view name, const TransformerBlockOptions& options, const Location& where) {
+  return Layer(name, [options](const Tensor& x) { return apply(options, x); }, where);
+}
+
+}  // namespace belfry
