@@ -66,6 +66,7 @@ bool moves_averages(const BatchNormLayerOptions& o) {
 }
 
 Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
+  check_float("batch_norm", x, "a float batch");
   BELFRY_CHECK(o.momentum >= 0 && o.momentum <= 1, "{} expected .momentum in [0, 1], got {} {}",
                layer_title("batch_norm"), o.momentum, layer_line());
   BELFRY_CHECK(x.rank() >= 2, "{} expected a batch of rank 2 or more, got '{}' {} {}", layer_title("batch_norm"),

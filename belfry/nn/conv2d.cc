@@ -20,6 +20,7 @@ void check_options(const Conv2dLayerOptions& o, std::int64_t channels) {
 }
 
 Tensor apply(const Conv2dLayerOptions& o, const Tensor& x) {
+  check_float("conv2d", x, "a float image");
   check_rank("conv2d", x, 4,
              o.data_format == DataFormat::nhwc ? "images [batch, height, width, channels]"
                                                : "images [batch, channels, height, width]");
