@@ -93,6 +93,14 @@ Tensor Graph::get_tensor_by_name(std::string_view name) const {
   fail("[graph] expected the name of a tensor, got '{}'.{}", name, did_you_mean(name, names));
 }
 
+Variable Graph::get_variable_by_name(std::string_view name) const {
+  const auto at = std::ranges::find_if(variables_, [&](const Variable& v) { return v.name() == name; });
+  if (at != variables_.end()) return *at;
+  std::vector<std::string> names;
+  for (const Variable& v : variables_) names.push_back(v.name());
+  fail("[graph] expected the name of a variable, got '{}'.{}", name, did_you_mean(name, names));
+}
+
 std::vector<Operation> Graph::operations() const {
   std::vector<Operation> out;
   for (const auto& node : nodes_) out.emplace_back(node.get());

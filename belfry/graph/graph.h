@@ -36,6 +36,7 @@ class Graph {
   // Look up by name; throws with the nearest names if there is none.
   Tensor get_tensor_by_name(std::string_view name) const;  // "conv0/output", "split:1"
   Operation get_operation_by_name(std::string_view name) const;
+  Variable get_variable_by_name(std::string_view name) const;
   Tensor find_tensor(std::string_view name) const;  // empty if there is none
   std::vector<Operation> operations() const;        // in creation order
 
