@@ -119,8 +119,10 @@ Node* Graph::add_node(std::unique_ptr<Node> node) {
                "Add ops before the trainer initialises or the graph is finalised {}.",
                describe(*node), made_at(*node));
   if (const auto at = by_name_.find(node->name); at != by_name_.end())
-    fail("{} expected a name not in use, got one that {} has {} {}. Choose another name or open a NameScope.",
-         describe(*node), describe(*at->second), made_at(*at->second), made_at(*node));
+    fail(
+        "{} expected a name not in use, got that of {} {}; the new one is at {}. Choose another name or open a "
+        "NameScope.",
+        describe(*node), describe(*at->second), made_at(*at->second), to_string(node->where));
   node->graph = this;
   node->id = static_cast<int>(nodes_.size());
   by_name_[node->name] = node.get();
