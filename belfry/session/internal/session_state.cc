@@ -170,6 +170,7 @@ Program& SessionState::program_for(const Signature& s) {
   if (at != programs.end()) {
     programs.splice(programs.begin(), programs, at);
   } else {
+    graph.mark_compiled();
     const CompileTarget target{.store = store,
                                .arenas = arenas,
                                .crossings = crossings,
@@ -202,9 +203,8 @@ void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const 
   check_initialized(plan, caller);
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
-  naming_the_caller(caller, [&] {
-    plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get());
-  });
+  naming_the_caller(caller,
+                    [&] { plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get()); });
   for (bool* ready : plan.assigned_ready()) *ready = true;
 }
 
