@@ -82,7 +82,7 @@ struct RunOptions {
 
 class Session {
  public:
-  explicit Session(Graph& graph, SessionConfig config = {});
+  explicit Session(Graph& graph, SessionConfig config = {}, const Location& where = Location::current());
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

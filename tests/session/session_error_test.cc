@@ -148,6 +148,15 @@ TEST_F(SessionErrorTest, ACallableThatLacksAFeedIsAnErrorWhereItIsMade) {
   EXPECT_EQ(session.make_callable({sum}, {x, z})(feeds)[0].shape(), Shape({0}));
 }
 
+TEST_F(SessionErrorTest, DevicesThatCannotBeNameTheLine) {
+  EXPECT_EQ(error_here([&] { Session(graph, {.devices = {}}); }),
+            "[Session] expected at least one device, got none (called at HERE).");
+  EXPECT_EQ(error_here([&] { Session(graph, {.devices = {{-1}}}); }),
+            "[Session] expected a number of threads of 0 (automatic) or more, got -1 (called at HERE).");
+  const std::string text = error_here([&] { Session(graph, {.devices = {{1000}, {1000}}}); });
+  EXPECT_TRUE(text.ends_with("cores together, got 2000 (called at HERE).")) << text;
+}
+
 TEST_F(SessionErrorTest, AHooksUnknownFetchNamesTheHook) {
   struct Typist final : SessionHook {
     HookRequest before_run(const RunContext&) override { return {.fetches = {"cots"}}; }

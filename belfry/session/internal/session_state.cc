@@ -11,19 +11,20 @@
 namespace belfry {
 namespace {
 
-std::vector<DeviceInfo> resolve(const SessionConfig& config) {
+std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& caller) {
   const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
-  BELFRY_CHECK(count > 0, "[Session] expected at least one device, got none");
+  BELFRY_CHECK(count > 0, "[Session] expected at least one device, got none {}.", called_at(caller));
   std::vector<DeviceInfo> out;
   int total = 0;
   for (const DeviceConfig& device : config.devices) {
-    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {}",
-                 device.threads);
+    BELFRY_CHECK(device.threads >= 0, "[Session] expected a number of threads of 0 (automatic) or more, got {} {}.",
+                 device.threads, called_at(caller));
     out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
     total += out.back().threads;
   }
   BELFRY_CHECK(count == 1 || total <= std::max(cores, count),
-               "[Session] expected devices with no more threads than the {} cores together, got {}", cores, total);
+               "[Session] expected devices with no more threads than the {} cores together, got {} {}.", cores, total,
+               called_at(caller));
   return out;
 }
 
@@ -89,12 +90,14 @@ SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
                "kernel.",
                caller.name, called_at(caller));
   fail(
-      "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a session, "
+      "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a "
+      "session, "
       "or take turns.",
       caller.name, called_at(caller));
 }
 
-SessionState::SessionState(Graph& g, const SessionConfig& c) : graph(g), config(c), team(resolve(c)) {
+SessionState::SessionState(Graph& g, const SessionConfig& c, const Caller& caller)
+    : graph(g), config(c), team(resolve(c, caller)) {
   for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
   if (config.profile) profiler = std::make_unique<Profiler>();
   if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
