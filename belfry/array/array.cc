@@ -25,6 +25,12 @@ Array scalar(T value) {
   return out;
 }
 
+void check_index(std::int64_t index, std::int64_t elements) {
+  BELFRY_CHECK(elements > 0,
+               "[Array] expected an element {}, got an empty array. An operation has no value: fetch a tensor.", index);
+  BELFRY_CHECK(index >= 0 && index < elements, "[Array] expected an index below {}, got {}", elements, index);
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> checked_bytes(DType dtype, const Shape& shape) {
@@ -84,14 +90,14 @@ void Array::check_type(DType asked) const {
 }
 
 double Array::item(std::int64_t index) const {
-  BELFRY_CHECK(index >= 0 && index < elements_, "[Array] expected an index below {}, got {}", elements_, index);
+  check_index(index, elements_);
   double out = 0;
   dispatch(dtype_, [&]<class T>() { out = static_cast<double>(values<T>()[static_cast<std::size_t>(index)]); });
   return out;
 }
 
 void Array::set_item(std::int64_t index, double value) {
-  BELFRY_CHECK(index >= 0 && index < elements_, "[Array] expected an index below {}, got {}", elements_, index);
+  check_index(index, elements_);
   dispatch(dtype_, [&]<class T>() { values<T>()[static_cast<std::size_t>(index)] = convert<T>(value); });
 }
 

@@ -90,10 +90,12 @@ void AlgorithmTable::write() const {
     write_file_atomically(path_,
                           small_json::format({{"format", kFormat}, {"machine", machine_}, {"algorithms", all}}, path_));
   } catch (const std::exception& e) {
+    std::string reason = e.what();
+    if (!reason.ends_with('.')) reason += '.';
     log_warning(
         fmt::format("{}: expected to keep what was timed there, got: {} The next program will time it again, and may "
                     "choose otherwise.",
-                    where_of(path_), e.what()));
+                    where_of(path_), reason));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace belfry {
 
@@ -47,11 +48,14 @@ class AlgorithmTable {
   void restore(const Choices& choices);
 
   const std::string& path() const { return path_; }
+  // Whether this is the first time that it is asked: what people are told once, and not for every plan.
+  bool first_report() { return !std::exchange(reported_, true); }
 
  private:
   std::map<std::string, std::string> machine_;
   std::string path_;
   std::map<std::string, Entry> entries_;
+  bool reported_ = false;
 };
 
 std::string_view name_of(AlgorithmTable::Source source);

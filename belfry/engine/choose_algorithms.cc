@@ -60,8 +60,9 @@ void choose_algorithms(Ir& ir, AlgorithmTable& table, const std::vector<DeviceIn
   AlgorithmPass pass(ir, table);
   for (NodeId id : topological(ir)) pass.visit(id, devices[static_cast<std::size_t>(ir.node(id).device)].threads);
   if (pass.timed() == 0) return;
-  log_info(fmt::format("[autotune] timed {} of the plan's problems in {:.2f} s; the choices go to '{}'", pass.timed(),
-                       static_cast<double>(Profiler::now() - begin) * 1e-9, table.path()));
+  log(table.first_report() ? LogLevel::info : LogLevel::debug,
+      fmt::format("[autotune] timed {} of the plan's problems in {:.2f} s; the choices go to '{}'", pass.timed(),
+                  static_cast<double>(Profiler::now() - begin) * 1e-9, table.path()));
   table.write();
 }
 

@@ -55,7 +55,7 @@ class HostKernelAdapter final : public Kernel {
   }
   void run(const Step&) override {
     try {
-      function_(ins_, outs_);
+      function_(HostKernelContext(ins_, outs_, origin_.attributes));
       for (std::size_t i = 0; i < outs_.size(); ++i) keep(i);
     } catch (const NumericError& error) {
       rethrow<NumericError>(error);

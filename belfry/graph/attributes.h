@@ -25,7 +25,7 @@ class Attributes {
   Attributes() = default;
   Attributes(std::initializer_list<std::pair<std::string, Attribute>> items);
 
-  // The value of `name`; throws InternalError if it is missing or of another type.
+  // The value of `name`; throws if it is missing or of another type.
   template <class T>
   const T& get(std::string_view name) const {
     const Attribute* found = find(name);
@@ -45,7 +45,7 @@ class Attributes {
   const std::vector<std::pair<std::string, Attribute>>& items() const { return items_; }
 
  private:
-  [[noreturn]] static void missing(std::string_view name);
+  [[noreturn]] void missing(std::string_view name) const;
   std::vector<std::pair<std::string, Attribute>> items_;  // sorted by name
 };
 

@@ -137,6 +137,10 @@ Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& o
   return out;
 }
 
+Tensors gradients(const Tensor& y, const Tensors& xs, const GradientOptions& options, const Location& where) {
+  return gradients(Tensors{y}, xs, options, where);
+}
+
 Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options,
                   const Location& where) {
   Tensors handles;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <vector>
 
 #include "belfry/graph/op_def.h"
@@ -18,8 +19,19 @@ struct GradientOptions {
 // d(sum of ys)/dx for each x; an empty Tensor where no y depends on the x through differentiable ops.
 Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& options = {},
                   const Location& where = Location::current());
+Tensors gradients(const Tensor& y, const Tensors& xs, const GradientOptions& options = {},
+                  const Location& where = Location::current());
 Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options = {},
                   const Location& where = Location::current());
+// For braces: {w} and {x} are lists of what they hold.
+inline Tensors gradients(const Tensor& y, std::initializer_list<Tensor> xs, const GradientOptions& options = {},
+                         const Location& where = Location::current()) {
+  return gradients(y, Tensors(xs), options, where);
+}
+inline Tensors gradients(const Tensor& y, std::initializer_list<Variable> xs, const GradientOptions& options = {},
+                         const Location& where = Location::current()) {
+  return gradients(y, std::vector<Variable>(xs), options, where);
+}
 
 // forward(inputs) with another gradient: `backward(inputs, outputs, output gradients)` gives one tensor an input.
 using ForwardFunction = std::function<Tensors(const Tensors& inputs)>;

@@ -93,6 +93,14 @@ Tensor Graph::get_tensor_by_name(std::string_view name) const {
   fail("[graph] expected the name of a tensor, got '{}'.{}", name, did_you_mean(name, names));
 }
 
+Variable Graph::get_variable_by_name(std::string_view name) const {
+  const auto at = std::ranges::find_if(variables_, [&](const Variable& v) { return v.name() == name; });
+  if (at != variables_.end()) return *at;
+  std::vector<std::string> names;
+  for (const Variable& v : variables_) names.push_back(v.name());
+  fail("[graph] expected the name of a variable, got '{}'.{}", name, did_you_mean(name, names));
+}
+
 std::vector<Operation> Graph::operations() const {
   std::vector<Operation> out;
   for (const auto& node : nodes_) out.emplace_back(node.get());
@@ -111,8 +119,10 @@ Node* Graph::add_node(std::unique_ptr<Node> node) {
                "Add ops before the trainer initialises or the graph is finalised {}.",
                describe(*node), made_at(*node));
   if (const auto at = by_name_.find(node->name); at != by_name_.end())
-    fail("{} expected a name not in use, got one that {} has {} {}. Choose another name or open a NameScope.",
-         describe(*node), describe(*at->second), made_at(*at->second), made_at(*node));
+    fail(
+        "{} expected a name not in use, got that of {} {}; the new one is at {}. Choose another name or open a "
+        "NameScope.",
+        describe(*node), describe(*at->second), made_at(*at->second), to_string(node->where));
   node->graph = this;
   node->id = static_cast<int>(nodes_.size());
   by_name_[node->name] = node.get();

@@ -1,6 +1,7 @@
 // Graph: the define phase. Operations are added under scopes; finalize() ends it; nothing executes here.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,6 +37,7 @@ class Graph {
   // Look up by name; throws with the nearest names if there is none.
   Tensor get_tensor_by_name(std::string_view name) const;  // "conv0/output", "split:1"
   Operation get_operation_by_name(std::string_view name) const;
+  Variable get_variable_by_name(std::string_view name) const;
   Tensor find_tensor(std::string_view name) const;  // empty if there is none
   std::vector<Operation> operations() const;        // in creation order
 
@@ -60,6 +62,8 @@ class Graph {
   // Reserves a name scope ("block" or, if it was opened before, "block_1").
   std::string open_scope(const std::string& wanted);
   bool has_name(std::string_view name) const { return by_name_.contains(name); }
+  // A session has compiled something of the graph as it is now: no transaction takes that back any more.
+  void mark_compiled() { compiled_nodes_.store(nodes_.size(), std::memory_order_relaxed); }
   // Gradient functions given at run time (custom_gradient); the id goes into an attribute.
   std::int64_t keep_gradient(GradientRule rule);
   const GradientRule& kept_gradient(std::int64_t id) const { return kept_gradients_[static_cast<std::size_t>(id)]; }
@@ -79,6 +83,7 @@ class Graph {
   std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;
+  std::atomic<std::size_t> compiled_nodes_ = 0;  // several sessions may compile at a time
   Graph* around_ = nullptr;
   std::vector<std::pair<Tensor, Tensor>> captures_;
 };

@@ -13,8 +13,8 @@ GraphTransaction::GraphTransaction(Graph& graph)
       collections_(graph.collections_) {}
 
 GraphTransaction::~GraphTransaction() {
-  if (kept_) return;
   Graph& g = graph_;
+  if (kept_ || g.compiled_nodes_.load(std::memory_order_relaxed) > nodes_) return;
   g.collections_ = std::move(collections_);
   g.variables_.resize(variables_);
   g.kept_gradients_.resize(gradients_);

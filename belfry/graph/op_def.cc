@@ -90,6 +90,9 @@ OpDefinition& OpDefinition::kernel(HostKernel kernel) {
   def_.host_kernel = std::move(kernel);
   return *this;
 }
+OpDefinition& OpDefinition::kernel(PlainHostKernel kernel) {
+  return this->kernel([plain = std::move(kernel)](const HostKernelContext& c) { plain(c.inputs(), c.outputs()); });
+}
 OpDefinition& OpDefinition::doc(std::string text) {
   def_.doc = std::move(text);
   return *this;

@@ -65,7 +65,27 @@ struct Shapes : std::vector<Shape> {
 using ShapeRule = std::function<Shapes(const ShapeContext&)>;
 using DTypeRule = std::function<std::vector<DType>(const ShapeContext&)>;
 using GradientRule = std::function<Tensors(const GradientContext&)>;  // one a input; empty where none flows
-using HostKernel = std::function<void(std::span<const Array> inputs, std::span<Array> outputs)>;
+
+// What a user's kernel sees: plain arrays, whatever the layout around it, and what the op was added with.
+class HostKernelContext {
+ public:
+  HostKernelContext(std::span<const Array> inputs, std::span<Array> outputs, const Attributes& attributes)
+      : inputs_(inputs), outputs_(outputs), attributes_(attributes) {}
+
+  std::span<const Array> inputs() const { return inputs_; }
+  std::span<Array> outputs() const { return outputs_; }
+  const Array& input(int index = 0) const { return inputs_[static_cast<std::size_t>(index)]; }
+  Array& output(int index = 0) const { return outputs_[static_cast<std::size_t>(index)]; }
+  const Attributes& attributes() const { return attributes_; }
+
+ private:
+  std::span<const Array> inputs_;
+  std::span<Array> outputs_;
+  const Attributes& attributes_;
+};
+
+using HostKernel = std::function<void(const HostKernelContext&)>;
+using PlainHostKernel = std::function<void(std::span<const Array> inputs, std::span<Array> outputs)>;
 
 struct OpDef {
   std::string name;
@@ -111,6 +131,7 @@ class OpDefinition {
   OpDefinition& updates(int input);
   OpDefinition& shape_only(int input);
   OpDefinition& kernel(HostKernel kernel);
+  OpDefinition& kernel(PlainHostKernel kernel);  // of an op without attributes
   OpDefinition& doc(std::string text);
   operator OpRegistration();  // NOLINT(google-explicit-constructor): the end of the statement registers it
 

@@ -119,10 +119,12 @@ class VariableLookup {
     const bool exists = at != graph.variables().end();
     const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(),
                                            current_name_scope(), to_string(where));
-    BELFRY_CHECK(!exists || scope.reuse() != Reuse::no,
-                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Choose another name or, "
-                 "to share it, enter VariableScope::reopen({{.reuse = Reuse::yes}}) first ({}).",
-                 name, exists ? made_at(*at->node()) : "", scopes);
+    BELFRY_CHECK(
+        !exists || scope.reuse() != Reuse::no,
+        "[get_variable '{}'] expected a new variable, got one that exists already {}. Choose another name or, "
+        "to share it, enter VariableScope::reopen({{.reuse = Reuse::yes}}) first; after an attempt that failed, "
+        "Reuse::automatic finds what is there and makes the rest ({}).",
+        name, exists ? made_at(*at->node()) : "", scopes);
     BELFRY_CHECK(
         exists || scope.reuse() != Reuse::yes,
         "[get_variable '{}'] expected a variable that exists, got none under reuse.{} Create it first, or enter "

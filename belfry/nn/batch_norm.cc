@@ -75,6 +75,7 @@ bool moves_averages(const BatchNormLayerOptions& o) {
 }
 
 Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
+  check_float("batch_norm", x, "a float batch");
   BELFRY_CHECK(o.momentum >= 0 && o.momentum <= 1,
                "{} expected .momentum in [0, 1], got {} {}. It is the share of the old average that stays: 0.9 is "
                "usual.",

@@ -9,6 +9,7 @@
 namespace belfry {
 
 std::int64_t image_channels(const char* kind, const Tensor& x, DataFormat format) {
+  check_float(kind, x, "a float image");
   check_rank(kind, x, 4,
              format == DataFormat::nhwc ? "images [batch, height, width, channels]"
                                         : "images [batch, channels, height, width]");

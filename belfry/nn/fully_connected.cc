@@ -16,6 +16,7 @@ Tensor flattened(const char* kind, const Tensor& x, std::string_view name) {
 }
 
 Tensor apply(const FullyConnectedOptions& o, const Tensor& input) {
+  check_float("fully_connected", input, "float features");
   BELFRY_CHECK(o.units > 0, "{} expected .units above 0, got {} {}", layer_title("fully_connected"), o.units,
                layer_line());
   const Tensor x = input.rank() == 2 ? input : flattened("fully_connected", input, "");

@@ -10,9 +10,9 @@ namespace belfry {
 Variable hyper_param(std::string_view name, float value, const Location& where) {
   const auto scope = VariableScope::reopen({.reuse = Reuse::automatic});
   const Variable variable = get_variable(name, {.initializer = init::constant(value), .trainable = false}, where);
-  const double before = variable.initial_value().node()->attributes.get_or<double>("value", value);
+  const auto before = static_cast<float>(variable.initial_value().node()->attributes.get_or<double>("value", value));
   BELFRY_CHECK(
-      static_cast<float>(before) == value,
+      before == value,
       "[hyper_param '{}'] expected the value {} as when it was created, got {} {} (at {}). Choose another name.",
       variable.name(), before, value, made_at(*variable.node()), to_string(where));
   return variable;

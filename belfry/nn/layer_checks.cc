@@ -25,6 +25,11 @@ void check_rank(const char* kind, const Tensor& x, int rank, const char* what) {
                to_string(x.shape()), layer_line());
 }
 
+void check_float(const char* kind, const Tensor& x, const char* what) {
+  BELFRY_CHECK(is_float(x.dtype()), "{} expected {}, got {} {} '{}' {}. Use cast(x, f32) first.", layer_title(kind),
+               what, name_of(x.dtype()), to_string(x.shape()), x.name(), layer_line());
+}
+
 bool layer_trains(const char* kind) {
   const TowerContext* tower = current_tower_context_or_null();
   BELFRY_CHECK(

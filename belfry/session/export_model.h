@@ -9,8 +9,8 @@
 namespace belfry {
 
 // To .npz or .safetensors, by the path's extension. Atomic: after an error, what was at `path` is still there.
-void export_model(Session& session, const std::string& path);
+void export_model(Session& session, const std::string& path, const Location& where = Location::current());
 // The same to a NumPy file, whatever it is called.
-void save_npz(Session& session, const std::string& path);
+void save_npz(Session& session, const std::string& path, const Location& where = Location::current());
 
 }  // namespace belfry

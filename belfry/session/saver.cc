@@ -70,7 +70,7 @@ struct Saver::Impl {
 Saver::Saver(Session& session, SaverOptions options) : impl_(std::make_unique<Impl>(session, std::move(options))) {}
 Saver::~Saver() = default;
 
-void Saver::save(std::int64_t step, CheckpointState state) {
+void Saver::save(std::int64_t step, CheckpointState state, const Location& where) {
   BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
   impl_->finish();
   Session& session = impl_->session;
@@ -79,7 +79,7 @@ void Saver::save(std::int64_t step, CheckpointState state) {
   state.random_counter = session.random_counter();
   state.algorithms = session.algorithms();
   state.versions["onednn"] = dnnl_version_text();
-  impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables)),
+  impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables), where),
                std::move(state));
   impl_->deliver();
 }

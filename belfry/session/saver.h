@@ -31,7 +31,7 @@ class Saver {
   // autotune's choices and the versions known here are filled in. A write that failed is thrown by the next save() or
   // wait(), each exactly once; save() throws it after it has started its own write, so that a failure is never a reason
   // for another.
-  void save(std::int64_t step, CheckpointState state = {});
+  void save(std::int64_t step, CheckpointState state = {}, const Location& where = Location::current());
   // Until the last save is on disk.
   void wait();
 

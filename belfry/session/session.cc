@@ -32,7 +32,8 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
 
 }  // namespace
 
-Session::Session(Graph& graph, SessionConfig config) : state_(std::make_unique<SessionState>(graph, config)) {}
+Session::Session(Graph& graph, SessionConfig config, const Location& where)
+    : state_(std::make_unique<SessionState>(graph, config, Caller{"Session", where})) {}
 Session::~Session() = default;
 Graph& Session::graph() { return state_->graph; }
 

@@ -84,7 +84,7 @@ struct RunOptions {
 
 class Session {
  public:
-  explicit Session(Graph& graph, SessionConfig config = {});
+  explicit Session(Graph& graph, SessionConfig config = {}, const Location& where = Location::current());
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -95,6 +95,11 @@ class Session {
 
   // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array). What is
   // asked for twice is given twice; what is fed twice is an error.
+  //
+  // A run that throws while it executes may have done some of its assignments and not others; each variable is whole,
+  // with its old value or its new one (unless a user's kernel throws while it writes one), and the session stays
+  // usable. To go on from there, restore a checkpoint, or have what may fail come before the assignments:
+  // ControlDependencies({check_numerics(cost, "cost")}) around the update.
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},
                          const Location& where = Location::current());
   std::vector<Array> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {}, const RunOptions& options = {},

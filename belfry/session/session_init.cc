@@ -24,6 +24,14 @@ std::string list_of(const Names& names) {
   return out;
 }
 
+// A few of many.
+std::string some_of(const Names& names) {
+  constexpr std::size_t kNamed = 5;
+  if (names.empty()) return "none";
+  if (names.size() <= kNamed) return list_of(names);
+  return fmt::format("{} and {} more", list_of({names.begin(), names.begin() + kNamed}), names.size() - kNamed);
+}
+
 std::string type_of(DType dtype, const Shape& shape) { return fmt::format("{} {}", name_of(dtype), to_string(shape)); }
 
 // One line for each kind of thing that is wrong; nothing if all is well.
@@ -119,6 +127,15 @@ SessionInit::SessionInit(std::string name, Prepare prepare) : name_(std::move(na
 InitPlan SessionInit::prepare(Session& session) const {
   if (!prepare_) return {};
   InitPlan plan = prepare_(session);
+  // Nothing at all that fits is the wrong file or a forgotten prefix, not another version of the model.
+  const InitReport& report = plan.report;
+  const bool nothing = report.restored.empty() && !report.unexpected.empty();
+  BELFRY_CHECK(
+      !nothing,
+      "[{}] expected values for the graph's variables ({}), got none for any of them (there are values for {}). "
+      "Nothing was changed. Build the graph that the values come from, or pass .prefix if the names differ by "
+      "one.",
+      name_, some_of(report.missing), some_of(report.unexpected));
   const std::string problems = problems_of(plan);
   BELFRY_CHECK(problems.empty(),
                "[{}] expected values that fit the graph's variables, got:{}\nNothing was changed. Build the graph that "

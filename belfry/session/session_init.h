@@ -53,7 +53,8 @@ class SessionInit {
   SessionInit(std::string name, Prepare prepare);
 
   // Throws one error that lists every value whose dtype or shape is not its variable's, both shown, and, if strict,
-  // every missing and unexpected name. Otherwise sets the values and logs what is missing or unexpected.
+  // every missing and unexpected name; also if none of the names is a variable's, strict or not. Otherwise sets the
+  // values and logs what is missing or unexpected.
   InitReport init(Session& session) const;
 
   // The checks alone.

@@ -9,7 +9,9 @@
 
 namespace belfry {
 
-// Copies; a variable that is listed twice is there once. Throws, with its name, if one has no value yet.
-std::map<std::string, Array> values_of(const Session& session, const std::vector<Variable>& variables);
+// Copies; a variable that is listed twice is there once. Throws, with its name, if one has no value yet, and `where` as
+// the line that asked.
+std::map<std::string, Array> values_of(const Session& session, const std::vector<Variable>& variables,
+                                       const Location& where);
 
 }  // namespace belfry

@@ -1,9 +1,11 @@
 #include "belfry/tower/tower_context.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/graph_transaction.h"
 #include "belfry/graph/name_check.h"
 #include "belfry/graph/scope.h"
 #include "belfry/tower/tower_collections.h"
@@ -62,6 +64,8 @@ struct TowerContext::Impl {
   std::string name;
   bool is_training;
   TowerOptions options;
+  std::unique_ptr<GraphTransaction> attempt{};  // outlives the scopes below
+  int exceptions = std::uncaught_exceptions();
   bool own_variables = true;
   std::string name_scope{};
   Collections before{};
@@ -100,6 +104,7 @@ TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions
   Impl& tower = *impl_;
   const Reuse reuse = choose_reuse(is_training, tower.options);
   tower.own_variables = reuse != Reuse::yes;
+  tower.attempt = std::make_unique<GraphTransaction>(graph);
   tower.before = graph.collections();
   tower.variables_before = graph.variables().size();
   VariableScopeOptions scope{.reuse = reuse};
@@ -121,6 +126,7 @@ TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions
 
 TowerContext::~TowerContext() {
   current = nullptr;
+  if (std::uncaught_exceptions() == impl_->exceptions) impl_->attempt->keep();
   const bool main = is_main_training_tower();
   keep_trace(impl_->graph.collections(), impl_->before,
              {.training = impl_->is_training,

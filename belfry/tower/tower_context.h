@@ -11,6 +11,9 @@
 //   other training towers  SUMMARIES, MOVING_SUMMARIES, UPDATE_OPS; their new variables become LOCAL_VARIABLES only
 //   prediction towers      every tensor and operation; under reuse, new variables become LOCAL_VARIABLES only
 //
+// A tower that is left by an exception takes all back that was defined in it (unless a session has run some of it), so
+// that the attempt can simply be repeated.
+//
 // One thread has at most one: contexts do not nest.
 #pragma once
 

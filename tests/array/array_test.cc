@@ -56,6 +56,12 @@ TEST(Array, ASizeThatDoesNotFitIsAnErrorBeforeMemoryIsAskedFor) {
   EXPECT_EQ(checked_bytes(f64, {3, 5}), 120u);
 }
 
+TEST(Array, AnEmptyOneSaysSoWhenItIsAskedForAnElement) {
+  EXPECT_EQ(error_of([] { Array().item(); }),
+            "[Array] expected an element 0, got an empty array. An operation has no value: fetch a tensor.");
+  EXPECT_EQ(error_of([] { Array(f32, {2}).item(2); }), "[Array] expected an index below 2, got 2");
+}
+
 TEST(Shape, BroadcastsAsNumpyDoes) {
   EXPECT_EQ(broadcast({4, 1, 3}, {5, 1}), Shape({4, 5, 3}));
   EXPECT_EQ(broadcast({kAny, 3}, {3}), Shape({kAny, 3}));

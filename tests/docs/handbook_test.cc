@@ -2,6 +2,7 @@
 #include <belfry/belfry.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iostream>
 
 namespace bf = belfry;
@@ -104,6 +105,58 @@ TEST(Handbook, LayersAndTowers) {
   const bf::Array batch = bf::Array::full(bf::f32, {4, 8, 8, 3}, 0.5);
   session.run(train, {{image, batch}});
   EXPECT_EQ(session.run(logits, {{image, batch}}).shape(), bf::Shape({4, 10}));
+}
+
+TEST(Handbook, TowersByHand) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const auto model = [](const bf::Tensor& x) {
+    return x | bf::batch_norm("bn") | bf::fully_connected("fc", {.units = 2, .use_bias = false});
+  };
+  const auto optimizer = bf::sgd({.learning_rate = 0.5f});
+  std::vector<bf::GradientsAndVariables> towers;
+  std::vector<bf::Tensor> images;
+  for (int i = 0; i < 2; ++i) {
+    const std::string number = std::to_string(i);
+    const bf::DeviceScope device("cpu:" + number);
+    const bf::TrainTowerContext tower("tower" + number, {.index = i, .total = 2});  // the second finds the variables
+    images.push_back(bf::placeholder({"image", bf::f32, {bf::kAny, 3}}));           // tower0/image, tower1/image
+    const bf::Tensor cost = bf::reduce_mean(bf::square(model(images.back()) - 1.f));
+    towers.push_back(optimizer->compute_gradients(cost));
+  }
+  bf::GradientsAndVariables mean = towers[0];
+  for (std::size_t v = 0; v < mean.size(); ++v)
+    mean[v].gradient = (towers[0][v].gradient + towers[1][v].gradient) * 0.5f;
+  const bf::Operation train = optimizer->apply_gradients(mean);  // once, on cpu:0; tower 0 moves batch norm's averages
+  bf::Session session(graph, {.devices = {{1}, {1}}});
+  session.initialize();
+  const bf::Variable average = graph.get_variable_by_name("bn/mean/EMA"), w = graph.get_variable_by_name("fc/W");
+  const bf::Array before = session.value(w);
+  session.run(train, {{images[0], bf::Array::of<float>({2, 3}, {1, 1, 1, 3, 5, 7})},
+                      {images[1], bf::Array::of<float>({2, 3}, {9, -9, 4, 2, 0, 0})}});
+  EXPECT_FALSE(bf::equal(session.value(w), before));
+  const bf::Array moved = session.value(average);  // from 0 towards the means of tower 0's batch: 2, 3 and 4
+  EXPECT_NEAR(moved.item(1) / moved.item(0), 3 / 2., 1e-5);
+  EXPECT_NEAR(moved.item(2) / moved.item(0), 4 / 2., 1e-5);
+}
+
+TEST(Handbook, ChecksInFrontOfUpdates) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {}});
+  const bf::Variable w = bf::get_variable("w", {.initializer = bf::init::ones()});
+  const bf::Tensor cost = bf::square(w - x);
+  bf::Operation train;
+  {
+    const bf::ControlDependencies first({bf::check_numerics(cost, "the cost")});
+    train = bf::sgd({.learning_rate = 0.1f})->minimize(cost);  // a cost of NaN or infinity is an error and changes no w
+  }
+  bf::Session session(graph);
+  session.initialize();
+  EXPECT_THROW(session.run(train, {{x, bf::Array(INFINITY)}}), bf::NumericError);
+  EXPECT_EQ(session.value(w).item(), 1);
+  session.run(train, {{x, bf::Array(0.f)}});
+  EXPECT_FLOAT_EQ(static_cast<float>(session.value(w).item()), 0.8f);
 }
 
 TEST(Handbook, Callable) {

@@ -15,6 +15,20 @@ TEST_F(GradientsTest, GradYsScaleWhatFlowsBackAndAnEmptyOneIsOnes) {
   EXPECT_EQ(floats(gradients({a, b}, {x}, {.grad_ys = {weights, Tensor()}})[0]), (std::vector<float>{25, 405}));
 }
 
+TEST_F(GradientsTest, OneCostTakesTensorsVariablesOrBothInBraces) {
+  const Variable w = get_variable("w", {.initializer = [](const Shape&, DType) { return constant(3.f); }});
+  const Tensor x = constant(2.f), cost = x * x * w;
+  const Tensors xs{x};
+  Session session(graph);
+  session.initialize();
+  EXPECT_EQ(session.run(gradients(cost, xs)[0]).item(), 12);
+  EXPECT_EQ(session.run(gradients(cost, {x})[0]).item(), 12);
+  EXPECT_EQ(session.run(gradients(cost, {w})[0]).item(), 4);
+  const Tensors both = gradients(cost, {x, w});
+  EXPECT_EQ(session.run(both[0]).item(), 12);
+  EXPECT_EQ(session.run(both[1]).item(), 4);
+}
+
 TEST_F(GradientsTest, GradYsMayKnowLessOrMoreOfTheShape) {
   const Tensor x = placeholder(f32, {kAny, 2}), y = square(x);
   const Tensor whole = constant(Array::full(f32, {3, 2}, 1)), part = placeholder(f32, {3, kAny});

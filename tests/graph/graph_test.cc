@@ -60,10 +60,21 @@ TEST_F(GraphTest, AnOpRemembersTheLineOfAnOperatorExpression) {
 
 TEST_F(GraphTest, ExplicitNamesMustBeNewAndDefaultNamesAreMadeUnique) {
   const Variable a = var("a");
-  add(a, a, "y");
-  EXPECT_NE(error_of([&] { add(a, a, "y"); }).find("expected a name not in use"), std::string::npos);
+  multiply(a, a, "y");
+  EXPECT_EQ(error_of([&] { add(a, a, "y"); }),
+            "[Add 'y'] expected a name not in use, got that of [Mul 'y'] (made at graph_test.cc:" +
+                std::to_string(__LINE__ - 3) + "); the new one is at graph_test.cc:" + std::to_string(__LINE__ - 2) +
+                ". Choose another name or open a NameScope.");
   EXPECT_EQ(add(a, a).name(), "Add");
   EXPECT_EQ(add(a, a).name(), "Add_1");
+}
+
+TEST_F(GraphTest, AVariableIsFoundByNameOrTheNearestOnesAreShown) {
+  const Variable w = var("fc/weights");
+  add(w, 1.f, "fc/weight");
+  EXPECT_EQ(graph.get_variable_by_name("fc/weights"), w);
+  EXPECT_EQ(error_of([&] { graph.get_variable_by_name("fc/weight"); }),
+            "[graph] expected the name of a variable, got 'fc/weight'. Did you mean 'fc/weights'?");
 }
 
 TEST_F(GraphTest, NameScopesPrefixOpsAndReopenWithASuffix) {

@@ -89,6 +89,51 @@ TEST_F(UserOpTest, SeveralInputsOutputsAndAttributes) {
   EXPECT_EQ(graph.get_tensor_by_name("divide:1"), node->output(1));
 }
 
+// y = x * slope where x < 0
+const OpRegistration leaky_op = define_op("UserLeaky")
+                                    .input("x")
+                                    .output("y")
+                                    .shape([](const ShapeContext& c) { return c.input(0); })
+                                    .kernel([](const HostKernelContext& c) {
+                                      const double slope = c.attributes().get<double>("slope");
+                                      for (std::int64_t i = 0; i < c.input().elements(); ++i)
+                                        c.output().set_item(i, c.input().item(i) * (c.input().item(i) < 0 ? slope : 1));
+                                    })
+                                    .not_differentiable()
+                                    .doc("x, or x * slope where it is negative.");
+
+TEST_F(UserOpTest, AKernelSeesItsAttributes) {
+  const Tensor x = constant(Array::of<float>({2}, {-4, 4}));
+  const Tensor half = add_tensor(leaky_op, {x}, {.attributes = {{"slope", 0.5}}});
+  const Tensor flat = add_tensor(leaky_op, {x}, {.attributes = {{"slope", 0.0}}});
+  const std::vector<Array> out = Session(graph).run({half, flat});
+  EXPECT_EQ(out[0].item(0), -2);
+  EXPECT_EQ(out[0].item(1), 4);
+  EXPECT_EQ(out[1].item(0), 0);
+}
+
+TEST_F(UserOpTest, AMissingAttributeNamesTheOpAndItsLine) {
+  const auto error_with = [this](const Attributes& attributes) {
+    const Tensor y = add_tensor(leaky_op, {constant(1.f)}, {.attributes = attributes});
+    try {
+      Session(graph).run(y);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const std::string made = " (made at user_op_test.cc:" + std::to_string(__LINE__ - 8) + ") (called at ";
+  EXPECT_EQ(error_with({}).find("[UserLeaky 'UserLeaky'] expected an attribute 'slope', got none at all" + made), 0U);
+  EXPECT_EQ(error_with({{"slop", 0.1}})
+                .find("[UserLeaky 'UserLeaky_1'] expected an attribute 'slope', got only 'slop'" + made),
+            0U);
+  EXPECT_EQ(error_with({{"slope", 2}})
+                .find("[UserLeaky 'UserLeaky_2'] expected an attribute 'slope' of the type that is asked for, got 2 of "
+                      "another type" +
+                      made),
+            0U);
+}
+
 TEST_F(UserOpTest, GetsPlainArraysWhateverTheLayoutAround) {
   const Tensor x = placeholder({"x", f32, {1, 4, 4, 5}});
   const Variable w = get_variable("w", {.shape = {1, 1, 5, 5}, .initializer = [](const Shape& s, DType) {

@@ -63,12 +63,15 @@ TEST(VariableScope, TheErrorAboutAnExistingVariableSaysHowToShareIt) {
       text.starts_with("[get_variable 'W'] expected a new variable, got one that exists already (made at "
                        "variable_scope_test.cc:"))
       << text;
-  EXPECT_NE(text.find("Choose another name or, to share it, enter VariableScope::reopen({.reuse = Reuse::yes}) first "
+  EXPECT_NE(text.find("Choose another name or, to share it, enter VariableScope::reopen({.reuse = Reuse::yes}) "
+                      "first; after an attempt that failed, Reuse::automatic finds what is there and makes the rest "
                       "(variable scope '', name scope '', at variable_scope_test.cc:"),
             std::string::npos)
       << text;
-  const auto shared = VariableScope::reopen({.reuse = Reuse::yes});
-  EXPECT_EQ(w(), made);
+  for (const Reuse reuse : {Reuse::yes, Reuse::automatic}) {
+    const auto shared = VariableScope::reopen({.reuse = reuse});
+    EXPECT_EQ(w(), made);
+  }
 }
 
 TEST(VariableScope, TheErrorAboutAMissingVariableShowsNearNamesAndSaysHowToMakeIt) {

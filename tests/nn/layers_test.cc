@@ -28,6 +28,21 @@ TEST_F(LayersTest, APipeOfLayersHasTheNamesAndShapesOfEachLayer) {
   EXPECT_EQ(graph.get_operation_by_name("drop/output").type(), "Dropout");
 }
 
+TEST_F(LayersTest, BytesAreRefusedBeforeAnyVariableIsMade) {
+  const TrainTowerContext tower("");
+  const Tensor image = placeholder(u8, {kAny, 8, 8, 3}, "image");
+  const std::string got = ", got u8 [?, 8, 8, 3] 'image' (at layers_test.cc:";
+  const auto refuses = [&](const Layer& layer, const std::string& expected) {
+    const std::string text = error_of([&] { layer(image); });
+    EXPECT_TRUE(text.starts_with(expected + got) && text.ends_with("). Use cast(x, f32) first.")) << text;
+  };
+  refuses(conv2d("cv", {.filters = 4, .kernel = 3}), "[conv2d 'cv'] expected a float image");
+  refuses(fully_connected("fc", {.units = 4}), "[fully_connected 'fc'] expected float features");
+  refuses(batch_norm("bn"), "[batch_norm 'bn'] expected a float batch");
+  EXPECT_TRUE(graph.variables().empty());
+  EXPECT_EQ((cast(image, f32) | conv2d("cv", {.filters = 4, .kernel = 3})).dtype(), f32);
+}
+
 TEST_F(LayersTest, TheThreeFormsOfALayerBuildTheSame) {
   const Tensor x = images();
   const Conv2dLayerOptions options{.filters = 4, .kernel = {3, 1}, .strides = 2};

@@ -147,6 +147,22 @@ TEST_F(AutotuneTest, EveryChoiceIsExplainedAndKeptInTheFile) {
   EXPECT_TRUE(all_equal(net.train(session, 2), net.train(next, 2))) << "the same choices, other bits";
 }
 
+TEST_F(AutotuneTest, PeopleAreToldOnceASessionAndThenOnlyAtDebugLevel) {
+  int info = 0, debug = 0;
+  const LogRedirect redirect([&](LogLevel level, std::string_view line) {
+    if (line.starts_with("[autotune] timed ")) ++(level == LogLevel::info ? info : debug);
+  });
+  Graph graph;
+  const GraphScope scope(graph);
+  const Tensor x = placeholder({"x", f32, {kAny, 64}});
+  const Tensor y = matmul(x, get_variable("w", {.shape = {64, 64}}));
+  Session session(graph, tuned(file));
+  session.initialize();
+  for (const std::int64_t rows : {32, 48, 80}) session.run(y, {{x, Array::zeros(f32, {rows, 64})}});
+  EXPECT_EQ(info, 1);
+  EXPECT_EQ(debug, 2);
+}
+
 TEST_F(AutotuneTest, ForcedChoicesAreUsedAndComputeTheSame) {
   Session first(net.graph, tuned(file)), plain(net.graph, {.devices = {{2}}});
   first.initialize();

@@ -174,7 +174,9 @@ TEST_F(SaverTest, AVariableWithoutAValueIsAnErrorAtOnceAndAnEarlierOneIsNotLost)
   Saver saver(session, {.directory = dir.path(), .on_stage = [&](SaveStage) {
                           if (fails) throw std::runtime_error("broken");
                         }});
-  EXPECT_TRUE(contains(error_of([&] { saver.save(1); }), "[Variable 'v'] expected a value, got none"));
+  const std::string text = error_of([&] { saver.save(1); });
+  EXPECT_TRUE(contains(text, "[Variable 'v'] expected a value, got none")) << text;
+  EXPECT_TRUE(contains(text, "(called at saver_test.cc:" + std::to_string(__LINE__ - 2) + ")")) << text;
   EXPECT_TRUE(names().empty());
   session.initialize();
   saver.save(2);

@@ -98,6 +98,30 @@ TEST_F(SessionInitTest, StrictMakesMissingAndUnexpectedNamesAnError) {
       DictRestore(values, {.ignore = {"steps", "x", "fc/W/adam_m", "fc/W/adam_v"}, .strict = true}).init(session));
 }
 
+TEST_F(SessionInitTest, ValuesOfWhichNoneFitsAreAnErrorEvenIfNotStrict) {
+  const Model model;
+  Session session(graph);
+  session.initialize();
+  CheckpointWriter({.directory = dir.path()})
+      .write(1,
+             {{"a/W", Array(1.f)},
+              {"b/W", Array(1.f)},
+              {"c/W", Array(1.f)},
+              {"d/W", Array(1.f)},
+              {"e/W", Array(1.f)},
+              {"f/W", Array(1.f)},
+              {"g/W", Array(1.f)}},
+             {});
+  EXPECT_EQ(
+      error_without_effect(session, model, [&] { SaverRestore(dir.path()).init(session); }),
+      "[SaverRestore '" + dir.path() +
+          "'] expected values for the graph's variables ('fc/W', 'fc/W/adam_m', 'fc/W/adam_v', 'steps'), got none "
+          "for any of them (there are values for 'a/W', 'b/W', 'c/W', 'd/W', 'e/W' and 2 more). Nothing was "
+          "changed. Build the graph that the values come from, or pass .prefix if the names differ by one.");
+  EXPECT_THROW(SaverRestore(dir.path(), {.ignore = {"steps", "a/W"}}).init(session), Error);
+  EXPECT_NO_THROW(DictRestore({}).init(session)) << "there was nothing to fit";
+}
+
 TEST_F(SessionInitTest, ATruncatedOrHostileCheckpointLeavesTheSessionAlone) {
   const Model model;
   Session session(graph);

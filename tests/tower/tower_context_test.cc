@@ -9,6 +9,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
+#include "belfry/session/session.h"
 
 namespace belfry {
 namespace {
@@ -56,6 +57,39 @@ class TowerContextTest : public testing::Test {
   Graph graph;
   GraphScope scope{graph};
 };
+
+TEST_F(TowerContextTest, ATowerThatIsLeftByAnExceptionLeavesNothingBehindAndCanBeRepeated) {
+  get_variable("kept", {.initializer = zero()});
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto broken = [&] {
+      const TrainTowerContext tower("main");
+      build();
+      throw Error("expected luck, got none");
+    };
+    EXPECT_EQ(error_of(broken), "expected luck, got none");
+    EXPECT_EQ(names(graph.variables()), Names{"kept"});
+    EXPECT_FALSE(graph.has_name("main/layer/output"));
+    EXPECT_EQ(in(collection::kTrainableVariables), Names{"kept"});
+    EXPECT_EQ(size(collection::kUpdateOps) + size(collection::kSummaries) + size("MINE"), 0U);
+  }
+  const TrainTowerContext tower("main");
+  EXPECT_EQ(build().name(), "main/layer/output");
+  EXPECT_EQ(names(graph.variables()), (Names{"kept", "layer/W"}));
+}
+
+TEST_F(TowerContextTest, WhatASessionHasRunStaysWhenTheTowerIsLeftByAnException) {
+  Session session(graph);
+  Tensor y;
+  const auto broken = [&] {
+    const TrainTowerContext tower("");
+    y = build();
+    session.initialize();
+    session.run(y);
+    throw Error("expected luck, got none");
+  };
+  EXPECT_EQ(error_of(broken), "expected luck, got none");
+  EXPECT_EQ(session.run(y).item(), 1);
+}
 
 TEST_F(TowerContextTest, OutsideOfATowerThereIsNoContextAndAskingSaysHowToEnterOne) {
   EXPECT_EQ(current_tower_context_or_null(), nullptr);

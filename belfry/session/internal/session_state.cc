@@ -11,25 +11,26 @@
 namespace belfry {
 namespace {
 
-std::vector<DeviceInfo> resolve(const SessionConfig& config) {
+std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& caller) {
   const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
   BELFRY_CHECK(count > 0,
-               "[Session] expected at least one device, got none. Leave SessionConfig::devices away for one with all "
-               "cores.");
+               "[Session] expected at least one device, got none {}. Leave SessionConfig::devices away for one with "
+               "all cores.",
+               called_at(caller));
   std::vector<DeviceInfo> out;
   int total = 0;
   for (const DeviceConfig& device : config.devices) {
     BELFRY_CHECK(device.threads >= 0,
-                 "[Session] expected a device with 0 threads or more, got {}. Use 0 for an equal share of the cores.",
-                 device.threads);
+                 "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
+                 device.threads, called_at(caller));
     out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
     total += out.back().threads;
   }
   BELFRY_CHECK(
       count == 1 || total <= std::max(cores, count),
-      "[Session] expected devices with no more threads than the {} cores together, got {}. Give them fewer, or 0 "
+      "[Session] expected devices with no more threads than the {} cores together, got {} {}. Give them fewer, or 0 "
       "for an equal share each.",
-      cores, total);
+      cores, total, called_at(caller));
   return out;
 }
 
@@ -99,13 +100,14 @@ SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
                "kernel.",
                caller.name, called_at(caller));
   fail(
-      "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a session, "
+      "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a "
+      "session, "
       "or take turns.",
       caller.name, called_at(caller));
 }
 
-SessionState::SessionState(Graph& g, const SessionConfig& c)
-    : graph(g), config(c), team(resolve(c)), spins(most_threads(team.devices())) {
+SessionState::SessionState(Graph& g, const SessionConfig& c, const Caller& caller)
+    : graph(g), config(c), team(resolve(c, caller)), spins(most_threads(team.devices())) {
   for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
   if (config.profile) profiler = std::make_unique<Profiler>();
   if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
@@ -181,6 +183,7 @@ Program& SessionState::program_for(const Signature& s) {
   if (at != programs.end()) {
     programs.splice(programs.begin(), programs, at);
   } else {
+    graph.mark_compiled();
     const CompileTarget target{.store = store,
                                .arenas = arenas,
                                .crossings = crossings,
@@ -213,9 +216,8 @@ void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const 
   check_initialized(plan, caller);
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
-  naming_the_caller(caller, [&] {
-    plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get());
-  });
+  naming_the_caller(caller,
+                    [&] { plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get()); });
   for (bool* ready : plan.assigned_ready()) *ready = true;
   spins.observe();
 }

@@ -50,7 +50,7 @@ class SessionUse {
 };
 
 struct SessionState {
-  SessionState(Graph& graph, const SessionConfig& config);
+  SessionState(Graph& graph, const SessionConfig& config, const Caller& caller);
 
   // Splits fetches into tensors and operations; `places` says where each tensor's value is among the former, or kNone.
   // Throws unless all belong to the session's graph and no tensor is fed twice.
