@@ -48,6 +48,7 @@
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/resize.h"
+#include "belfry/ops/sampling.h"
 #include "belfry/ops/scatter_nd.h"
 #include "belfry/ops/softmax.h"
 #include "belfry/ops/sort.h"
