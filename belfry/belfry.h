@@ -37,6 +37,7 @@
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/ctc.h"
 #include "belfry/ops/cumsum.h"
 #include "belfry/ops/generate.h"
 #include "belfry/ops/logic.h"

@@ -4,17 +4,28 @@
 
 namespace belfry {
 
-bool fuse_cross_entropy(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "SparseSoftmaxCrossEntropy") return false;
+namespace {
+
+// The op's name, its gradient's, and that of both in one.
+struct CrossEntropy {
+  const char *loss, *gradient, *both;
+};
+constexpr CrossEntropy kKinds[] = {
+    {"SparseSoftmaxCrossEntropy", "SparseSoftmaxCrossEntropyGrad", "FusedCrossEntropy"},
+    {"SoftmaxCrossEntropy", "SoftmaxCrossEntropyGrad", "FusedDenseCrossEntropy"},
+};
+
+bool fuse_kind(Ir& ir, NodeId id, const CrossEntropy& kind) {
+  if (ir.node(id).op != kind.loss) return false;
   const ValueId logits = ir.node(id).inputs[0], labels = ir.node(id).inputs[1];
   if (ir.info(logits).dtype != DType::f32 || ir.info(logits).elements() == 0) return false;
   for (NodeId reader : readers_of(ir, logits)) {
     const IrNode& grad = ir.node(reader);
-    if (grad.op != "SparseSoftmaxCrossEntropyGrad" || grad.inputs[1] != labels ||
+    if (grad.op != kind.gradient || grad.inputs[0] != logits || grad.inputs[1] != labels ||
         !ir.is_op(grad.inputs[2], "Constant") || !fusable(ir, id, reader))
       continue;
     const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
-    ir.node(id).op = "FusedCrossEntropy";
+    ir.node(id).op = kind.both;
     ir.node(id).inputs.push_back(factor);
     ir.take_output(id, dlogits, 1);
     absorb(ir, id, reader);
@@ -22,5 +33,9 @@ bool fuse_cross_entropy(Ir& ir, NodeId id) {
   }
   return false;
 }
+
+}  // namespace
+
+bool fuse_cross_entropy(Ir& ir, NodeId id) { return fuse_kind(ir, id, kKinds[0]) || fuse_kind(ir, id, kKinds[1]); }
 
 }  // namespace belfry
