@@ -13,6 +13,7 @@
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/pool.h"
 #include "belfry/ops/reduce.h"
+#include "belfry/ops/softmax.h"
 #include "belfry/session/session.h"
 #include "tests/engine/ir_testing.h"
 
@@ -155,6 +156,14 @@ TEST_F(FuseTest, ChainsOfPointwiseOpsAreOneProgram) {
   const Ir ir = fused({.fetches = {y}});
   EXPECT_EQ(ir.node(the(ir, "FusedPointwise")).fused.size(), 5u);
   EXPECT_EQ(ops_of(ir), (Names{"Constant", "Fetch", "FusedPointwise", "Variable", "Variable"}));
+}
+
+TEST_F(FuseTest, CrossEntropyAgainstDistributionsIsOnePassWithItsGradient) {
+  const Tensor x = var("x", {4, 8}), labels = var("labels", {4, 8});
+  const Tensor loss = reduce_mean(softmax_cross_entropy(x, labels));
+  const Ir ir = fused({.fetches = {loss, gradients({loss}, {x})[0]}});
+  EXPECT_EQ(count_of(ir, "FusedDenseCrossEntropy"), 1);
+  EXPECT_EQ(count_of(ir, "SoftmaxCrossEntropyGrad"), 0);
 }
 
 TEST_F(FuseTest, AValueThatTheChainReadsTwiceIsPartOfIt) {

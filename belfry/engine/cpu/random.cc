@@ -1,47 +1,15 @@
 // Random numbers: element i takes word i % 4 of Philox block (i / 4, step), or the pair of words it belongs to.
-#include "belfry/base/random.h"
+#include "belfry/engine/cpu/kernels/random.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
-#include "belfry/engine/cpu/kernels/random.h"
+#include "belfry/engine/cpu/random_draws.h"
 
 namespace belfry {
 namespace {
-
-constexpr std::int64_t kGrain = 4096;  // blocks of four a thread takes at least
-
-struct Draws {
-  PhiloxKey key;
-  std::uint64_t step;
-
-  PhiloxBlock block(std::int64_t index) const {
-    const auto i = static_cast<std::uint64_t>(index);
-    return philox({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), static_cast<std::uint32_t>(step),
-                   static_cast<std::uint32_t>(step >> 32)},
-                  key);
-  }
-};
-
-Draws draws(const Step& step, std::uint64_t op_seed) {
-  const std::uint64_t seed = mix_seed(step.seed, op_seed);
-  return {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}, step.number};
-}
-
-// Calls body(block index, first element, number of elements up to 4).
-template <class Body>
-void for_each_block(std::int64_t elements, Body body) {
-  parallel_for((elements + 3) / 4, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      body(i, i * 4, static_cast<int>(std::min<std::int64_t>(elements - i * 4, 4)));
-  });
-}
-
-// 24 bits: exact in both types, so that f32 never rounds up to 1.
-double unit(std::uint32_t word) { return static_cast<double>(word >> 8) * 0x1p-24; }
 
 // Box and Muller's transform of the pair of words that lane (0 to 3) belongs to.
 double normal(const PhiloxBlock& words, int lane) {
@@ -85,10 +53,6 @@ void dropout(const Draws& from, std::int64_t elements, double rate, const T* x, 
     for (int i = 0; i < count; ++i)
       y[at + i] = (words[static_cast<std::size_t>(i)] >> 8) < threshold ? x[at + i] * scale : T(0);
   });
-}
-
-std::uint64_t seed_attribute(const KernelContext& c) {
-  return static_cast<std::uint64_t>(c.attributes->integer("seed"));
 }
 
 struct Normal {

@@ -25,6 +25,9 @@ void softmax_forward(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(i
 void log_softmax_forward(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax); }
 void softmax_backward(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).softmax_grad); }
 void log_softmax_backward(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax_grad); }
+void dense_cross_entropy(const DenseCrossEntropyArgs& args, Isa isa) {
+  over_rows(args, table(isa).dense_cross_entropy);
+}
 
 std::int64_t sparse_cross_entropy(const CrossEntropyArgs& args, Isa isa) {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();

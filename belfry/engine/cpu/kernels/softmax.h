@@ -9,6 +9,7 @@
 namespace belfry {
 
 using simd::CrossEntropyArgs;
+using simd::DenseCrossEntropyArgs;
 using simd::SoftmaxArgs;
 using simd::SoftmaxGradArgs;
 
@@ -16,6 +17,8 @@ void softmax_forward(const SoftmaxArgs& args, Isa isa = cpu_isa());
 void log_softmax_forward(const SoftmaxArgs& args, Isa isa = cpu_isa());
 void softmax_backward(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
 void log_softmax_backward(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
+
+void dense_cross_entropy(const DenseCrossEntropyArgs& args, Isa isa = cpu_isa());
 
 // Returns the first row whose label is out of range, or -1; the caller makes it an error.
 std::int64_t sparse_cross_entropy(const CrossEntropyArgs& args, Isa isa = cpu_isa());

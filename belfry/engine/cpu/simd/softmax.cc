@@ -105,8 +105,27 @@ std::int64_t cross_entropy(const simd::CrossEntropyArgs& args, std::int64_t begi
   return first_bad;
 }
 
+// Logits of -infinity may have a label of 0: such an entry is left out.
+void dense_cross_entropy(const simd::DenseCrossEntropyArgs& args, std::int64_t begin, std::int64_t end) {
+  const std::int64_t n = args.classes;
+  for (std::int64_t r = begin; r < end; ++r) {
+    const float *x = args.logits + r * n, *labels = args.labels + r * n;
+    const float most = row_max(x, n), total = exp_sum(x, n, most), log_total = most + __builtin_logf(total);
+    if (args.loss != nullptr) {
+      const auto term = [=](Vec v, Vec label) { return select(label == 0.f, Vec{}, label * (log_total - v)); };
+      args.loss[r] = fold_row(0.f, n, term, kAddVectors, x, labels);
+    }
+    if (args.gradient == nullptr) continue;
+    const float factor = args.factor[r];
+    const float weight = fold_row(0.f, n, [](Vec v) { return v; }, kAddVectors, labels) / total;
+    const auto slope = [=](Vec v, Vec label) { return (exp(v - most) * weight - label) * factor; };
+    map_row(args.gradient + r * n, n, slope, x, labels);
+  }
+}
+
 }  // namespace
 
-const simd::SoftmaxKernels kSoftmax = {softmax, log_softmax, softmax_grad, log_softmax_grad, cross_entropy};
+const simd::SoftmaxKernels kSoftmax = {softmax,          log_softmax,   softmax_grad,
+                                       log_softmax_grad, cross_entropy, dense_cross_entropy};
 
 }  // namespace belfry::BELFRY_ISA

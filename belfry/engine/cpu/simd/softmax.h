@@ -31,6 +31,17 @@ struct CrossEntropyArgs {
   std::int64_t factor_stride = 0;
 };
 
+// loss_r = sum_j labels_rj (log sum_k exp(x_rk) - x_rj), a label of 0 counting nothing;
+// gradient_rj = factor_r (softmax(x_r)_j sum_k labels_rk - labels_rj)
+struct DenseCrossEntropyArgs {
+  const float* logits = nullptr;
+  const float* labels = nullptr;
+  std::int64_t rows = 0, classes = 0;
+  float* loss = nullptr;          // [rows], or null if not wanted
+  float* gradient = nullptr;      // [rows][classes], or null if not wanted; may be labels' memory, not logits'
+  const float* factor = nullptr;  // [rows]; for a gradient
+};
+
 // Each works on the rows [begin, end).
 struct SoftmaxKernels {
   void (*softmax)(const SoftmaxArgs&, std::int64_t begin, std::int64_t end);
@@ -39,6 +50,7 @@ struct SoftmaxKernels {
   void (*log_softmax_grad)(const SoftmaxGradArgs&, std::int64_t begin, std::int64_t end);
   // Returns the first row whose label is not in [0, classes), or -1. Such a row has loss NaN and gradient 0.
   std::int64_t (*cross_entropy)(const CrossEntropyArgs&, std::int64_t begin, std::int64_t end);
+  void (*dense_cross_entropy)(const DenseCrossEntropyArgs&, std::int64_t begin, std::int64_t end);
 };
 
 }  // namespace belfry::simd

@@ -1,0 +1,24 @@
+// Draws from distributions that tensors describe. As in random.h an element is a pure function of (graph seed, op seed,
+// step, index), the same whatever the number of threads.
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+struct BernoulliOptions {
+  DType dtype = DType::f32;
+};
+// 1 with the probability that each element gives, else 0; bernoulli(fill({3, 4}, 0.2)) for one probability.
+Tensor bernoulli(const Operand& probabilities, const BernoulliOptions& options = {}, std::string_view name = "");
+
+// Classes (i64) drawn from softmax(logits): logits [..., classes] give [..., samples]. Logits of a row that are all
+// -infinity, or one that is NaN or +infinity, end the run with a NumericError.
+Tensor categorical(const Operand& logits, std::int64_t samples, std::string_view name = "");
+
+// The entries along the first axis in random order. A gradient goes back to where its entry came from.
+Tensor random_shuffle(const Operand& x, std::string_view name = "");
+
+}  // namespace belfry
