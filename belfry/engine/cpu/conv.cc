@@ -139,7 +139,6 @@ KernelRegistration define_pass(const char* op) {
 const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
 const KernelRegistration backward_data_kernel = define_pass<ConvPass::backward_data>("Conv2DBackpropInput");
 const KernelRegistration backward_filter_kernel = define_pass<ConvPass::backward_filter>("Conv2DBackpropFilter");
-const KernelRegistration transpose_kernel = define_conv_kernel("Conv2DTranspose", transpose_call);
 // Made by the fuse pass, only of f32 and nothing empty: the reference knows no bias.
 const KernelRegistration fused_forward_kernel = define_pass<ConvPass::forward>("FusedConv");
 const KernelRegistration fused_filter_kernel = define_pass<ConvPass::backward_filter>("FusedConvBackpropFilter");
