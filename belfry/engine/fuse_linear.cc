@@ -73,6 +73,16 @@ bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
   return fuse_bias_relu(ir, id, "FusedConv", leaky);
 }
 
+// Only where the result lies in blocks of channels, which other kernels cannot add a bias to. (The limit is that of
+// has_few_channels in engine/cpu, which makes plain images.)
+bool fuse_conv_transpose_bias_relu(Ir& ir, NodeId id) {
+  const IrNode& node = ir.node(id);
+  if (node.op != "Conv2DTranspose" || node.attributes.get<std::string>("data_format") != "NHWC" ||
+      ir.info(node.inputs[0]).elements() == 0 || ir.info(node.outputs[0]).shape[-1] <= 4)
+    return false;
+  return fuse_bias_relu(ir, id, "FusedConvTranspose", true);
+}
+
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
   if (node.op != "MatMul" || ir.info(node.inputs[0]).elements() == 0) return false;
@@ -100,6 +110,15 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
     return true;
   }
   return false;
+}
+
+// A bias's gradient that went with nothing else: in the layout that dy has.
+bool fuse_bias_gradient_alone(Ir& ir, NodeId id) {
+  IrNode& node = ir.node(id);
+  if (node.op != "SumToLike" || !is_bias(ir, node.outputs[0], node.inputs[0])) return false;
+  node.op = "FusedBiasGrad";
+  node.attributes.set("axis", static_cast<std::int64_t>(ir.info(node.inputs[0]).shape.rank() - 1));
+  return true;
 }
 
 // da = ReluGrad(dy, y) and SumToLike(da -> bias): one pass over dy and y.

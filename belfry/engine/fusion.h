@@ -15,12 +15,14 @@ struct FusionPattern {
 
 const std::vector<FusionPattern>& fusion_patterns();
 
-// conv + bias + relu; the filter's and the bias's gradient in one primitive.
+// conv + bias + relu, transposed too; the filter's and the bias's gradient in one primitive.
 bool fuse_conv_bias_relu(Ir& ir, NodeId id);
+bool fuse_conv_transpose_bias_relu(Ir& ir, NodeId id);
 bool fuse_conv_bias_gradient(Ir& ir, NodeId id);
 // matmul + bias + relu; relu's gradient and the bias's in one pass.
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id);
 bool fuse_relu_bias_gradient(Ir& ir, NodeId id);
+bool fuse_bias_gradient_alone(Ir& ir, NodeId id);
 // max pooling keeps the winners' indices; the gradient of a relu before it goes along.
 bool fuse_max_pool_index(Ir& ir, NodeId id);
 bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id);

@@ -7,6 +7,7 @@ namespace belfry {
 const std::vector<FusionPattern>& fusion_patterns() {
   static const std::vector<FusionPattern> table{
       {"conv + bias + relu", fuse_conv_bias_relu},
+      {"transposed conv + bias + relu", fuse_conv_transpose_bias_relu},
       {"matmul + bias + relu", fuse_matmul_bias_relu},
       {"batch norm + add + relu", fuse_batch_norm_relu},
       {"gradient of batch norm + add + relu", fuse_batch_norm_relu_gradient},
@@ -14,6 +15,7 @@ const std::vector<FusionPattern>& fusion_patterns() {
       {"gradient of relu + max pool", fuse_max_pool_relu_gradient},
       {"gradient of conv filter + bias", fuse_conv_bias_gradient},
       {"gradient of relu + bias", fuse_relu_bias_gradient},
+      {"gradient of bias alone", fuse_bias_gradient_alone},
       {"batch norm alone", fuse_batch_norm_alone},
       {"sum of gradients into batch norm's", fuse_batch_norm_gradient_sum},
       {"attention on one projection", fuse_packed_attention},

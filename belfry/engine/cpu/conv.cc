@@ -7,6 +7,7 @@
 #include "belfry/engine/cpu/depthwise.h"
 #include "belfry/engine/cpu/dnnl_conv.h"
 #include "belfry/engine/cpu/dnnl_conv_choice.h"
+#include "belfry/engine/cpu/few_channels.h"
 #include "belfry/engine/cpu/image.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 
@@ -118,13 +119,15 @@ KernelPtr make_reference(const KernelContext& c, const ConvCall& call) {
   });
 }
 
-// A fixed rule by type and shape: f32 is oneDNN's, or our own where it has no fast code for a depthwise one; f64 and
-// tensors with an empty dimension, which must not reach oneDNN, take the plain loops.
-enum class Path { dnnl, depthwise, reference };
+// A fixed rule by type and shape: f32 is oneDNN's, or our own where it has no fast code (depthwise ones) or would spend
+// it on padding (images of few channels); f64 and tensors with an empty dimension, which must not reach oneDNN, take
+// the plain loops.
+enum class Path { dnnl, depthwise, few_channels, reference };
 Path path_of(const KernelContext& c, const ConvCall& call) {
   const bool empty = call.g.input_shape().elements() == 0 || call.g.filter_shape().elements() == 0 ||
                      call.g.output_shape().elements() == 0;
   if (c.output().dtype != DType::f32 || empty) return Path::reference;
+  if (has_few_channels(call)) return Path::few_channels;
   return is_depthwise(call.g) && !dnnl_is_fast(call) ? Path::depthwise : Path::dnnl;
 }
 
@@ -136,7 +139,6 @@ KernelRegistration define_pass(const char* op) {
 const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
 const KernelRegistration backward_data_kernel = define_pass<ConvPass::backward_data>("Conv2DBackpropInput");
 const KernelRegistration backward_filter_kernel = define_pass<ConvPass::backward_filter>("Conv2DBackpropFilter");
-const KernelRegistration transpose_kernel = define_conv_kernel("Conv2DTranspose", transpose_call);
 // Made by the fuse pass, only of f32 and nothing empty: the reference knows no bias.
 const KernelRegistration fused_forward_kernel = define_pass<ConvPass::forward>("FusedConv");
 const KernelRegistration fused_filter_kernel = define_pass<ConvPass::backward_filter>("FusedConvBackpropFilter");
@@ -147,6 +149,7 @@ LayoutChoice conv_layouts(const KernelContext& c, const ConvCall& call) {
   switch (path_of(c, call)) {
     case Path::dnnl: return dnnl_conv_layouts(c, call);
     case Path::depthwise: return depthwise_layouts(c, call);
+    case Path::few_channels: return few_channels_layouts(c, call);
     default: return plain_layouts(c);
   }
 }
@@ -159,6 +162,7 @@ KernelPtr make_conv(const KernelContext& c, const ConvCall& call) {
   switch (path_of(c, call)) {
     case Path::dnnl: return make_dnnl_conv(call);
     case Path::depthwise: return make_depthwise(c, call);
+    case Path::few_channels: return make_few_channels(c, call);
     default: return make_reference(c, call);
   }
 }

@@ -1,4 +1,4 @@
-// da = ReluGrad(dy, y) and the bias gradient sum(da) in one pass: what the fuse pass makes of the two.
+// da = ReluGrad(dy, y) and the bias gradient sum(da) in one pass, or the bias gradient alone: what the fuse pass makes.
 #include "belfry/engine/cpu/channel_layout.h"
 #include "belfry/engine/cpu/kernels/bias_gradient.h"
 
@@ -26,6 +26,20 @@ const KernelRegistration kernel = define_kernel("FusedReluGradBias")
                                             },
                                             bias_gradient_scratch_bytes(view, c.threads));
                                       });
+
+const KernelRegistration alone_kernel =
+    define_kernel("FusedBiasGrad")
+        .layout_rule([](const KernelContext& c) {
+          return LayoutChoice{{channel_layout(c.input(0), axis_of(c)), Layout()}, {Layout()}};
+        })
+        .make([](const KernelContext& c) {
+          const ActivationView view = activation_view(c.input(0), axis_of(c));
+          return simple_kernel(
+              [view](const Buffers& b, const Step&) {
+                bias_gradient({.view = view, .dy = b.in<float>(0), .dbias = b.out<float>(), .scratch = b.scratch});
+              },
+              bias_gradient_scratch_bytes(view, c.threads));
+        });
 
 }  // namespace
 }  // namespace belfry

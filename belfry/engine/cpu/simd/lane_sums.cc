@@ -64,8 +64,36 @@ struct FillKernel {
 
 void fill(const simd::LaneFill& a) { for_each_block(a.run, {}, FillKernel{a}); }
 
+enum class Act { none, relu, leaky };
+
+template <Act act>
+struct BiasKernel {
+  const simd::LaneBias& a;
+
+  template <int count, class Access>
+  void block(Place place, std::int64_t periods, Access access) const {
+    const Lanes<count> values(a.values + place.lane);
+    const Vec alpha = splat(a.alpha);
+    float* x = a.x + place.offset;
+    for (std::int64_t p = 0; p < periods; ++p, x += a.run.period) {
+      for (int v = 0; v < count; ++v) {
+        Vec out = access.load(x + v * kWidth) + values.at[v];
+        if constexpr (act == Act::relu) out = max(Vec{}, out);  // in this order NaN stays NaN
+        if constexpr (act == Act::leaky) out = out > 0.f ? out : out * alpha;
+        access.store(x + v * kWidth, out);
+      }
+    }
+  }
+};
+
+void bias(const simd::LaneBias& a) {
+  if (!a.relu) return for_each_block(a.run, {}, BiasKernel<Act::none>{a});
+  if (a.alpha == 0.f) return for_each_block(a.run, {}, BiasKernel<Act::relu>{a});
+  for_each_block(a.run, {}, BiasKernel<Act::leaky>{a});
+}
+
 }  // namespace
 
-const simd::LaneSumKernels kLaneSums = {sums, relu_gradient_sums, fill};
+const simd::LaneSumKernels kLaneSums = {sums, relu_gradient_sums, fill, bias};
 
 }  // namespace belfry::BELFRY_ISA

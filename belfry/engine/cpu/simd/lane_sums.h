@@ -28,10 +28,20 @@ struct LaneFill {
   const float* values = nullptr;
 };
 
+// x = act(x + values), by lane
+struct LaneBias {
+  Run run;
+  float* x = nullptr;
+  const float* values = nullptr;
+  bool relu = false;
+  float alpha = 0;  // relu's slope below 0
+};
+
 struct LaneSumKernels {
   void (*sums)(const LaneSums&);
   void (*relu_gradient_sums)(const ReluGradientSums&);
   void (*fill)(const LaneFill&);
+  void (*bias)(const LaneBias&);
 };
 
 }  // namespace belfry::simd

@@ -32,7 +32,12 @@ typedef float UnalignedVec __attribute__((vector_size(kWidth * 4), aligned(4)));
 
 inline Vec load(const float* p) { return *reinterpret_cast<const UnalignedVec*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<UnalignedVec*>(p) = v; }
-inline Vec splat(float x) { return Vec{} + x; }
+// Not `Vec{} + x`: that is an addition, since it makes 0 of -0.
+#ifdef __AVX512F__
+inline Vec splat(float x) { return (Vec)_mm512_set1_ps(x); }
+#else
+inline Vec splat(float x) { return (Vec)_mm256_set1_ps(x); }
+#endif
 inline Vec max(Vec a, Vec b) { return a > b ? a : b; }
 inline Vec min(Vec a, Vec b) { return a < b ? a : b; }
 inline float sum(Vec v) {
