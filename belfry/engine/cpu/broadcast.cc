@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/kernels/reduce.h"
 #include "belfry/engine/cpu/reduction.h"
 #include "belfry/engine/cpu/view.h"
 
@@ -31,9 +32,26 @@ AxisSet repeated_axes(const Shape& from, const Shape& to) {
   return out;
 }
 
+// Whether rows of x are added up and nothing else: the gradient of a bias.
+bool sums_rows(const AxisSet& repeated, const Shape& x) {
+  int axis = 0;
+  while (axis < x.rank() && repeated[static_cast<std::size_t>(axis)]) ++axis;
+  return axis > 0 && std::none_of(repeated.begin() + axis, repeated.end(), [](bool r) { return r; });
+}
+
+KernelPtr make_row_sum(std::int64_t rows, std::int64_t columns) {
+  return simple_kernel([rows, columns](const Buffers& b, const Step&) {
+    reduce_axis(
+        {.op = ReduceOp::sum, .input = b.in<float>(0), .output = b.out<float>(), .axis = rows, .inner = columns});
+  });
+}
+
 const KernelRegistration sum_to_like_kernel = define_kernel("SumToLike").make([](const KernelContext& c) {
+  const AxisSet repeated = repeated_axes(c.input(0).shape, c.output().shape);
+  if (c.output().dtype == f32 && c.output().elements() > 1 && sums_rows(repeated, c.input(0).shape))
+    return make_row_sum(c.input(0).elements() / c.output().elements(), c.output().elements());
   return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
-    const Reduction reduction(c.input(0).shape, repeated_axes(c.input(0).shape, c.output().shape));
+    const Reduction reduction(c.input(0).shape, repeated);
     return simple_kernel(
         [reduction](const Buffers& b, const Step&) { reduction.run(b.in<T>(0), b.out<T>(), b.scratch, SumFold<T>{}); },
         reduction.scratch_bytes<SumFold<T>>());
