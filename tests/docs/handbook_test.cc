@@ -157,6 +157,33 @@ TEST(Handbook, ChecksInFrontOfUpdates) {
   EXPECT_EQ(session.value(w).item(), 1);
   session.run(train, {{x, bf::Array(0.f)}});
   EXPECT_FLOAT_EQ(static_cast<float>(session.value(w).item()), 0.8f);
+TEST(Handbook, SequencesAndEmbeddings) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::TrainTowerContext tower("");
+  const bf::Tensor ids = bf::placeholder(bf::i32, {5, 4}), next = bf::placeholder(bf::i32, {20});
+  const bf::Variable h = bf::new_variable("h", {.shape = {4, 64}, .initializer = bf::init::zeros()});
+  const bf::Variable c = bf::new_variable("c", {.shape = {4, 64}, .initializer = bf::init::zeros()});
+  const std::vector<bf::LstmState> before{{h, c}};  // variables: where the last step ended
+  const bf::LstmLayerResult rnn =
+      bf::lstm_with_state(ids | bf::embedding("words", {.rows = 1000, .width = 32}), "rnn", {.units = 64}, before);
+  const bf::Tensor logits = bf::reshape(rnn.output, {bf::kAny, 64}) | bf::fully_connected("head", {.units = 1000});
+  const bf::Tensor loss = bf::reduce_mean(bf::sparse_softmax_cross_entropy(logits, next));
+  const auto optimizer = bf::sgd({.learning_rate = 1.f});
+  bf::GradientsAndVariables gradients = optimizer->compute_gradients(loss);
+  bf::Tensors values;
+  for (const auto& g : gradients) values.push_back(g.gradient);
+  const bf::ClippedTensors clipped = bf::clip_by_global_norm(values, 5.f);
+  for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i].gradient = clipped.tensors[i];
+  const bf::Operation train =
+      bf::group({optimizer->apply_gradients(gradients), h.assign(rnn.last[0].h), c.assign(rnn.last[0].c)});
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Feeds feeds{{ids, bf::Array::full(bf::i32, {5, 4}, 7)}, {next, bf::Array::full(bf::i32, {20}, 8)}};
+  const double first = session.run(loss, feeds).item();
+  for (int step = 0; step < 3; ++step) session.run(train, feeds);
+  EXPECT_LT(session.run(loss, feeds).item(), first);
+  EXPECT_NE(session.value(h).item(), 0);
 }
 
 TEST(Handbook, Callable) {

@@ -17,7 +17,11 @@
 #include "belfry/ops/basic.h"
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/check_numerics.h"
+#include "belfry/ops/clip.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/gather.h"
+#include "belfry/ops/gru.h"
+#include "belfry/ops/lstm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
@@ -25,6 +29,7 @@
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/softmax.h"
+#include "belfry/ops/sparse_optimizer.h"
 #include "belfry/ops/top_k.h"
 #include "belfry/session/session.h"
 
@@ -222,6 +227,30 @@ TEST_P(AllocationTest, AStepOfAConvnetMakesNone) {
   Session session(graph, config());
   expect_none(session, {group(updates), loss, softmax(y)}, {image, label},
               {Array::full(f32, {32, 16, 16, 3}, 0.5), Array::full(i32, {32}, 3)}, true);
+}
+
+TEST_P(AllocationTest, AStepOfARecurrentModelMakesNone) {
+  const Tensor ids = placeholder({"ids", i32, {kAny, 12}}), label = placeholder({"label", i64, {12}}),
+               lengths = placeholder({"lengths", i32, {12}});
+  const Variable table = weight("table", {30, 10}), h = weight("h", {12, 16}), c = weight("c", {12, 16});
+  const std::vector<Variable> trained{table,
+                                      weight("w_x", {10, 64}),
+                                      weight("w_h", {16, 64}),
+                                      weight("b", {64}),
+                                      weight("g_x", {16, 36}),
+                                      weight("g_h", {12, 36})};
+  const LstmResult lower = lstm(gather(table, ids), {trained[1], trained[2], trained[3]}, {h, c}, {.lengths = lengths});
+  const GruResult upper = gru(lower.h, {trained[4], trained[5]}, {}, {.lengths = lengths});
+  const Tensor loss = reduce_mean(sparse_softmax_cross_entropy(upper.last, label));
+  const ClippedTensors clipped = clip_by_global_norm(gradients(loss, trained), 0.1f);
+  std::vector<Operation> updates{h.assign(lower.last.h), c.assign(lower.last.c),
+                                 apply_sgd_rows(table, 0.1f, *as_sparse_rows(clipped.tensors[0]))};
+  for (std::size_t i = 1; i < trained.size(); ++i)
+    updates.emplace_back(apply_sgd(trained[i], 0.1f, clipped.tensors[i]));
+  Session session(graph, config());
+  expect_none(session, {group(updates), loss, clipped.norm, gather(table, label, {.axis = 1}), clipped.tensors[0]},
+              {ids, label, lengths},
+              {Array::full(i32, {7, 12}, 3), Array::full(i64, {12}, 3), Array::full(i32, {12}, 5)}, true);
 }
 
 TEST_P(AllocationTest, OtherOpsMakeNone) {

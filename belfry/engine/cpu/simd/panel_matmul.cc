@@ -9,8 +9,11 @@ namespace {
 // A tile of c is held in registers: this many rows by two vectors, or by the one that is left over.
 #ifdef __AVX512F__
 constexpr int kMostRows = 12;
+// One number in every lane, straight from memory: a shuffle of a register would take turns with multiply-adds.
+inline Vec broadcast(const float* p) { return (Vec)_mm512_set1_ps(*p); }
 #else
 constexpr int kMostRows = 6;
+inline Vec broadcast(const float* p) { return (Vec)_mm256_broadcast_ss(p); }
 #endif
 constexpr std::int64_t kPanel = 2 * kWidth;
 constexpr std::int64_t kDepth = 256;  // of a slice of a and b: a panel of it fits the first cache
@@ -57,7 +60,7 @@ void multiply_tile(const float* a, const float* b, std::int64_t depth, float* c,
     Vec row[kVectors];
     for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kWidth);
     for (int r = 0; r < kRows; ++r) {
-      const Vec factor = splat(a[r]);
+      const Vec factor = broadcast(a + r);
       for (int v = 0; v < kVectors; ++v) sum[r][v] = fma(factor, row[v], sum[r][v]);
     }
     a += kRows;
