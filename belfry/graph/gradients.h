@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "belfry/graph/op_def.h"
-#include "belfry/graph/tensor.h"
+#include "belfry/graph/variable.h"
 
 namespace belfry {
 

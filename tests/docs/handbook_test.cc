@@ -157,6 +157,8 @@ TEST(Handbook, ChecksInFrontOfUpdates) {
   EXPECT_EQ(session.value(w).item(), 1);
   session.run(train, {{x, bf::Array(0.f)}});
   EXPECT_FLOAT_EQ(static_cast<float>(session.value(w).item()), 0.8f);
+}
+
 TEST(Handbook, SequencesAndEmbeddings) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
