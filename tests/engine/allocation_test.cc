@@ -13,6 +13,7 @@
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/ops/activation.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/batch_norm.h"
@@ -22,15 +23,26 @@
 #include "belfry/ops/gather.h"
 #include "belfry/ops/gru.h"
 #include "belfry/ops/lstm.h"
+#include "belfry/ops/ctc.h"
+#include "belfry/ops/cumsum.h"
+#include "belfry/ops/generate.h"
+#include "belfry/ops/group_norm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/pool.h"
+#include "belfry/ops/print.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
+#include "belfry/ops/resize.h"
+#include "belfry/ops/sampling.h"
+#include "belfry/ops/scatter_nd.h"
 #include "belfry/ops/softmax.h"
 #include "belfry/ops/sparse_optimizer.h"
+#include "belfry/ops/sort.h"
+#include "belfry/ops/strided_slice.h"
 #include "belfry/ops/top_k.h"
+#include "belfry/ops/unique.h"
 #include "belfry/session/session.h"
 
 extern "C" {
@@ -273,6 +285,43 @@ TEST_P(AllocationTest, OtherOpsMakeNone) {
                                    squared_difference(x, 0.5f),
                                    reduce_prod(x),
                                    matmul(cast(reshape(x, {kAny, 4}), f64), constant(Array::full(f64, {4, 4}, 1)))};
+  Session session(graph, config());
+  expect_none(session, fetches, {x}, {Array::full(f32, {50, 6, 4}, 0.25)}, false);
+}
+
+TEST_P(AllocationTest, OpsThatSortSampleAndScatterMakeNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 6, 4}}), rows = reshape(x, {kAny, 4});
+  const TopK best = top_k(x, 2);
+  const Tensor places = argsort(x, 1), cuts = strided_slice(x, {{.step = -2}});
+  const Tensor gamma = constant(Array::full(f32, {4}, 1)),
+               loss = reduce_sum(square(group_norm(x, gamma, gamma, {.groups = 2})));
+  const Tensor lengths = constant(Array::full(i32, {6}, 3));
+  const Tensor ctc = ctc_loss({x, constant(Array::full(i32, {6, 2}, 1)), lengths, constant(Array::full(i32, {6}, 1))});
+  const std::vector<Fetch> fetches{best.values,
+                                   gradients({best.values}, {x})[0],
+                                   places,
+                                   cuts,
+                                   reverse(x, {1}),
+                                   tile(x, {1, 2, 1}),
+                                   gradients({tile(x, {1, 2, 1})}, {x})[0],
+                                   unique_with_counts(reshape(x, {kAny})).counts,
+                                   gather_nd(x, constant(Array::full(i64, {3, 1}, 7))),
+                                   scatter_nd(constant(Array::full(i64, {3, 1}, 7)), fill({3, 4}, 1), {9, 4}),
+                                   one_hot(cast(x, i32), 3),
+                                   range({.limit = 9}),
+                                   cumsum(x, 1),
+                                   bernoulli(x),
+                                   categorical(x, 3),
+                                   random_shuffle(x),
+                                   reduce_logsumexp(x, {.axes = {1}}),
+                                   reduce_any(greater(x, 0.f)),
+                                   softmax_cross_entropy(rows, rows),
+                                   resize_bilinear(reshape(x, {kAny, 2, 3, 4}), {.scale = 2}),
+                                   gradients({loss}, {x})[0],
+                                   ctc,
+                                   gradients({ctc}, {x})[0],
+                                   print(x, "never", {.first_n = 0}),
+                                   swish(prelu(clip_by_value(x, 0.1f, 0.5f), gamma))};
   Session session(graph, config());
   expect_none(session, fetches, {x}, {Array::full(f32, {50, 6, 4}, 0.25)}, false);
 }

@@ -6,6 +6,7 @@
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/group_norm.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/pool.h"
@@ -102,6 +103,17 @@ TEST_F(PaddingTest, StaysZeroThroughBinaryOps) {
                             select(greater(y, z), y, z), select(less(y, z), 1.f, y), clip_by_value(y, z, 0.5f),
                             y + weight("b", {21}, x.dtype()), y * weight("c", {6, 21}, x.dtype())})
       out.push_back(conv(t, ("V" + std::to_string(out.size())).c_str(), 3));
+    return out;
+  });
+}
+
+TEST_F(PaddingTest, StaysZeroThroughNormalisationOfExamples) {
+  check([](const Tensor& x) {
+    const Tensor gamma = weight("gamma", {21}, x.dtype()), beta = weight("beta", {21}, x.dtype());
+    const Tensor y = conv(group_norm(conv(x), gamma, beta, {.groups = 7}), "V");
+    const Tensor z = conv(instance_norm(y, gamma, beta), "U", 3);
+    Tensors out{z};
+    for (const Tensor& g : gradients({reduce_sum(square(z))}, {x, gamma, beta})) out.push_back(g);
     return out;
   });
 }

@@ -1,0 +1,29 @@
+// Normalisation within one example: nothing depends on the rest of the batch, and training is as inference.
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/tensor.h"
+#include "belfry/ops/window.h"
+
+namespace belfry {
+
+struct GroupNormOptions {
+  std::int64_t groups = 32;  // of channels that lie side by side; divides their number
+  double epsilon = 1e-5;
+  DataFormat data_format = DataFormat::nhwc;
+};
+struct InstanceNormOptions {
+  double epsilon = 1e-5;
+  DataFormat data_format = DataFormat::nhwc;
+};
+
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta, with the mean and the (biased) variance over everything in one
+// group of one example. x [batch, ..., channels], or [batch, channels, ...]; gamma and beta [channels].
+Tensor group_norm(const Operand& x, const Operand& gamma, const Operand& beta, const GroupNormOptions& options = {},
+                  std::string_view name = "");
+// Every channel is a group.
+Tensor instance_norm(const Operand& x, const Operand& gamma, const Operand& beta,
+                     const InstanceNormOptions& options = {}, std::string_view name = "");
+
+}  // namespace belfry
