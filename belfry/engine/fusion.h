@@ -30,6 +30,8 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id);
 // What is left of batch norm takes the same kernels.
 bool fuse_batch_norm_alone(Ir& ir, NodeId id);
 bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id);
+// Attention on queries, keys and values side by side.
+bool fuse_packed_attention(Ir& ir, NodeId id);
 // Softmax cross-entropy with its gradient.
 bool fuse_cross_entropy(Ir& ir, NodeId id);
 // An L2 penalty's gradient becomes weight decay of the update.

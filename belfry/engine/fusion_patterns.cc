@@ -16,6 +16,7 @@ const std::vector<FusionPattern>& fusion_patterns() {
       {"gradient of relu + bias", fuse_relu_bias_gradient},
       {"batch norm alone", fuse_batch_norm_alone},
       {"sum of gradients into batch norm's", fuse_batch_norm_gradient_sum},
+      {"attention on one projection", fuse_packed_attention},
       {"cross-entropy + gradient", fuse_cross_entropy},
       {"update + weight decay", fuse_weight_decay},
       {"pointwise chains", fuse_pointwise},

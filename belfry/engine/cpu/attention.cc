@@ -7,27 +7,33 @@
 
 namespace belfry {
 
-AttentionGeometry attention_geometry(const KernelContext& c, int q, int mask) {
-  const std::int64_t heads = c.attributes->integer("heads");
-  const Shape &query = c.input(q).shape, &key = c.input(q + 1).shape, &value = c.input(q + 2).shape;
-  AttentionGeometry g{.batch = query[0], .heads = query.rank() == 4 ? query[1] : heads, .queries = query[-2]};
-  if (query.rank() == 3) g.queries = query[1];
-  g.keys = key.rank() == 4 ? key[2] : key[1];
-  g.depth = query[-1] / (query.rank() == 4 ? 1 : heads);
-  g.value_depth = value[-1] / (query.rank() == 4 ? 1 : heads);
-  g.scale = c.attributes->get<double>("scale");
-  g.causal = c.attributes->flag("causal");
-  g.q = head_strides(query, heads);
-  g.k = head_strides(key, heads);
-  g.v = head_strides(value, heads);
+AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInputs& inputs) {
+  const std::int64_t heads = c.attributes->integer("heads"), parts = inputs.packed ? 3 : 1;
+  const Shape &query = c.input(inputs.q).shape, &key = c.input(inputs.k).shape, &value = c.input(inputs.v).shape;
+  const bool apart = query.rank() == 4;
+  AttentionGeometry g{.batch = query[0],
+                      .heads = apart ? query[1] : heads,
+                      .queries = query[apart ? 2 : 1],
+                      .keys = key[apart ? 2 : 1],
+                      .depth = query[-1] / (apart ? 1 : heads * parts),
+                      .value_depth = value[-1] / (apart ? 1 : heads * parts),
+                      .scale = c.attributes->get<double>("scale"),
+                      .causal = c.attributes->flag("causal"),
+                      .q = head_strides(query, heads * parts),
+                      .k = head_strides(key, heads * parts),
+                      .v = head_strides(value, heads * parts)};
+  if (inputs.packed) {
+    g.k.offset = heads * g.depth;
+    g.v.offset = 2 * heads * g.depth;
+  }
   Shape y = query;
-  y.set(-1, value[-1]);
+  y.set(-1, value[-1] / parts);
   g.y = head_strides(y, heads);
   g.empty = g.items() * g.queries * g.keys * g.depth * g.value_depth == 0;
-  if (static_cast<int>(c.inputs.size()) > mask) {
-    g.mask = broadcast_strides(c.input(mask).shape, {g.batch, g.heads, g.queries, g.keys});
-    g.mask_type = c.input(mask).dtype;
-    g.mask_input = mask;
+  if (static_cast<int>(c.inputs.size()) > inputs.mask) {
+    g.mask = broadcast_strides(c.input(inputs.mask).shape, {g.batch, g.heads, g.queries, g.keys});
+    g.mask_type = c.input(inputs.mask).dtype;
+    g.mask_input = inputs.mask;
   }
   return g;
 }
@@ -74,15 +80,17 @@ std::size_t bytes_for(std::int64_t floats, int threads) {
   return static_cast<std::size_t>(floats) * sizeof(float) * static_cast<std::size_t>(threads);
 }
 
-KernelPtr make_forward(const KernelContext& c, const AttentionGeometry& g) {
+KernelPtr make_forward(const KernelContext& c, const AttentionInputs& in) {
+  const AttentionGeometry g = attention_geometry(c, in);
+  if (c.output().dtype != f32 || g.empty) return make_slow_attention(c, g);
   const std::int64_t floats = share_floats(simd::attention_scratch_floats(shape_of(g)));
-  const auto run = [g, floats](const Buffers& b, const Step&) {
+  const auto run = [g, in, floats](const Buffers& b, const Step&) {
     for_each_head(g, b, floats, [&](std::int64_t index, float* scratch) {
       const Item item(g, index);
       table().forward({.shape = shape_of(g),
-                       .q = item.rows(b.in<float>(0), g.q),
-                       .k = item.rows(b.in<float>(1), g.k),
-                       .v = item.rows(b.in<float>(2), g.v),
+                       .q = item.rows(b.in<float>(in.q), g.q),
+                       .k = item.rows(b.in<float>(in.k), g.k),
+                       .v = item.rows(b.in<float>(in.v), g.v),
                        .mask = item.mask(g, b),
                        .y = item.rows(b.out<float>(0), g.y),
                        .lse = b.out<float>(1) + index * g.queries,
@@ -92,36 +100,43 @@ KernelPtr make_forward(const KernelContext& c, const AttentionGeometry& g) {
   return simple_kernel(run, bytes_for(floats, c.threads));
 }
 
-KernelPtr make_backward(const KernelContext& c, const AttentionGeometry& g) {
+// y and lse are the inputs after v.
+KernelPtr make_backward(const KernelContext& c, const AttentionInputs& in) {
+  const AttentionGeometry g = attention_geometry(c, in);
+  if (c.output().dtype != f32 || g.empty) return make_slow_attention_grad(c, g);
   const std::int64_t floats = share_floats(simd::attention_grad_scratch_floats(shape_of(g)));
-  const auto run = [g, floats](const Buffers& b, const Step&) {
+  const auto run = [g, in, floats](const Buffers& b, const Step&) {
+    const int second = in.packed ? 0 : 1, third = in.packed ? 0 : 2;  // outputs of dk and dv
     for_each_head(g, b, floats, [&](std::int64_t index, float* scratch) {
       const Item item(g, index);
       table().backward({.shape = shape_of(g),
                         .dy = item.rows(b.in<float>(0), g.y),
-                        .q = item.rows(b.in<float>(1), g.q),
-                        .k = item.rows(b.in<float>(2), g.k),
-                        .v = item.rows(b.in<float>(3), g.v),
-                        .y = item.rows(b.in<float>(4), g.y),
+                        .q = item.rows(b.in<float>(in.q), g.q),
+                        .k = item.rows(b.in<float>(in.k), g.k),
+                        .v = item.rows(b.in<float>(in.v), g.v),
+                        .y = item.rows(b.in<float>(in.v + 1), g.y),
                         .mask = item.mask(g, b),
-                        .lse = b.in<float>(5) + index * g.queries,
+                        .lse = b.in<float>(in.v + 2) + index * g.queries,
                         .dq = item.rows(b.out<float>(0), g.q),
-                        .dk = item.rows(b.out<float>(1), g.k),
-                        .dv = item.rows(b.out<float>(2), g.v),
+                        .dk = item.rows(b.out<float>(second), g.k),
+                        .dv = item.rows(b.out<float>(third), g.v),
                         .scratch = scratch});
     });
   };
   return simple_kernel(run, bytes_for(floats, c.threads));
 }
 
-const KernelRegistration forward_kernel = define_kernel("Attention").make([](const KernelContext& c) {
-  const AttentionGeometry g = attention_geometry(c, 0, 3);
-  return c.output().dtype == f32 && !g.empty ? make_forward(c, g) : make_slow_attention(c, g);
-});
-
+const KernelRegistration forward_kernel =
+    define_kernel("Attention").make([](const KernelContext& c) { return make_forward(c, {}); });
 const KernelRegistration backward_kernel = define_kernel("AttentionGrad").make([](const KernelContext& c) {
-  const AttentionGeometry g = attention_geometry(c, 1, 6);
-  return c.output().dtype == f32 && !g.empty ? make_backward(c, g) : make_slow_attention_grad(c, g);
+  return make_backward(c, {.q = 1, .k = 2, .v = 3, .mask = 6});
+});
+// What the fuse pass makes where q, k and v come from one projection.
+const KernelRegistration packed_kernel = define_kernel("PackedAttention").make([](const KernelContext& c) {
+  return make_forward(c, {.q = 0, .k = 0, .v = 0, .mask = 1, .packed = true});
+});
+const KernelRegistration packed_grad_kernel = define_kernel("PackedAttentionGrad").make([](const KernelContext& c) {
+  return make_backward(c, {.q = 1, .k = 1, .v = 1, .mask = 4, .packed = true});
 });
 
 }  // namespace

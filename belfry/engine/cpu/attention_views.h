@@ -29,8 +29,13 @@ struct AttentionGeometry {
   std::int64_t items() const { return batch * heads; }
 };
 
-// Of an op whose q, k, v are the inputs from `q` on and whose mask, if there is one, is input `mask`.
-AttentionGeometry attention_geometry(const KernelContext& c, int q, int mask);
+// Which inputs of an op q, k, v and the mask are.
+struct AttentionInputs {
+  int q = 0, k = 1, v = 2;
+  int mask = 3;         // if there are so many
+  bool packed = false;  // q, k and v are one input, side by side along the last axis
+};
+AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInputs& inputs);
 
 // f64, and anything with an empty dimension.
 KernelPtr make_slow_attention(const KernelContext& c, const AttentionGeometry& g);
