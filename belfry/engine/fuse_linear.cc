@@ -4,6 +4,16 @@
 #include "belfry/engine/fusion.h"
 
 namespace belfry {
+
+// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
+// else wants the product (a hook that fetches it), so for other readers the product is computed once more.
+NodeId own_product(Ir& ir, NodeId id) {
+  const ValueId product = ir.node(id).outputs[0];
+  if (Uses(ir).count(product) == 1) return id;
+  IrNode copy = ir.node(id);
+  return ir.add_node(std::move(copy), {ir.info(product)});
+}
+
 namespace {
 
 // The Relu that is the only forward reader of a value; its gradient reads Relu's output, never its input.
@@ -23,15 +33,6 @@ ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   // Made before the product, or from nothing: it cannot depend on the product.
   const bool independent = ir.is_op(bias, "Variable") || ir.is_op(bias, "Constant") || ir.value(bias).producer < id;
   return independent && is_bias(ir, bias, product) ? bias : kNone;
-}
-
-// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
-// else wants the product (a hook that fetches it), so for other readers the product is computed once more.
-NodeId own_product(Ir& ir, NodeId id) {
-  const ValueId product = ir.node(id).outputs[0];
-  if (Uses(ir).count(product) == 1) return id;
-  IrNode copy = ir.node(id);
-  return ir.add_node(std::move(copy), {ir.info(product)});
 }
 
 // y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.

@@ -8,6 +8,8 @@ const std::vector<FusionPattern>& fusion_patterns() {
   static const std::vector<FusionPattern> table{
       {"conv + bias + relu", fuse_conv_bias_relu},
       {"matmul + bias + relu", fuse_matmul_bias_relu},
+      {"matmul + bias + gelu", fuse_matmul_gelu},
+      {"gradient of gelu in a matmul", fuse_gelu_gradient},
       {"batch norm + add + relu", fuse_batch_norm_relu},
       {"gradient of batch norm + add + relu", fuse_batch_norm_relu_gradient},
       {"max pool with indices", fuse_max_pool_index},
