@@ -24,6 +24,9 @@ bool fuse_relu_bias_gradient(Ir& ir, NodeId id);
 // matmul + bias + gelu; gelu's gradient in the product before it.
 bool fuse_matmul_gelu(Ir& ir, NodeId id);
 bool fuse_gelu_gradient(Ir& ir, NodeId id);
+// layer norm + residual; its gradient with the residual's.
+bool fuse_layer_norm_sum(Ir& ir, NodeId id);
+bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id);
 // max pooling keeps the winners' indices; the gradient of a relu before it goes along.
 bool fuse_max_pool_index(Ir& ir, NodeId id);
 bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id);

@@ -10,6 +10,8 @@ const std::vector<FusionPattern>& fusion_patterns() {
       {"matmul + bias + relu", fuse_matmul_bias_relu},
       {"matmul + bias + gelu", fuse_matmul_gelu},
       {"gradient of gelu in a matmul", fuse_gelu_gradient},
+      {"layer norm + residual", fuse_layer_norm_sum},
+      {"gradient of layer norm + residual", fuse_layer_norm_gradient_sum},
       {"batch norm + add + relu", fuse_batch_norm_relu},
       {"gradient of batch norm + add + relu", fuse_batch_norm_relu_gradient},
       {"max pool with indices", fuse_max_pool_index},
