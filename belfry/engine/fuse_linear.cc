@@ -4,6 +4,16 @@
 #include "belfry/engine/fusion.h"
 
 namespace belfry {
+
+// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
+// else wants the product (a hook that fetches it), so for other readers the product is computed once more.
+NodeId own_product(Ir& ir, NodeId id) {
+  const ValueId product = ir.node(id).outputs[0];
+  if (Uses(ir).count(product) == 1) return id;
+  IrNode copy = ir.node(id);
+  return ir.add_node(std::move(copy), {ir.info(product)});
+}
+
 namespace {
 
 // The Relu, or if wanted the LeakyRelu, that is the only reader of a value. (Their gradients read their outputs; a
@@ -23,15 +33,6 @@ ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   const std::vector<ValueId>& terms = ir.node(add).inputs;
   const ValueId bias = terms[0] == product ? terms[1] : terms[0];
   return is_bias(ir, bias, product) && !depends_on(ir, bias, id) ? bias : kNone;
-}
-
-// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
-// else wants the product (a hook that fetches it), so for other readers the product is computed once more.
-NodeId own_product(Ir& ir, NodeId id) {
-  const ValueId product = ir.node(id).outputs[0];
-  if (Uses(ir).count(product) == 1) return id;
-  IrNode copy = ir.node(id);
-  return ir.add_node(std::move(copy), {ir.info(product)});
 }
 
 // y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.

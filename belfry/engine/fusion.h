@@ -23,6 +23,12 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id);
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id);
 bool fuse_relu_bias_gradient(Ir& ir, NodeId id);
 bool fuse_bias_gradient_alone(Ir& ir, NodeId id);
+// matmul + bias + gelu; gelu's gradient in the product before it.
+bool fuse_matmul_gelu(Ir& ir, NodeId id);
+bool fuse_gelu_gradient(Ir& ir, NodeId id);
+// layer norm + residual; its gradient with the residual's.
+bool fuse_layer_norm_sum(Ir& ir, NodeId id);
+bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id);
 // max pooling keeps the winners' indices; the gradient of a relu before it goes along.
 bool fuse_max_pool_index(Ir& ir, NodeId id);
 bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id);
@@ -54,6 +60,8 @@ std::vector<NodeId> readers_of(const Ir& ir, ValueId value);
 bool depends_on(const Ir& ir, ValueId value, NodeId node);
 // An input that is a vector along the last axis of `of`: a bias in channels-last order.
 bool is_bias(const Ir& ir, ValueId bias, ValueId of);
+// The product itself if it has one reader, else a copy of it for that one.
+NodeId own_product(Ir& ir, NodeId id);
 // `absorbed` becomes part of `into`: its name is kept for explain(), and it is dead.
 void absorb(Ir& ir, NodeId into, NodeId absorbed);
 

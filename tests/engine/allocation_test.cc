@@ -15,6 +15,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/ops/activation.h"
 #include "belfry/ops/array_ops.h"
+#include "belfry/ops/attention.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/check_numerics.h"
@@ -27,6 +28,9 @@
 #include "belfry/ops/cumsum.h"
 #include "belfry/ops/generate.h"
 #include "belfry/ops/group_norm.h"
+#include "belfry/ops/gelu.h"
+#include "belfry/ops/heads.h"
+#include "belfry/ops/layer_norm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
@@ -263,6 +267,23 @@ TEST_P(AllocationTest, AStepOfARecurrentModelMakesNone) {
   expect_none(session, {group(updates), loss, clipped.norm, gather(table, label, {.axis = 1}), clipped.tensors[0]},
               {ids, label, lengths},
               {Array::full(i32, {7, 12}, 3), Array::full(i64, {12}, 3), Array::full(i32, {12}, 5)}, true);
+TEST_P(AllocationTest, AStepOfATransformerMakesNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 40, 16}}), mask = placeholder({"mask", boolean, {kAny, 1, 1, 40}});
+  const Tensor normed = layer_norm(x * weight("scale", {16}), weight("gamma0", {16}), weight("beta0", {16}));
+  const Tensors parts = split(matmul(normed, weight("qkv", {16, 48})), 3, 2);
+  const Tensor middle =
+      x + attention(parts[0], parts[1], parts[2], {.causal = true, .mask = mask, .scale = 1, .heads = 2});
+  Tensor y = layer_norm(middle, weight("gamma1", {16}), weight("beta1", {16}));
+  y = matmul(gelu(matmul(y, weight("w0", {16, 64})) + weight("b0", {64})), weight("w1", {64, 16})) + middle;
+  const Tensor scores = matmul(y, y, {.transpose_b = true});
+  const Tensor loss = reduce_mean(square(scores)) + reduce_mean(erf(band_part(scores, -1, 0)));
+  const std::vector<Variable> variables = graph.variables();
+  const Tensors g = gradients(loss, variables);
+  std::vector<Operation> updates;
+  for (std::size_t i = 0; i < variables.size(); ++i) updates.emplace_back(apply_sgd(variables[i], 0.01f, g[i]));
+  Session session(graph, config());
+  expect_none(session, {group(updates), loss}, {x, mask},
+              {Array::full(f32, {4, 40, 16}, 0.5), Array::full(boolean, {4, 1, 1, 40}, 1)}, true);
 }
 
 TEST_P(AllocationTest, OtherOpsMakeNone) {

@@ -66,9 +66,12 @@ void backward(const Geometry& g, const Buffers& b) {
   }
 }
 
-KernelPtr make_fast_forward(const Geometry& g) {
-  return simple_kernel([g](const Buffers& b, const Step&) {
+// With a fourth input, that is added to the first one, and the sum is output 3.
+KernelPtr make_fast_forward(const KernelContext& c, const Geometry& g) {
+  return simple_kernel([g, residual = c.inputs.size() > 3](const Buffers& b, const Step&) {
     layer_norm_forward({.input = b.in<float>(0),
+                        .residual = residual ? b.in<float>(3) : nullptr,
+                        .sum = residual ? b.out<float>(3) : nullptr,
                         .gamma = b.in<float>(1),
                         .beta = b.in<float>(2),
                         .y = b.out<float>(0),
@@ -80,14 +83,16 @@ KernelPtr make_fast_forward(const Geometry& g) {
   });
 }
 
+// With a sixth input, that is added to dx.
 KernelPtr make_fast_backward(const KernelContext& c, const Geometry& g) {
   return simple_kernel(
-      [g](const Buffers& b, const Step&) {
+      [g, residual = c.inputs.size() > 5](const Buffers& b, const Step&) {
         layer_norm_backward({.dy = b.in<float>(0),
                              .x = b.in<float>(1),
                              .gamma = b.in<float>(2),
                              .mean = b.in<float>(3),
                              .rstd = b.in<float>(4),
+                             .residual = residual ? b.in<float>(5) : nullptr,
                              .dx = b.out<float>(0),
                              .dgamma = b.out<float>(1),
                              .dbeta = b.out<float>(2),
@@ -99,7 +104,7 @@ KernelPtr make_fast_backward(const KernelContext& c, const Geometry& g) {
 
 const KernelRegistration forward_kernel = define_kernel("LayerNorm").in_place(0).make([](const KernelContext& c) {
   const Geometry g = geometry(c, 0);
-  if (c.output().dtype == f32 && g.n > 0) return make_fast_forward(g);
+  if (c.output().dtype == f32 && g.n > 0) return make_fast_forward(c, g);
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel([g](const Buffers& b, const Step&) { forward<T>(g, b); });
   });
@@ -112,6 +117,16 @@ const KernelRegistration backward_kernel =
       return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
         return simple_kernel([g](const Buffers& b, const Step&) { backward<T>(g, b); });
       });
+    });
+
+// What the fuse pass makes of a residual sum before or after.
+const KernelRegistration fused_forward_kernel =
+    define_kernel("FusedLayerNorm").in_place(0, 3).in_place(3, 3).make([](const KernelContext& c) {
+      return make_fast_forward(c, geometry(c, 0));
+    });
+const KernelRegistration fused_backward_kernel =
+    define_kernel("FusedLayerNormGrad").in_place(0).in_place(1).in_place(5).make([](const KernelContext& c) {
+      return make_fast_backward(c, geometry(c, 1));
     });
 
 }  // namespace

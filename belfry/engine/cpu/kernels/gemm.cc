@@ -75,4 +75,41 @@ void gemm(const GemmProduct& x, void* scratch, Isa isa) {
     }
 }
 
+std::size_t PackedRight::bytes(const GemmProduct& x, Isa isa) {
+  const std::int64_t floats = simd::gemm_panel_floats(x.k, x.n, table(isa).vector_columns);
+  return cache_lines(static_cast<std::size_t>(floats) * sizeof(float));
+}
+
+PackedRight::PackedRight(const GemmProduct& x, void* memory, Isa isa)
+    : product_(x), packed_(static_cast<float*>(memory)), isa_(isa) {
+  const std::int64_t depth = even_block(x.k, kDepth),
+                     width = simd::gemm_panel_floats(1, x.n, table(isa).vector_columns);
+  for (std::int64_t p = 0; p < x.k; p += depth)
+    table(isa).pack({.from = x.b.data + (x.b.transposed ? p : p * x.b.row),
+                     .row = x.b.transposed ? 1 : x.b.row,
+                     .column = x.b.transposed ? x.b.row : 1,
+                     .k = std::min(depth, x.k - p),
+                     .n = x.n,
+                     .to = packed_ + p * width});
+}
+
+void PackedRight::multiply(std::int64_t first, std::int64_t rows) const {
+  const GemmProduct& x = product_;
+  const std::int64_t depth = even_block(x.k, kDepth),
+                     width = simd::gemm_panel_floats(1, x.n, table(isa_).vector_columns);
+  float* y = x.y + first * x.y_row;
+  const float* start = x.start == nullptr ? nullptr : x.start + first * x.start_row;
+  for (std::int64_t p = 0; p < x.k; p += depth)
+    table(isa_).multiply({.m = rows,
+                          .n = x.n,
+                          .k = std::min(depth, x.k - p),
+                          .a = x.a.data + first * x.a.row + p,
+                          .a_row = x.a.row,
+                          .b = packed_ + p * width,
+                          .y = y,
+                          .y_row = x.y_row,
+                          .start = p == 0 ? start : y,
+                          .start_row = p == 0 ? x.start_row : x.y_row});
+}
+
 }  // namespace belfry
