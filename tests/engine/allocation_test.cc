@@ -21,16 +21,16 @@
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/clip.h"
 #include "belfry/ops/conv.h"
-#include "belfry/ops/gather.h"
-#include "belfry/ops/gru.h"
-#include "belfry/ops/lstm.h"
 #include "belfry/ops/ctc.h"
 #include "belfry/ops/cumsum.h"
+#include "belfry/ops/gather.h"
+#include "belfry/ops/gelu.h"
 #include "belfry/ops/generate.h"
 #include "belfry/ops/group_norm.h"
-#include "belfry/ops/gelu.h"
+#include "belfry/ops/gru.h"
 #include "belfry/ops/heads.h"
 #include "belfry/ops/layer_norm.h"
+#include "belfry/ops/lstm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
@@ -42,8 +42,8 @@
 #include "belfry/ops/sampling.h"
 #include "belfry/ops/scatter_nd.h"
 #include "belfry/ops/softmax.h"
-#include "belfry/ops/sparse_optimizer.h"
 #include "belfry/ops/sort.h"
+#include "belfry/ops/sparse_optimizer.h"
 #include "belfry/ops/strided_slice.h"
 #include "belfry/ops/top_k.h"
 #include "belfry/ops/unique.h"
@@ -267,6 +267,8 @@ TEST_P(AllocationTest, AStepOfARecurrentModelMakesNone) {
   expect_none(session, {group(updates), loss, clipped.norm, gather(table, label, {.axis = 1}), clipped.tensors[0]},
               {ids, label, lengths},
               {Array::full(i32, {7, 12}, 3), Array::full(i64, {12}, 3), Array::full(i32, {12}, 5)}, true);
+}
+
 TEST_P(AllocationTest, AStepOfATransformerMakesNone) {
   const Tensor x = placeholder({"x", f32, {kAny, 40, 16}}), mask = placeholder({"mask", boolean, {kAny, 1, 1, 40}});
   const Tensor normed = layer_norm(x * weight("scale", {16}), weight("gamma0", {16}), weight("beta0", {16}));
