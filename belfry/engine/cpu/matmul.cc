@@ -92,7 +92,8 @@ Algorithms algorithms_of(const KernelContext& c) {
   out.names = {std::string(kOneThread), std::string(kTeam)};
   if (const MatMulSplit split = possible_split(s, c.threads); split != MatMulSplit::none)
     out.names.emplace_back(name_of(split));
-  std::ranges::stable_partition(out.names, [&](const std::string& n) { return n == rule_for(s, c.threads); });
+  const auto rule = std::ranges::find(out.names, rule_for(s, c.threads));  // comes first
+  std::rotate(out.names.begin(), rule, rule == out.names.end() ? rule : rule + 1);
   return out;
 }
 
