@@ -19,7 +19,7 @@ Shape gathered_shape(const ShapeContext& c, int params, int indices) {
   check_label_type(c, indices, "indices");
   Shape out = from.slice(0, axis);
   for (std::int64_t size : c.input(indices).dims()) out.push_back(size);
-  for (std::int64_t size : from.slice(axis + 1, from.rank()).dims()) out.push_back(size);
+  for (int i = axis + 1; i < from.rank(); ++i) out.push_back(from[i]);
   return out;
 }
 

@@ -15,7 +15,7 @@ namespace {
 // `first` + the shape of a row of the table.
 Shape with_rows(const Shape& first, const Shape& table) {
   Shape out = first;
-  for (std::int64_t size : table.slice(1, table.rank()).dims()) out.push_back(size);
+  for (int i = 1; i < table.rank(); ++i) out.push_back(table[i]);
   return out;
 }
 
