@@ -64,6 +64,7 @@
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/pool.h"
 #include "belfry/ops/print.h"
+#include "belfry/ops/queue.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/resize.h"

@@ -30,4 +30,16 @@ class NumericError : public Error {
   using Error::Error;
 };
 
+// What a run would have taken has come to its orderly end: a queue that is closed and empty.
+class EndOfData : public Error {
+ public:
+  using Error::Error;
+};
+
+// Somebody ended a wait from outside: a queue that was cancelled.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace belfry

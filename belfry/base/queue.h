@@ -43,20 +43,37 @@ class BoundedQueue {
     return true;
   }
 
+  // Without waiting. False, and the value is left alone, if there is no room or the queue is closed or cancelled.
+  bool try_push(T& value) {
+    {
+      MutexLock lock(mutex_);
+      if (closed_ || items_.size() >= capacity_) return false;
+      items_.push_back(std::move(value));
+    }
+    filled_.notify_one();
+    return true;
+  }
+
   // Waits for a value. Nothing once the queue is cancelled, or closed and empty; then throws close()'s error, once.
   std::optional<T> pop() {
     std::optional<T> value;
     {
       MutexLock lock(mutex_);
       while (!closed_ && items_.empty()) filled_.wait(mutex_);
-      if (items_.empty()) {
-        if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
-        return value;
-      }
-      value.emplace(std::move(items_.front()));
-      items_.pop_front();
+      value = take_front();
     }
-    room_.notify_one();
+    if (value) room_.notify_one();
+    return value;
+  }
+
+  // Without waiting: nothing, too, if there is no value yet.
+  std::optional<T> try_pop() {
+    std::optional<T> value;
+    {
+      MutexLock lock(mutex_);
+      value = take_front();
+    }
+    if (value) room_.notify_one();
     return value;
   }
 
@@ -93,6 +110,10 @@ class BoundedQueue {
     closed_ = cancelled_ = false;
   }
 
+  bool closed() const {
+    MutexLock lock(mutex_);
+    return closed_;
+  }
   bool cancelled() const {
     MutexLock lock(mutex_);
     return cancelled_;
@@ -104,6 +125,17 @@ class BoundedQueue {
   std::size_t capacity() const { return capacity_; }
 
  private:
+  std::optional<T> take_front() BELFRY_REQUIRES(mutex_) {
+    std::optional<T> value;
+    if (items_.empty()) {
+      if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+      return value;
+    }
+    value.emplace(std::move(items_.front()));
+    items_.pop_front();
+    return value;
+  }
+
   void wake_all() {
     room_.notify_all();
     filled_.notify_all();

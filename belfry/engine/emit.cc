@@ -88,7 +88,8 @@ class Emitter {
                                 .outputs = outputs,
                                 .attributes = &node.attributes,
                                 .origin = node.origin,
-                                .threads = threads};
+                                .threads = threads,
+                                .queues = target_.queues};
     if (const OpDef* def = node.def(); def != nullptr && def->host_kernel)
       return host_kernel(def->host_kernel, context);
     const KernelDef* kernel = ir().kernel_of(node);

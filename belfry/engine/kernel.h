@@ -23,6 +23,7 @@
 namespace belfry {
 
 struct Node;
+class QueueStore;
 
 // Kinds of devices; each has kernels of its own for the same graph.
 enum class DeviceKind { cpu };
@@ -41,6 +42,7 @@ struct KernelContext {
   const Attributes* attributes = nullptr;
   const Node* origin = nullptr;  // the graph's node, for error texts; the first one of a fused group
   int threads = 1;
+  QueueStore* queues = nullptr;  // the session's
 
   const TensorInfo& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
   const TensorInfo& output(int i = 0) const { return outputs[static_cast<std::size_t>(i)]; }

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
-#include "belfry/engine/passes.h"
+#include "belfry/engine/needed.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
@@ -14,15 +14,12 @@ using Key = std::pair<const Node*, int>;
 class Pruner {
  public:
   Pruner(const Graph& graph, const Signature& signature, int devices)
-      : graph_(graph), signature_(signature), devices_(devices) {
+      : graph_(graph), signature_(signature), devices_(devices), needed_(needed_nodes(signature)) {
     for (std::size_t i = 0; i < signature.feeds.size(); ++i)
       fed_[{signature.feeds[i].node(), signature.feeds[i].output()}] = i;
   }
 
   Ir run() {
-    for (const Tensor& t : signature_.fetches) need(t);
-    for (const Operation& op : signature_.targets)
-      if (!is_fed(op.node())) visit(op.node());
     add_feeds();
     for (const auto& node : graph_.nodes())
       if (needed_.contains(node.get())) add(*node);
@@ -32,30 +29,6 @@ class Pruner {
   }
 
  private:
-  void need(const Tensor& t) {
-    if (!fed_.contains({t.node(), t.output()})) visit(t.node());
-  }
-
-  void visit(const Node* first) {
-    std::vector<const Node*> open{first};
-    while (!open.empty()) {
-      const Node* node = open.back();
-      open.pop_back();
-      if (!needed_.insert(node).second) continue;
-      for (const Tensor& t : node->inputs)
-        if (!fed_.contains({t.node(), t.output()})) open.push_back(t.node());
-      for (const Node* before : node->control_inputs)
-        if (!is_fed(before)) open.push_back(before);
-    }
-  }
-
-  // All its outputs are given: nothing of it has to run.
-  bool is_fed(const Node* node) const {
-    for (int i = 0; i < static_cast<int>(node->outputs.size()); ++i)
-      if (!fed_.contains({node, i})) return false;
-    return !node->outputs.empty();
-  }
-
   int device_of(const Node& node) const {
     if (node.device.empty()) return 0;
     const int index = std::stoi(node.device.substr(4));
@@ -75,7 +48,8 @@ class Pruner {
                   .device = device_of(*t.node())};
       const NodeId id = ir_.add_node(std::move(node), {info});
       values_[{t.node(), t.output()}] = ir_.node(id).outputs[0];
-      if (is_fed(t.node())) nodes_[t.node()] = id;  // what waits for the operation waits for (the last of) its feeds
+      if (is_fed(t.node(), fed_))
+        nodes_[t.node()] = id;  // what waits for the operation waits for (the last of) its feeds
     }
   }
 
@@ -83,6 +57,9 @@ class Pruner {
     BELFRY_CHECK(origin.def->name != "Placeholder",
                  "{} expected a value to be fed, got none {}. Feed it, or fetch something that does not depend on it.",
                  describe(origin), made_at(origin));
+    BELFRY_CHECK(origin.def->name != "QueueTake",
+                 "{} expected a point that its session took, got none {}. Run it with Session::run.", describe(origin),
+                 made_at(origin));
     IrNode node{
         .op = origin.def->name, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
     for (const Tensor& t : origin.inputs) node.inputs.push_back(values_.at({t.node(), t.output()}));
@@ -109,8 +86,8 @@ class Pruner {
   const Graph& graph_;
   const Signature& signature_;
   int devices_;
-  std::map<Key, std::size_t> fed_;
   std::set<const Node*> needed_;
+  std::map<Key, std::size_t> fed_;
   std::map<const Node*, NodeId> nodes_;
   std::map<Key, ValueId> values_;
   Ir ir_;

@@ -42,14 +42,29 @@ struct Callable::State {
       : session(s), caller{"make_callable", where}, base(s.signature(fetches, feeds, caller, &places)) {
     caller.name = "callable";
     caller.done = "callable made";  // a call's own line is not known: nothing in it may cost time
+    takes = s.takes_of(base);
+    given = base.feeds.size();
+    base.feeds.insert(base.feeds.end(), takes.tensors.begin(), takes.tensors.end());
+  }
+
+  void check_count(std::span<const Array> feeds) const {
+    BELFRY_CHECK(
+        feeds.size() == given,
+        "[callable] expected {} feeds, got {} (made at {}). Give an array for each tensor that make_callable() was "
+        "told, in that order.",
+        given, feeds.size(), to_string(caller.where));
+  }
+
+  // The caller's feeds and the points that the run takes.
+  std::span<const Array> inputs_with(std::span<const Array> feeds) {
+    check_count(feeds);
+    if (takes.nodes.empty()) return feeds;
+    all.assign(feeds.begin(), feeds.end());
+    session.take(takes, all, caller);
+    return all;
   }
 
   void bind(std::span<const Array> feeds) {
-    BELFRY_CHECK(
-        feeds.size() == base.feeds.size(),
-        "[callable] expected {} feeds, got {} (made at {}). Give an array for each tensor that make_callable() was "
-        "told, in that order.",
-        base.feeds.size(), feeds.size(), to_string(caller.where));
     bool same = plan && plan->generation() == session.generation();
     for (std::size_t i = 0; i < feeds.size() && same; ++i)
       same = feeds[i].shape() == shapes[i] && feeds[i].dtype() == base.feeds[i].dtype();
@@ -121,6 +136,9 @@ struct Callable::State {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   std::vector<Extent> extents;
+  std::size_t given = 0;  // feeds that the caller brings; the others are taken
+  Takes takes;
+  std::vector<Array> all;  // the caller's feeds and what was taken
   std::vector<Array> own;  // results for who brings none; empty until then
 };
 
@@ -133,24 +151,32 @@ Callable::State& Callable::state() const {
 void Callable::operator()(std::span<const Array> feeds, std::span<Array> results) const {
   State& s = state();
   const SessionUse use(s.session.user, s.caller);
-  s.bind(feeds);
-  s.check_results(feeds, results);
-  s.run(feeds, results);
+  const std::span<const Array> inputs = s.inputs_with(feeds);
+  s.bind(inputs);
+  s.check_results(inputs, results);
+  s.run(inputs, results);
 }
 
 std::span<const Array> Callable::operator()(std::span<const Array> feeds) const {
   State& s = state();
   const SessionUse use(s.session.user, s.caller);
-  s.bind(feeds);
+  const std::span<const Array> inputs = s.inputs_with(feeds);
+  s.bind(inputs);
   if (s.own.size() != s.places.size()) s.own = s.make_results();
-  s.check_results(feeds, s.own);
-  s.run(feeds, s.own);
+  s.check_results(inputs, s.own);
+  s.run(inputs, s.own);
   return s.own;
 }
 
 std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
   State& s = state();
   const SessionUse use(s.session.user, s.caller);
+  BELFRY_CHECK(
+      s.takes.nodes.empty(),
+      "[callable] expected shapes that follow from the feeds, got a run that takes points from queues (made at "
+      "{}). Call it without results, which are then its own.",
+      to_string(s.caller.where));
+  s.check_count(feeds);
   s.bind(feeds);
   return s.make_results();
 }

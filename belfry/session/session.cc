@@ -14,18 +14,44 @@ struct PreparedRun {
   std::shared_ptr<Plan> plan;
   std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
   std::vector<const void*> feeds;
+  std::vector<Array> taken;
 };
 
-PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, const Feeds& feeds, const Caller& caller) {
+void add_feed(Signature& signature, DType dtype, const Shape& shape) { signature.fed.push_back({"", dtype, shape}); }
+
+// Without taking any point: what a run would take has the shape that the queue was declared with.
+void assume_points(const Takes& takes, Signature& signature, const Caller& caller) {
+  for (const Tensor& tensor : takes.tensors) {
+    BELFRY_CHECK(tensor.shape().is_concrete(),
+                 "[{}] expected to know the shape of '{}', which a run takes from a queue, got {} {} {}. Feed it an "
+                 "array of the shape that you mean.",
+                 caller.name, tensor.name(), to_string(tensor.shape()), made_at(*tensor.node()), called_at(caller));
+    add_feed(signature, tensor.dtype(), tensor.shape());
+  }
+}
+
+PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, const Feeds& feeds, const Caller& caller,
+                    bool take = true) {
   PreparedRun out;
   std::vector<Tensor> fed;
   for (const auto& [tensor, value] : feeds) fed.push_back(tensor);
   Signature signature = state.signature(fetches, fed, caller, &out.places);
+  const Takes& takes = state.takes_of(signature);
   for (const auto& [tensor, value] : feeds) {
     state.check_feed(tensor, value, caller);
-    signature.fed.push_back({"", value.dtype(), value.shape()});
+    add_feed(signature, value.dtype(), value.shape());
     out.feeds.push_back(value.raw());
   }
+  if (take) {
+    state.take(takes, out.taken, caller);
+    for (const Array& value : out.taken) {
+      add_feed(signature, value.dtype(), value.shape());
+      out.feeds.push_back(value.raw());
+    }
+  } else {
+    assume_points(takes, signature, caller);
+  }
+  signature.feeds.insert(signature.feeds.end(), takes.tensors.begin(), takes.tensors.end());
   out.plan = state.plan_for(signature, caller);
   return out;
 }
@@ -91,6 +117,19 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
   state_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
 }
 
+std::shared_ptr<DataQueue> Session::queue(const PointStore& queue, const Location& where) const {
+  const Caller caller{"Session::queue", where};
+  const SessionUse use(state_->user, caller);
+  BELFRY_CHECK(queue.node()->graph == &state_->graph,
+               "[Session::queue] expected a queue of the session's graph, got '{}' of another one {}.", queue.name(),
+               called_at(caller));
+  return state_->queues.of(queue.node());
+}
+
+std::shared_ptr<const void> Session::taken_state(const Tensor& taken) const {
+  return state_->queues.taken(taken.node());
+}
+
 bool Session::is_initialized(const Variable& variable) const {
   const VariableStore::Storage* s = state_->store.find(variable.node());
   return s != nullptr && s->initialized;
@@ -119,7 +158,7 @@ int Session::cached_plans() const { return static_cast<int>(state_->cache.size()
 std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& feeds, const Location& where) {
   const Caller caller{"Session::explain", where};
   const SessionUse use(state_->user, caller);
-  return prepare(*state_, fetches, feeds, caller).plan->explain();
+  return prepare(*state_, fetches, feeds, caller, false).plan->explain();
 }
 
 std::vector<ProfileTotal> Session::profile_totals() const {

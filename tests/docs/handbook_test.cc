@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <thread>
 
 namespace bf = belfry;
 
@@ -18,6 +19,23 @@ TEST(Handbook, GraphAndSession) {
   session.initialize();
   const bf::Array out = session.run(y, {{x, bf::Array::of<float>({1, 3}, {1, 2, 3})}});  // f32 [1, 2] {12, 12}
   EXPECT_EQ(out.item(), 12);
+}
+
+TEST(Handbook, Queues) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  bf::Queue queue("input_queue", {{"image", bf::f32, {bf::kAny, 4}}, {"label", bf::i32, {bf::kAny}}}, {.capacity = 8});
+  const bf::Tensors in = queue.dequeue();  // a run that needs these takes one point
+  const bf::Tensor total = bf::reduce_sum(in[0]);
+
+  bf::Session session(graph);
+  std::thread producer([points = session.queue(queue)] {
+    for (int i = 0; i < 3; ++i) points->put({{bf::Array::full(bf::f32, {2, 4}, i), bf::Array::zeros(bf::i32, {2})}});
+    points->close();
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(session.run(total).item(), 8 * i);
+  EXPECT_THROW(session.run(total), bf::EndOfData);
+  producer.join();
 }
 
 TEST(Handbook, VariableRule) {

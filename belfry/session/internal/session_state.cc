@@ -6,6 +6,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/nearest.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/needed.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
@@ -20,9 +21,10 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& calle
   std::vector<DeviceInfo> out;
   int total = 0;
   for (const DeviceConfig& device : config.devices) {
-    BELFRY_CHECK(device.threads >= 0,
-                 "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
-                 device.threads, called_at(caller));
+    BELFRY_CHECK(
+        device.threads >= 0,
+        "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
+        device.threads, called_at(caller));
     out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
     total += out.back().threads;
   }
@@ -67,6 +69,8 @@ auto naming_the_caller(const Caller& caller, Action&& action) {
     if (type == typeid(InternalError)) rethrow<InternalError>(error, caller);
     if (type == typeid(FileError)) rethrow<FileError>(error, caller);
     if (type == typeid(NumericError)) rethrow<NumericError>(error, caller);
+    if (type == typeid(EndOfData)) rethrow<EndOfData>(error, caller);
+    if (type == typeid(Cancelled)) rethrow<Cancelled>(error, caller);
     throw;
   }
 }
@@ -157,6 +161,33 @@ void SessionState::check_variable(const Variable& variable, const Caller& caller
                variable ? "'" + variable.name() + "' of another one" : "an empty handle", called_at(caller));
 }
 
+const Takes& SessionState::takes_of(const Signature& s) {
+  std::string key = key_of(s);
+  const auto at = std::ranges::find(takes_, key, &KnownTakes::key);
+  if (at != takes_.end()) {
+    takes_.splice(takes_.begin(), takes_, at);
+    return at->takes;
+  }
+  Takes takes{.nodes = needed_takes(s)};
+  for (const Node* node : takes.nodes)
+    for (int i = 0; i < static_cast<int>(node->outputs.size()); ++i)
+      if (const Tensor t(const_cast<Node*>(node), i); std::ranges::find(s.feeds, t) == s.feeds.end())
+        takes.tensors.push_back(t);
+  takes_.push_front({std::move(key), std::move(takes)});
+  while (takes_.size() > plans_kept()) takes_.pop_back();
+  return takes_.front().takes;
+}
+
+void SessionState::take(const Takes& takes, std::vector<Array>& values, const Caller& caller) {
+  auto next = takes.tensors.begin();
+  for (const Node* node : takes.nodes) {
+    QueuedPoint point = naming_the_caller(caller, [&] { return queues.of(queue_of(*node))->take(); });
+    queues.taken(node) = std::move(point.state);
+    for (; next != takes.tensors.end() && next->node() == node; ++next)
+      values.push_back(std::move(point.values[static_cast<std::size_t>(next->output())]));
+  }
+}
+
 std::shared_ptr<Plan> SessionState::plan_for(const Signature& s, const Caller& caller) {
   const std::string key = key_of(s);
   const auto at = std::ranges::find_if(cache, [&](const Cached& c) { return c.key == key; });
@@ -188,7 +219,8 @@ Program& SessionState::program_for(const Signature& s) {
                                .arenas = arenas,
                                .crossings = crossings,
                                .devices = team.devices(),
-                               .algorithms = algorithms.get()};
+                               .algorithms = algorithms.get(),
+                               .queues = &queues};
     programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }

@@ -10,6 +10,7 @@
 
 #include "belfry/base/spin_control.h"
 #include "belfry/engine/algorithm_table.h"
+#include "belfry/engine/data_queue.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
 #include "belfry/engine/variable_store.h"
@@ -49,6 +50,12 @@ class SessionUse {
   SessionUser& user_;
 };
 
+// Datapoints that a run takes from queues before it starts.
+struct Takes {
+  std::vector<const Node*> nodes{};  // "QueueTake"s, in the order of creation
+  std::vector<Tensor> tensors{};     // their outputs, without those that are fed
+};
+
 struct SessionState {
   SessionState(Graph& graph, const SessionConfig& config, const Caller& caller);
 
@@ -58,6 +65,11 @@ struct SessionState {
                       std::vector<int>* places) const;
   void check_feed(const Tensor& tensor, const Array& value, const Caller& caller) const;
   void check_variable(const Variable& variable, const Caller& caller) const;
+
+  // The points that such a run has to take.
+  const Takes& takes_of(const Signature& signature);
+  // Takes them, waiting if need be; appends a value for each of the tensors.
+  void take(const Takes& takes, std::vector<Array>& values, const Caller& caller);
 
   // What these three throw names the caller's line.
   std::shared_ptr<Plan> plan_for(const Signature& signature, const Caller& caller);
@@ -87,6 +99,7 @@ struct SessionState {
   VariableStore store;
   std::vector<std::unique_ptr<Arena>> arenas;  // one a device
   CrossingMemory crossings;
+  QueueStore queues;
   std::list<Cached> cache;    // most recently used first
   std::list<Known> programs;  // likewise
   std::unique_ptr<Profiler> profiler;
@@ -95,6 +108,12 @@ struct SessionState {
   SpinControl spins;
 
  private:
+  struct KnownTakes {
+    std::string key;
+    Takes takes;
+  };
+  std::list<KnownTakes> takes_;  // most recently used first
+
   Program& program_for(const Signature& signature);
   std::size_t plans_kept() const { return static_cast<std::size_t>(config.plan_cache > 0 ? config.plan_cache : 1); }
   void check_initialized(const Plan& plan, const Caller& caller) const;

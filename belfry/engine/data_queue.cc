@@ -1,0 +1,70 @@
+#include "belfry/engine/data_queue.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/node.h"
+
+namespace belfry {
+namespace {
+
+DataQueue::Options options_of(const Node& queue) {
+  const Attributes& a = queue.attributes;
+  DataQueue::Options out{
+      .name = queue.name, .capacity = static_cast<int>(a.integer("capacity")), .staging = a.flag("staging")};
+  for (std::int64_t i = 0; i < a.integer("components"); ++i)
+    out.components.push_back({a.get<std::string>(fmt::format("name{}", i)), a.get<DType>(fmt::format("dtype{}", i)),
+                              a.get<Shape>(fmt::format("shape{}", i))});
+  return out;
+}
+
+}  // namespace
+
+DataQueue::DataQueue(Options options)
+    : options_(std::move(options)), points_(static_cast<std::size_t>(options_.capacity)) {}
+
+std::string DataQueue::where() const {
+  return fmt::format("[{} '{}']", options_.staging ? "staging area" : "queue", options_.name);
+}
+
+void DataQueue::check(const std::vector<Array>& values) const {
+  const std::vector<TensorSpec>& wanted = options_.components;
+  BELFRY_CHECK(values.size() == wanted.size(), "{} expected points of {} components, got one of {}.", where(),
+               wanted.size(), values.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    BELFRY_CHECK(values[i].dtype() == wanted[i].dtype && compatible(values[i].shape(), wanted[i].shape),
+                 "{} expected {} {} for component {} ('{}'), got {} {}.", where(), name_of(wanted[i].dtype),
+                 to_string(wanted[i].shape), i, wanted[i].name, name_of(values[i].dtype()),
+                 to_string(values[i].shape()));
+}
+
+bool DataQueue::put(QueuedPoint point) {
+  check(point.values);
+  return points_.push(std::move(point));
+}
+
+void DataQueue::put_now(QueuedPoint point) {
+  BELFRY_CHECK(points_.try_push(point),
+               "{} expected room for a point, got {} of {} points{}. Take before putting, or make the capacity larger.",
+               where(), size(), capacity(), points_.closed() ? " and a closed queue" : "");
+}
+
+QueuedPoint DataQueue::take() {
+  std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop();
+  if (point) return std::move(*point);
+  if (points_.cancelled()) fail<Cancelled>("{} expected a point, got a queue that was cancelled", where());
+  if (points_.closed()) fail<EndOfData>("{} expected a point, got the end of the data", where());
+  fail("{} expected a point that an earlier run put there, got none. Run its put() before the first get()", where());
+}
+
+QueueStore::~QueueStore() {
+  for (const auto& [node, queue] : queues_) queue->cancel();
+}
+
+const std::shared_ptr<DataQueue>& QueueStore::of(const Node* queue) {
+  std::shared_ptr<DataQueue>& found = queues_[queue];
+  if (found == nullptr) found = std::make_shared<DataQueue>(options_of(*queue));
+  return found;
+}
+
+const Node* queue_of(const Node& op) { return op.inputs[0].node(); }
+
+}  // namespace belfry

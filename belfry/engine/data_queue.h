@@ -1,0 +1,85 @@
+// DataQueue: datapoints on their way into a running graph. What a Queue or StagingArea of the graph (ops/queue.h) is at
+// run time. A session has one for each; any thread may put points into it.
+//
+//   std::shared_ptr<DataQueue> points = session.queue(queue);
+//   std::thread producer([points] { while (...) if (!points->put({{image, label}})) return; points->close(); });
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/array/array.h"
+#include "belfry/base/queue.h"
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+struct Node;
+
+struct QueuedPoint {
+  std::vector<Array> values{};          // not changed by anybody once they are queued
+  std::shared_ptr<const void> state{};  // whatever travels with them: where in its flow the point stood
+};
+
+class DataQueue {
+ public:
+  struct Options {
+    std::string name{};
+    std::vector<TensorSpec> components{};
+    int capacity = 1;
+    bool staging = false;  // nobody waits: taking from an empty one and putting into a full one are errors
+  };
+  explicit DataQueue(Options options);
+
+  // Waits for room. False, and the point is dropped, once the queue is closed or cancelled. Throws if the point's
+  // components are not those of the queue.
+  bool put(QueuedPoint point);
+  // Without waiting; throws if there is no room. For ops: nobody could make room while a run waits.
+  void put_now(QueuedPoint point);
+  // Waits for a point; if it is a staging area, does not. Throws EndOfData after close(), or the error that it was
+  // closed with (once), and Cancelled after cancel().
+  QueuedPoint take();
+
+  // The orderly end: what is queued is still taken.
+  void close(std::exception_ptr error = nullptr) { points_.close(std::move(error)); }
+  // Drops what is queued and ends every wait, now and later.
+  void cancel() { points_.cancel(); }
+  // Empty and open again; only while no other thread uses it.
+  void reopen() { points_.reopen(); }
+
+  int size() const { return static_cast<int>(points_.size()); }
+  int capacity() const { return options_.capacity; }
+  const std::string& name() const { return options_.name; }
+  const std::vector<TensorSpec>& components() const { return options_.components; }
+
+ private:
+  void check(const std::vector<Array>& values) const;
+  std::string where() const;  // "[queue 'name']"
+
+  Options options_;
+  BoundedQueue<QueuedPoint> points_;
+};
+
+// A session's queues, by the graph's node, and what the current run has taken.
+class QueueStore {
+ public:
+  ~QueueStore();  // cancels them: whoever waits to put something goes on
+
+  // Made when first asked for.
+  const std::shared_ptr<DataQueue>& of(const Node* queue);
+  // The state of the point that a "QueueTake" of the current run took; the address does not change.
+  std::shared_ptr<const void>& taken(const Node* take) { return taken_[take]; }
+
+ private:
+  std::map<const Node*, std::shared_ptr<DataQueue>> queues_;
+  std::map<const Node*, std::shared_ptr<const void>> taken_;
+};
+
+// The "Queue" node that a "QueueTake" or "QueuePut" belongs to.
+const Node* queue_of(const Node& op);
+
+}  // namespace belfry

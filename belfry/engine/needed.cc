@@ -1,0 +1,52 @@
+#include "belfry/engine/needed.h"
+
+#include <algorithm>
+
+namespace belfry {
+namespace {
+
+class Needed {
+ public:
+  explicit Needed(const Signature& signature) {
+    for (const Tensor& t : signature.feeds) fed_.insert({t.node(), t.output()});
+    for (const Tensor& t : signature.fetches) need(t);
+    for (const Operation& op : signature.targets)
+      if (!is_fed(op.node(), fed_)) visit(op.node());
+  }
+  std::set<const Node*> nodes() && { return std::move(nodes_); }
+
+ private:
+  void need(const Tensor& t) {
+    if (!fed_.contains({t.node(), t.output()})) visit(t.node());
+  }
+
+  void visit(const Node* first) {
+    std::vector<const Node*> open{first};
+    while (!open.empty()) {
+      const Node* node = open.back();
+      open.pop_back();
+      if (!nodes_.insert(node).second) continue;
+      for (const Tensor& t : node->inputs)
+        if (!fed_.contains({t.node(), t.output()})) open.push_back(t.node());
+      for (const Node* before : node->control_inputs)
+        if (!is_fed(before, fed_)) open.push_back(before);
+    }
+  }
+
+  std::set<std::pair<const Node*, int>> fed_;
+  std::set<const Node*> nodes_;
+};
+
+}  // namespace
+
+std::set<const Node*> needed_nodes(const Signature& signature) { return Needed(signature).nodes(); }
+
+std::vector<const Node*> needed_takes(const Signature& signature) {
+  std::vector<const Node*> out;
+  for (const Node* node : needed_nodes(signature))
+    if (node->def->name == "QueueTake") out.push_back(node);
+  std::ranges::sort(out, {}, &Node::id);
+  return out;
+}
+
+}  // namespace belfry
