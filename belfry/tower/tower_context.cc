@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
@@ -169,6 +170,9 @@ std::vector<Tensor> TowerContext::collected_tensors(std::string_view collection)
 std::vector<Operation> TowerContext::collected_operations(std::string_view collection) const {
   return beyond(impl_->graph.collections().operations(collection), impl_->before.operations(collection).size());
 }
+
+TowerPause::TowerPause() : open_(std::exchange(current, nullptr)) {}
+TowerPause::~TowerPause() { current = open_; }
 
 TowerContext* current_tower_context_or_null() { return current; }
 
