@@ -55,7 +55,7 @@ void check_options(std::string_view name, bool is_training, const TowerOptions& 
 Reuse choose_reuse(bool is_training, const TowerOptions& o) {
   if (o.reuse) return *o.reuse;
   if (is_training) return o.index > 0 && o.variable_scope.empty() ? Reuse::yes : Reuse::no;
-  return current_graph().collections().size(collection::kTrainableVariables) > 0 ? Reuse::yes : Reuse::no;
+  return std::ranges::any_of(current_graph().variables(), &Variable::trainable) ? Reuse::yes : Reuse::no;
 }
 
 }  // namespace

@@ -140,6 +140,7 @@ void check_prefix(const std::set<std::string>& plain, const std::set<std::string
 void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& function,
                             const std::vector<TensorSpec>& signature, const std::string& tower) {
   const TowerPause pause;  // the real one is open
+  const LogMute mute;
   Graph scratch;
   const GraphScope scope(scratch);
   std::optional<ScratchCall> first, own, shared;
