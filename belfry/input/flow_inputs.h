@@ -41,6 +41,7 @@ struct QueueInputOptions {
   int capacity = 50;  // points that are read ahead
   bool infinite = true;
   std::string name = "input_queue";
+  bool show_size = true;  // as a moving summary
 };
 
 // A thread reads the flow ahead into a queue; every run takes what it needs from it. How full the queue is, is shown as

@@ -118,7 +118,7 @@ void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }
 Callbacks QueueInput::make_callbacks() {
   state_->signature = signature();
   state_->queue.emplace(state_->options.name, signature(), QueueOptions{.capacity = state_->options.capacity});
-  add_moving_summary({cast(state_->queue->size(), f32, state_->options.name + "_size")});
+  if (state_->options.show_size) add_moving_summary({cast(state_->queue->size(), f32, state_->options.name + "_size")});
   return {QueueCallback(state_)};
 }
 

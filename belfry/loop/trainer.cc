@@ -6,26 +6,11 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/loop/callback_hook.h"
 #include "belfry/loop/step_counter.h"
 #include "belfry/loop/training_defaults.h"
 
 namespace belfry {
-namespace {
-
-// A callback's part in the runs of the hooked session.
-class CallbackHook final : public SessionHook {
- public:
-  explicit CallbackHook(Handle<Callback> callback) : callback_(std::move(callback)) {}
-  HookRequest before_run(const RunContext& context) override { return callback_->before_run(context); }
-  void after_run(const RunContext& context, const RunValues& values) override { callback_->after_run(context, values); }
-  std::string name() const override { return callback_->name(); }
-
- private:
-  Handle<Callback> callback_;
-};
-
-}  // namespace
-
 Trainer::Trainer()
     : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
   if (graph_ != nullptr) return;
@@ -117,9 +102,10 @@ void Trainer::run_step() {
   hooked_session().run(train_op);
 }
 
-void Trainer::request_stop(std::string reason) {
+void Trainer::request_stop(std::string reason, bool save) {
   const MutexLock lock(stop_mutex_);
   if (stop_requested_) return;
+  save_at_end_ = save;
   stop_reason_ = std::move(reason);
   stop_requested_ = true;
 }
@@ -174,9 +160,7 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
   session_->initialize();
   init.init(*session_);
   graph_->finalize();
-  std::vector<std::shared_ptr<SessionHook>> hooks;
-  for (const Handle<Callback>& callback : callbacks_) hooks.push_back(std::make_shared<CallbackHook>(callback));
-  hooked_session_ = std::make_unique<HookedSession>(*session_, std::move(hooks));
+  hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
 }
 
 std::int64_t Trainer::steps_of(const TrainOptions& options) const {

@@ -71,8 +71,9 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options);
 
-  // Ends training before the next step; from any thread.
-  void request_stop(std::string reason);
+  // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet.
+  void request_stop(std::string reason, bool save = false);
+  bool save_at_end() const { return save_at_end_; }
 
   // One iteration. Runs train_op, unless overridden.
   virtual void run_step();
@@ -132,7 +133,7 @@ class Trainer {
   LoopOptions loop_;
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
-  std::atomic<bool> stop_requested_ = false;
+  std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
 };
