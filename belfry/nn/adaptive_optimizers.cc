@@ -44,8 +44,7 @@ class Adagrad final : public SlotOptimizer {
   }
   Tensor update(const Variable& v, const Tensor& full_rate, const Tensor& gradient, std::string_view name) override {
     const Variable sum = slot(v, "sum", initial_);
-    const Tensor rate =
-        lr_decay_ > 0 ? full_rate / ((cast(step_, full_rate.dtype()) - 1.f) * lr_decay_ + 1.f) : full_rate;
+    const Tensor rate = lr_decay_ > 0 ? cast(full_rate, f64) / ((cast(step_, f64) - 1.0) * lr_decay_ + 1.0) : full_rate;
     if (const auto rows = as_sparse_rows(gradient)) return apply_adagrad_rows(v, sum, rate, *rows, rule_, name);
     return apply_adagrad(v, sum, rate, gradient, rule_, name);
   }
