@@ -13,6 +13,16 @@ double scalar_input(const Buffers& b, int index, DType dtype) {
   return dtype == f64 ? *b.in<double>(index) : static_cast<double>(*b.in<float>(index));
 }
 
+void update_all(const UpdateStep& step, const UpdateBuffers<float>& operands, std::int64_t n, const SecondCopy& copy) {
+  if (copy.data != nullptr)
+    apply_update(step, operands, copy);
+  else
+    apply_update(step, operands, n);
+}
+void update_all(const UpdateStep& step, const UpdateBuffers<double>& operands, std::int64_t n, const SecondCopy&) {
+  apply_update(step, operands, n);  // writes_copy() below promises none
+}
+
 template <class T>
 KernelPtr make_dense(const KernelContext& c, const UpdateKernels& kernels) {
   const auto n = static_cast<std::int64_t>(c.output().bytes() / sizeof(T));  // with padding
@@ -28,14 +38,9 @@ KernelPtr make_dense(const KernelContext& c, const UpdateKernels& kernels) {
           const UpdateNorms norms = update_norms(step, operands, n, b.scratch);
           step = plan.trusted(step, norms.weights, norms.direction);
         }
-        if constexpr (std::is_same_v<T, float>) {
-          if (second) {
-            SecondCopy target = copy;
-            target.data = b.out<float>(1);
-            return apply_update(step, operands, target);
-          }
-        }
-        apply_update(step, operands, n);
+        SecondCopy target = copy;
+        if (second) target.data = b.out<float>(1);
+        update_all(step, operands, n, target);
       },
       scratch);
 }
