@@ -68,7 +68,8 @@ Operation SlotOptimizer::apply_gradients(const GradientsAndVariables& gradients,
   return group(updates, current_graph().unique_name(full_name), where);
 }
 
-Variable SlotOptimizer::state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype) {
+Variable SlotOptimizer::state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
+                                 double initial) {
   const auto key = std::make_pair(static_cast<const Node*>(owner.node()), full_name);
   if (const auto at = state_.find(key); at != state_.end()) return at->second;
   Graph& graph = *owner.node()->graph;
@@ -80,7 +81,7 @@ Variable SlotOptimizer::state_of(const Variable& owner, const std::string& full_
   return state_[key] =
              new_variable(full_name, {.shape = shape,
                                       .dtype = dtype,
-                                      .initializer = init::zeros(),
+                                      .initializer = init::constant(initial),
                                       .collections = {std::string(owner_is_saved ? collection::kGlobalVariables
                                                                                  : collection::kLocalVariables)}});
 }

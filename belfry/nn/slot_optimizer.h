@@ -1,4 +1,4 @@
-// What SGD, momentum and Adam share: the walk over gradients and the variables that keep an update's state.
+// What all optimizers with an update op share: the walk over gradients and the variables that keep an update's state.
 #pragma once
 
 #include <map>
@@ -23,10 +23,11 @@ class SlotOptimizer : public Optimizer {
                         std::string_view name) = 0;
 
   // State that belongs to a variable: made once by this optimizer, placed and saved as the variable is.
-  Variable slot(const Variable& owner, const std::string& slot_name) {
-    return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype());
+  Variable slot(const Variable& owner, const std::string& slot_name, double initial = 0) {
+    return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype(), initial);
   }
-  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype);
+  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
+                    double initial = 0);
 
  private:
   Operand learning_rate_;

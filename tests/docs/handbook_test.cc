@@ -125,6 +125,22 @@ TEST(Handbook, LayersAndTowers) {
   EXPECT_EQ(session.run(logits, {{image, batch}}).shape(), bf::Shape({4, 10}));
 }
 
+TEST(Handbook, Optimizers) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("fc/W", {.shape = {2}, .initializer = bf::init::ones()});
+  const bf::Tensor cost = bf::reduce_sum(bf::square(w));
+  const bf::Variable rate = bf::hyper_param("learning_rate", 1e-3f);
+  const bf::Operation train = bf::adamw({.learning_rate = rate, .weight_decay = 0.05})->minimize(cost);
+  const bf::Operation large_batch =
+      bf::lamb({.learning_rate = rate, .exclude = "(.*/)?(b|gamma|beta)|words/W"})->minimize(cost);
+  bf::Session session(graph);
+  session.initialize();
+  session.run(train);
+  session.run(large_batch);
+  EXPECT_LT(session.value(w).item(), 1);
+}
+
 TEST(Handbook, TowersByHand) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);

@@ -14,6 +14,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/activation.h"
+#include "belfry/ops/adaptive_optimizers.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/attention.h"
 #include "belfry/ops/basic.h"
@@ -30,6 +31,7 @@
 #include "belfry/ops/gru.h"
 #include "belfry/ops/heads.h"
 #include "belfry/ops/layer_norm.h"
+#include "belfry/ops/layerwise_optimizers.h"
 #include "belfry/ops/lstm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
@@ -347,6 +349,49 @@ TEST_P(AllocationTest, OpsThatSortSampleAndScatterMakeNone) {
                                    swish(prelu(clip_by_value(x, 0.1f, 0.5f), gamma))};
   Session session(graph, config());
   expect_none(session, fetches, {x}, {Array::full(f32, {50, 6, 4}, 0.25)}, false);
+}
+
+TEST_P(AllocationTest, AStepOfEveryUpdateMakesNone) {
+  const Tensor x = placeholder({"x", f32, {150, 200}});
+  const Variable step = new_variable("step", {.shape = {}});
+  const SparseRows rows{constant(Array::of<std::int32_t>({2}, {7, 90})), slice(x, {0, 0}, {2, 200}), x};
+  const Tensor count = step.assign_add(1.f);
+  const auto slot = [] { return new_variable("slot", {.shape = {150, 200}}); };
+  std::vector<Operation> updates;
+  int number = 0;
+  const auto add = [&](const auto& update) {  // by x, and by rows
+    updates.emplace_back(update(weight("w" + std::to_string(number++), {150, 200}), false));
+    updates.emplace_back(update(weight("w" + std::to_string(number++), {150, 200}), true));
+  };
+  for (const bool centered : {false, true})
+    for (const bool momentum : {false, true})
+      add([&](const Variable& w, bool sparse) {
+        RmsPropSlots slots{.mean_square = slot()};
+        if (centered) slots.mean_gradient = slot();
+        if (momentum) slots.accumulator = slot();
+        return sparse ? apply_rmsprop_rows(w, slots, 0.1f, rows) : apply_rmsprop(w, slots, 0.1f, x);
+      });
+  add([&](const Variable& w, bool sparse) {
+    return sparse ? apply_adagrad_rows(w, slot(), 0.1f, rows) : apply_adagrad(w, slot(), 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    const AdadeltaSlots slots{slot(), slot()};
+    return sparse ? apply_adadelta_rows(w, slots, 0.1f, rows) : apply_adadelta(w, slots, 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    return sparse ? apply_lars_rows(w, slot(), 0.1f, rows) : apply_lars(w, slot(), 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    const AdamSlots slots{slot(), slot()};
+    return sparse ? apply_lamb_rows(w, slots, count, 0.1f, rows) : apply_lamb(w, slots, count, 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    const AdamSlots slots{slot(), slot()};
+    const AdamUpdate rule{.decoupled_decay = 0.01};
+    return sparse ? apply_adam_rows(w, slots, count, 0.1f, rows, rule) : apply_adam(w, slots, count, 0.1f, x, rule);
+  });
+  Session session(graph, config());
+  expect_none(session, {group(updates), "w0"}, {x}, {Array::full(f32, {150, 200}, 0.5)}, false);
 }
 
 TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {
