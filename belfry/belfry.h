@@ -49,6 +49,7 @@
 #include "belfry/ops/conv_transpose.h"
 #include "belfry/ops/ctc.h"
 #include "belfry/ops/cumsum.h"
+#include "belfry/ops/einsum.h"
 #include "belfry/ops/gather.h"
 #include "belfry/ops/gelu.h"
 #include "belfry/ops/generate.h"
