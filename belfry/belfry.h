@@ -23,6 +23,7 @@
 #include "belfry/graph/variable_scope.h"
 #include "belfry/nn/attention.h"
 #include "belfry/nn/conv_layers.h"
+#include "belfry/nn/describe.h"
 #include "belfry/nn/embedding.h"
 #include "belfry/nn/group_norm.h"
 #include "belfry/nn/hyper_param.h"
