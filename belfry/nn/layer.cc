@@ -19,7 +19,8 @@ void note_shapes(const std::string& scope, const Tensor& x, const Tensor& y) {
   const TowerContext* tower = current_tower_context_or_null();
   const bool first = tower == nullptr || (tower->index() == 0 && tower->has_own_variables());
   if (!first) return;
-  const std::size_t prefix = tower == nullptr || tower->variable_scope().empty() ? 0 : tower->variable_scope().size() + 1;
+  const std::size_t prefix =
+      tower == nullptr || tower->variable_scope().empty() ? 0 : tower->variable_scope().size() + 1;
   const std::string name = scope.substr(prefix);
   Graph& graph = current_graph().outermost();
   if (std::ranges::find(graph.layers(), name, &LayerShapes::name) != graph.layers().end()) return;

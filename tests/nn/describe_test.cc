@@ -75,7 +75,8 @@ TEST_F(DescribeTest, LayersThatAreUsedAgainShowOnceAndPartsFollowTheWhole) {
 
 TEST_F(DescribeTest, ALayerThatFailsHasNoLine) {
   EXPECT_EQ(describe_layers(graph), "no layers\n");
-  const Layer broken("broken", [](const Tensor& x) { return x | fully_connected("fc", {.units = 2}) | conv2d("c", {}); });
+  const Layer broken("broken",
+                     [](const Tensor& x) { return x | fully_connected("fc", {.units = 2}) | conv2d("c", {}); });
   EXPECT_THROW(images() | broken, Error);
   EXPECT_EQ(describe_layers(graph), "no layers\n");
 }
