@@ -76,6 +76,7 @@ void train(const Options& options) {
   graph.set_seed(options.seed);
   const bf::GraphScope scope(graph);
   const Model m = define();
+  fmt::print("{}\n{}\n", bf::describe_layers(graph), bf::describe_trainable_vars(graph));
   bf::Session session(graph, {.devices = {{options.threads}}});
   session.initialize();
   graph.finalize();

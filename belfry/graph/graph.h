@@ -18,6 +18,12 @@
 
 namespace belfry {
 
+// What a layer made of what: a line of describe_layers() (belfry/nn).
+struct LayerShapes {
+  std::string name;  // without a tower's prefix
+  Shape input{}, output{};
+};
+
 class Graph {
  public:
   Graph();
@@ -46,6 +52,10 @@ class Graph {
 
   Collections& collections() { return collections_; }
   const Collections& collections() const { return collections_; }
+
+  // The layers of the model, each once, in the order in which they were finished.
+  const std::vector<LayerShapes>& layers() const { return layers_; }
+  void add_layer(LayerShapes layer) { layers_.push_back(std::move(layer)); }
 
   // Of a sub-graph: the graph around it (else nullptr), the outermost one (else itself), and the placeholder that
   // stands for a tensor of a graph around it. Captures are in the order they were first used.
@@ -80,6 +90,7 @@ class Graph {
   std::map<const Node*, VariableRecord> records_;
   std::vector<GradientRule> kept_gradients_;
   Collections collections_;
+  std::vector<LayerShapes> layers_;
   std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;

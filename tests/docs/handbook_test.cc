@@ -222,6 +222,21 @@ TEST(Handbook, SequencesAndEmbeddings) {
   EXPECT_NE(session.value(h).item(), 0);
 }
 
+TEST(Handbook, Einsum) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder(bf::f32, {bf::kAny, bf::kAny, 8}), w = bf::placeholder(bf::f32, {8, 2, 4});
+  const bf::Tensor heads = bf::einsum("btf,fhd->bthd", {x, w});             // [?, ?, 2, 4]
+  const bf::Tensor scores = bf::einsum("bqhd,bkhd->bhqk", {heads, heads});  // [?, 2, ?, ?]
+  const bf::Tensor norms = bf::einsum("...i,...i->...", {x, x});            // [?, ?]
+  EXPECT_EQ(heads.shape(), bf::Shape({bf::kAny, bf::kAny, 2, 4}));
+  const bf::Feeds feeds{{x, bf::Array::full(bf::f32, {3, 5, 8}, 1)}, {w, bf::Array::full(bf::f32, {8, 2, 4}, 0.5)}};
+  const auto values = bf::Session(graph).run({scores, norms}, feeds);
+  EXPECT_EQ(values[0].shape(), bf::Shape({3, 2, 5, 5}));
+  EXPECT_EQ(values[0].item(), 64);
+  EXPECT_EQ(values[1].item(), 8);
+}
+
 TEST(Handbook, Callable) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
