@@ -17,17 +17,15 @@ namespace {
 // What is this much smaller than the segment's largest value is kept: statistics, masks of one bit an element.
 constexpr std::size_t kSmall = 16;
 
-bool repeatable(const OpDef& def) {
-  return !def.side_effect && !def.host_kernel && (!def.stateful || def.random);
-}
+bool repeatable(const OpDef& def) { return !def.side_effect && !def.host_kernel && (!def.stateful || def.random); }
 
 // The op and all that its sub-graphs hold.
 bool repeatable(const Node& node) {
   return repeatable(*node.def) && std::ranges::all_of(node.attributes.items(), [](const auto& item) {
            const auto* function = std::get_if<SubGraphPtr>(&item.second);
            return function == nullptr || std::ranges::all_of((*function)->graph->nodes(), [](const auto& inner) {
-             return inner->def->name == "Placeholder" || repeatable(*inner);
-           });
+                    return inner->def->name == "Placeholder" || repeatable(*inner);
+                  });
          });
 }
 
@@ -66,7 +64,8 @@ class Recomputer {
     while (!open.empty()) {
       const NodeId reader = open.back();
       open.pop_back();
-      for (ValueId v : ir_.node(reader).inputs) {
+      for (ValueId read : ir_.node(reader).inputs) {
+        const ValueId v = original_of(read);
         const NodeId producer = ir_.value(v).producer;
         if (producer == kNone || wanted[at(producer)] || !belongs(producer, segment, pass)) continue;
         if (ir_.info(v).bytes() <= small || !can_repeat(producer) || kept_anyway(v, segment, pass, uses)) continue;
@@ -75,6 +74,13 @@ class Recomputer {
       }
     }
     copy(wanted, pass, readers);
+  }
+
+  // What an earlier pass has a copy of. A gradient in turn recomputed for a later pass reads the later one's copies.
+  ValueId original_of(ValueId v) const {
+    const NodeId producer = ir_.value(v).producer;
+    if (producer == kNone || ir_.node(producer).copy_of == kNone) return v;
+    return ir_.node(ir_.node(producer).copy_of).outputs[at(ir_.value(v).output)];
   }
 
   // Made by the segment before this pass came to it.
@@ -107,8 +113,10 @@ class Recomputer {
   void copy(const std::vector<char>& wanted, int pass, const std::vector<NodeId>& readers) {
     std::map<ValueId, ValueId> copies;
     const auto take_copies = [&](NodeId reader) {
-      for (ValueId& v : ir_.node(reader).inputs)
-        if (const auto found = copies.find(v); found != copies.end()) v = found->second;
+      for (ValueId& v : ir_.node(reader).inputs) {
+        const auto found = copies.find(original_of(v));
+        v = found == copies.end() ? original_of(v) : found->second;
+      }
     };
     for (NodeId id : topological(ir_)) {
       if (at(id) >= wanted.size() || !wanted[at(id)]) continue;
@@ -120,8 +128,7 @@ class Recomputer {
       for (ValueId v : node.outputs) infos.push_back(ir_.info(v));
       const NodeId made = ir_.add_node(std::move(node), infos);
       take_copies(made);
-      for (std::size_t i = 0; i < infos.size(); ++i)
-        copies[ir_.node(id).outputs[i]] = ir_.node(made).outputs[i];
+      for (std::size_t i = 0; i < infos.size(); ++i) copies[ir_.node(id).outputs[i]] = ir_.node(made).outputs[i];
     }
     for (NodeId reader : readers) take_copies(reader);
   }
@@ -143,7 +150,7 @@ class Recomputer {
   }
 
   Ir& ir_;
-  const NodeId before_;                                          // the first copy's number
+  const NodeId before_;                                         // the first copy's number
   std::map<int, std::map<int, std::vector<NodeId>>> segments_;  // segment -> pass -> its nodes
 };
 

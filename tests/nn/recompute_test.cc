@@ -42,8 +42,8 @@ Tensor sequences_to_cost(const Tensor& x, const Block& block) {
   Tensor y = x;
   for (int k = 0; k < 2; ++k)
     y = block(y, [&](const Tensor& in) {
-      return in | transformer_block("block" + std::to_string(k),
-                                    {.heads = 2, .dropout = 0.2, .attention_dropout = 0.1});
+      return in |
+             transformer_block("block" + std::to_string(k), {.heads = 2, .dropout = 0.2, .attention_dropout = 0.1});
     });
   y = block(y, [](const Tensor& in) { return in | lstm("rnn", {.units = 8}); });
   return reduce_mean(square(y));
@@ -115,21 +115,23 @@ Tensor deep_chain(const Tensor& x, const Block& block) {
 }
 
 TEST_F(RecomputeTest, ADeepChainNeedsAFractionOfTheMemory) {
-  const Trained with = train(deep_chain, {2048, 16}, kAgain, 1, 2), without = train(deep_chain, {2048, 16}, kKept, 1, 2);
+  const Trained with = train(deep_chain, {2048, 16}, kAgain, 1, 2),
+                without = train(deep_chain, {2048, 16}, kKept, 1, 2);
   expect_same_bits(with, without);
   EXPECT_LT(static_cast<double>(with.arena), 0.35 * static_cast<double>(without.arena));
 }
 
 // Nothing but the gradients needs the last segment here, as the cost is not fetched: it runs once.
 TEST_F(RecomputeTest, ExplainShowsTheSaving) {
-  const Trained with = train(deep_chain, {2048, 16}, kAgain, 1, 1), without = train(deep_chain, {2048, 16}, kKept, 1, 1);
+  const Trained with = train(deep_chain, {2048, 16}, kAgain, 1, 1),
+                without = train(deep_chain, {2048, 16}, kKept, 1, 1);
   EXPECT_FALSE(contains(without.plan, "recompute")) << without.plan;
   const auto megabytes = [](std::size_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); };
   const double saved = static_cast<double>(without.arena - with.arena);
   EXPECT_TRUE(contains(with.plan, "of 7 segments run again")) << with.plan;
-  EXPECT_TRUE(contains(with.plan, fmt::format("arena {} instead of {}, {:.2f} MB ({:.1f} %) saved",
-                                              megabytes(with.arena), megabytes(without.arena), saved / 1e6,
-                                              100 * saved / static_cast<double>(without.arena))))
+  EXPECT_TRUE(contains(
+      with.plan, fmt::format("arena {} instead of {}, {:.2f} MB ({:.1f} %) saved", megabytes(with.arena),
+                             megabytes(without.arena), saved / 1e6, 100 * saved / static_cast<double>(without.arena))))
       << with.plan.substr(with.plan.rfind("recompute:")) << megabytes(without.arena);
 }
 
@@ -236,11 +238,14 @@ TEST_F(RecomputeTest, BranchesAndLoopsInsideKeepTheirBits) {
     Tensor y = x | fully_connected("first", {.units = 16});
     y = block(y, [](const Tensor& in) {
       const Tensor t = in | fully_connected("inside", {.units = 16, .activation = tanh});
-      return cond(greater(reduce_sum(t), 0.f), [&] { return Tensors{dropout(tanh(t), 0.5)}; }, [&] { return Tensors{t * t}; })[0];
+      return cond(
+          greater(reduce_sum(t), 0.f), [&] { return Tensors{dropout(tanh(t), 0.5)}; },
+          [&] { return Tensors{t * t}; })[0];
     });
     y = block(y, [](const Tensor& in) {
-      return while_loop({in, constant(0.f)}, [](const Tensors& v) { return less(v[1], 3.f); },
-                        [](const Tensors& v) { return Tensors{tanh(v[0] * 1.5f), v[1] + 1.f}; })[0];
+      return while_loop(
+          {in, constant(0.f)}, [](const Tensors& v) { return less(v[1], 3.f); },
+          [](const Tensors& v) { return Tensors{tanh(v[0] * 1.5f), v[1] + 1.f}; })[0];
     });
     return reduce_mean(square(y * y));
   };
@@ -276,7 +281,8 @@ TEST_F(RecomputeTest, WithoutGradientsNothingIsDoneTwice) {
 
 TEST_F(RecomputeTest, OneInsideAnotherIsAnError) {
   const Tensor x = constant(1.f);
-  const std::string error = error_of([&] { x | recompute([](const Tensor& t) { return t | recompute([](const Tensor& u) { return tanh(u); }); }); });
+  const std::string error = error_of(
+      [&] { x | recompute([](const Tensor& t) { return t | recompute([](const Tensor& u) { return tanh(u); }); }); });
   EXPECT_TRUE(contains(error, "[recompute] expected no recompute around it, got one inside another (at ")) << error;
   EXPECT_TRUE(contains(error, "recompute_test.cc")) << error;
   EXPECT_TRUE(contains(error, "Mark the whole or its parts, not both.")) << error;
