@@ -166,6 +166,26 @@ TEST_F(RecomputeTest, TowersOnTwoDevicesKeepTheirBits) {
   expect_same_bits({.values = train_towers(kAgain)}, {.values = train_towers(kKept)});
 }
 
+TEST_F(RecomputeTest, WhatAnotherDeviceCutsOffFromItsGradientsIsKept) {
+  const auto network = [](bool again) {
+    Graph graph;
+    const GraphScope scope(graph);
+    const Variable w = get_variable("w", {.shape = {16, 16}, .initializer = init::constant(0.1)});
+    Tensor y = Block{again}(constant(Array::full(f32, {16, 16}, 1)),
+                            [&](const Tensor& x) { return tanh(matmul(tanh(matmul(x, w)), w)); });
+    {
+      const DeviceScope other("cpu:1");
+      y = reduce_sum(square(y));
+    }
+    const Tensor g = gradients(y, {w})[0];
+    Session session(graph, {.devices = {{1}, {1}}});
+    session.initialize();
+    EXPECT_FALSE(contains(session.explain({g}), "  recomputed"));
+    return session.run(g);
+  };
+  EXPECT_TRUE(equal(network(true), network(false)));
+}
+
 TEST_F(RecomputeTest, EffectsHappenOnce) {
   const Variable count = get_variable("count", {.initializer = init::zeros(), .trainable = false}),
                  w = get_variable("w", {.shape = {64, 64}, .initializer = init::constant(0.01)});
