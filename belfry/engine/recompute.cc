@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 
 #include "belfry/engine/passes.h"
 #include "belfry/graph/graph.h"
@@ -145,7 +146,7 @@ class Recomputer {
     for (NodeId id = 0; id < before_; ++id) place[at(id)] = id;
     std::vector<NodeId> order(at(end));
     for (NodeId id = 0; id < end; ++id) order[at(id)] = id;
-    std::ranges::stable_sort(order, {}, [&](NodeId id) { return std::pair(place[at(id)], id < before_); });
+    std::ranges::sort(order, {}, [&](NodeId id) { return std::tuple(place[at(id)], id < before_, id); });
     reorder_nodes(ir_, order);
   }
 
