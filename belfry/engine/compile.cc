@@ -13,6 +13,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
       shapes[static_cast<int>(i)] = ir.info(crossings[i].value);
   simplify(ir);
   fuse(ir);
+  recompute(ir);
   order_variables(ir);
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);

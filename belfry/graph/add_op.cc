@@ -96,6 +96,7 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   node->attributes = std::move(options.attributes);
   node->device = scope.device;
   node->tower = scope.replica;
+  node->mark = scope.mark;
   if (def->random && node->attributes.find("seed") == nullptr)
     node->attributes.set(
         "seed", static_cast<std::int64_t>(mix_seed(seed_of(node->name), static_cast<std::uint64_t>(node->tower))));

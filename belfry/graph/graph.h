@@ -65,6 +65,7 @@ class Graph {
   const std::vector<std::pair<Tensor, Tensor>>& captures() const { return captures_; }  // (outer, inner)
 
   // For add_op(), get_variable() and the compiler.
+  int next_mark() { return ++marks_; }  // numbers the segments and passes of recompute
   Node* add_node(std::unique_ptr<Node> node);
   Variable add_variable(Node* node, VariableRecord record);
   std::span<const std::unique_ptr<Node>> nodes() const { return nodes_; }
@@ -97,6 +98,7 @@ class Graph {
   std::atomic<std::size_t> compiled_nodes_ = 0;  // several sessions may compile at a time
   Graph* around_ = nullptr;
   std::vector<std::pair<Tensor, Tensor>> captures_;
+  int marks_ = 0;
 };
 
 // The graph that ops are added to; throws if no GraphScope is active.

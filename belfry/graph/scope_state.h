@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/graph/node.h"
 #include "belfry/graph/variable_scope.h"
 
 namespace belfry {
@@ -16,6 +17,7 @@ struct ScopeState {
   std::string device;
   std::vector<Node*> control;
   int replica = 0;
+  RecomputeMark mark;
 };
 
 ScopeState& scope_state();

@@ -142,6 +142,9 @@ class Session {
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {},
                       const Location& where = Location::current());
+  // What the largest plan so far needs of each device's arena, summed: activations, gradients and scratch memory, but
+  // no variables.
+  std::size_t arena_bytes() const;
   // Time by op since the start or the last clear_profile(), largest first (needs SessionConfig::profile).
   std::vector<ProfileTotal> profile_totals() const;
   void clear_profile();

@@ -174,6 +174,27 @@ TEST(Handbook, TowersByHand) {
   EXPECT_NEAR(moved.item(2) / moved.item(0), 4 / 2., 1e-5);
 }
 
+TEST(Handbook, Recompute) {
+  bf::Graph graph;
+  const bf::GraphScope graph_scope(graph);
+  const bf::TrainTowerContext tower("");
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 8, 16}});
+  bf::Tensor y = x;
+  for (int k = 0; k < 4; ++k)
+    y = y | bf::recompute(bf::transformer_block("block" + std::to_string(k), {.heads = 2, .dropout = 0.1}));
+  {
+    const bf::RecomputeScope scope;  // the same for any piece of code
+    y = bf::tanh(y | bf::dense("up", {.units = 64, .activation = bf::gelu}));
+  }
+  const bf::Operation train = bf::adam({.learning_rate = 1e-3f})->minimize(bf::reduce_mean(bf::square(y)));
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Array batch = bf::Array::full(bf::f32, {4, 8, 16}, 0.5);
+  session.run(train, {{x, batch}});
+  EXPECT_NE(session.explain({train}, {{x, batch}}).find("instructions of 4 segments run again"), std::string::npos);
+  EXPECT_GT(session.arena_bytes(), 0u);
+}
+
 TEST(Handbook, ChecksInFrontOfUpdates) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
