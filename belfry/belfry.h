@@ -19,6 +19,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/op_def.h"
 #include "belfry/graph/scope.h"
+#include "belfry/graph/update_condition.h"
 #include "belfry/graph/variable.h"
 #include "belfry/graph/variable_scope.h"
 #include "belfry/nn/attention.h"

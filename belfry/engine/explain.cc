@@ -49,6 +49,7 @@ class Explainer {
     if (node.attributes.find(kAlgorithm) != nullptr)
       text_ += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),
                            node.attributes.get<std::string>(kAlgorithmSource));
+    for (const Node* flag : node.conditions) text_ += fmt::format("  if '{}'", flag->name);
     if (!node.fused.empty()) {
       text_ += "  fuses:";
       for (const std::string& name : node.fused) text_ += " " + name;
