@@ -33,6 +33,7 @@
 #include "belfry/nn/prelu.h"
 #include "belfry/nn/recurrent.h"
 #include "belfry/nn/regularizers.h"
+#include "belfry/nn/replace_variables.h"
 #include "belfry/nn/shape_layers.h"
 #include "belfry/nn/summary.h"
 #include "belfry/nn/update_ops.h"
