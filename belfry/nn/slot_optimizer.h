@@ -1,11 +1,11 @@
 // What SGD, momentum and Adam share: the walk over gradients and the variables that keep an update's state.
 #pragma once
 
-#include <map>
 #include <string>
 #include <utility>
 
 #include "belfry/nn/optimizer.h"
+#include "belfry/nn/slot_variables.h"
 
 namespace belfry {
 
@@ -26,11 +26,13 @@ class SlotOptimizer : public Optimizer {
   Variable slot(const Variable& owner, const std::string& slot_name) {
     return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype());
   }
-  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype);
+  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype) {
+    return state_.get(owner, full_name, shape, dtype);
+  }
 
  private:
   Operand learning_rate_;
-  std::map<std::pair<const Node*, std::string>, Variable> state_;
+  SlotVariables state_;
 };
 
 }  // namespace belfry
