@@ -31,6 +31,7 @@
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layers.h"
 #include "belfry/nn/learning_rate_by_regex.h"
+#include "belfry/nn/lookahead.h"
 #include "belfry/nn/optimizer.h"
 #include "belfry/nn/prelu.h"
 #include "belfry/nn/proxy_optimizer.h"
