@@ -20,9 +20,9 @@ UpdateCondition::UpdateCondition(const Tensor& condition, const Location& where)
     const Initializer off = [](const Shape& shape, DType dtype) {
       return add_tensor(constant_op(), {}, {.attributes = {{"value", Array::zeros(dtype, shape)}}});
     };
-    flag = new_variable("update_condition", {.dtype = DType::boolean,
-                                             .initializer = off,
-                                             .collections = {std::string(collection::kLocalVariables)}});
+    flag = new_variable(
+        "update_condition",
+        {.dtype = DType::boolean, .initializer = off, .collections = {std::string(collection::kLocalVariables)}});
   }
   std::vector<UpdateConditionFlag> around;
   around.swap(state().update_conditions);  // the flag itself is set in every run

@@ -10,7 +10,8 @@ namespace {
 class UpdateConditionTest : public testing::Test {
  protected:
   static Variable var(const char* name, const Shape& shape, double value, DType dtype = f32) {
-    return get_variable(name, {.shape = shape, .dtype = dtype, .initializer = init::constant(value), .trainable = false});
+    return get_variable(name,
+                        {.shape = shape, .dtype = dtype, .initializer = init::constant(value), .trainable = false});
   }
   Graph graph;
   GraphScope scope{graph};
