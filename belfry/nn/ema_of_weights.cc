@@ -29,13 +29,11 @@ class EmaOfWeights final : public ProxyOptimizer {
     TrainOpScope scope(wanted, name());
     std::vector<Operation> updates{wrapped().apply_gradients(gradients, "", where)};
     const Tensor rate = rate_of(items.front().variable);
-    {
-      const ControlDependencies after({updates.front()});
-      for (const GradientAndVariable& item : items) {
-        const DeviceScope device(item.variable.node()->device);
-        const Variable average = slots_.copy_of(item.variable, "EMA");
-        updates.emplace_back(average.assign_sub((average - item.variable.read()) * cast(rate, average.dtype())));
-      }
+    for (const GradientAndVariable& item : items) {
+      const DeviceScope device(item.variable.node()->device);
+      const Tensor weights = read_after(updates.front(), item.variable);
+      const Variable average = slots_.copy_of(item.variable, "EMA");
+      updates.emplace_back(average.assign_sub((average - weights) * cast(rate, average.dtype())));
     }
     return scope.group(updates, where);
   }

@@ -29,11 +29,11 @@ class Lookahead final : public ProxyOptimizer {
     std::vector<Operation> updates{wrapped().apply_gradients(gradients, "", where), count.assign(select(last, 0, now))};
     {
       const UpdateCondition when(last);
-      const ControlDependencies after({updates.front()});
       for (const GradientAndVariable& item : items) {
         const DeviceScope device(item.variable.node()->device);
+        const Tensor fast = read_after(updates.front(), item.variable);
         const Variable slow = slots_.copy_of(item.variable, "Lookahead/slow");
-        const Tensor moved = slow.assign_add((item.variable.read() - slow) * options_.alpha);
+        const Tensor moved = slow.assign_add((fast - slow) * options_.alpha);
         updates.emplace_back(item.variable.assign(moved));
       }
     }

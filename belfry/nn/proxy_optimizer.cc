@@ -1,6 +1,8 @@
 #include "belfry/nn/proxy_optimizer.h"
 
 #include "belfry/base/check.h"
+#include "belfry/graph/node.h"
+#include "belfry/graph/scope.h"
 
 namespace belfry {
 
@@ -8,6 +10,11 @@ ProxyOptimizer::ProxyOptimizer(std::unique_ptr<Optimizer> wrapped, const char* c
     : wrapped_(std::move(wrapped)) {
   BELFRY_CHECK(wrapped_ != nullptr, "[{}] expected an optimizer, got none (at {}). Pass one: adam(), say.", caller,
                to_string(where));
+}
+
+Tensor ProxyOptimizer::read_after(const Operation& update, const Variable& variable) {
+  const ControlDependencies after({update});
+  return variable.read(variable.node()->where);
 }
 
 GradientsAndVariables ProxyOptimizer::with_gradient(const GradientsAndVariables& all) {

@@ -33,6 +33,9 @@ class ProxyOptimizer : public Optimizer {
 
   // Those of the entries that will be updated.
   static GradientsAndVariables with_gradient(const GradientsAndVariables& all);
+  // The variable's value after an operation that updates it. Only the read waits: what is computed from it is free to
+  // be fused.
+  static Tensor read_after(const Operation& update, const Variable& variable);
 
  private:
   std::unique_ptr<Optimizer> wrapped_;

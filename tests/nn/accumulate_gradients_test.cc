@@ -154,6 +154,54 @@ TEST_F(AccumulateGradientsTest, BatchNormsAveragesMoveInEveryStep) {
   }
 }
 
+// Filters lie in layouts of their own, with a second copy for the backward pass: both must stay as they are.
+TEST_F(AccumulateGradientsTest, ConvolutionsAccumulateInTheirLayoutsAndAveragesFollow) {
+  const Tensor x = images();
+  const auto cost_of = [&](const char* name) {
+    const VariableScope scope(name);
+    const auto conv = conv2d({.filters = 32, .kernel = 3, .activation = tanh});
+    return reduce_mean(square((x | conv("conv0") | conv("conv1") | conv("conv2")) - 0.5f));
+  };
+  const Tensor small = cost_of("small"), large = cost_of("large");
+  const auto trained = [&](const std::string& prefix) {
+    std::vector<Variable> out;
+    for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
+      if (v.name().starts_with(prefix)) out.push_back(v);
+    return out;
+  };
+  const Operation in_pieces =
+                      accumulate_gradients(ema_of_weights(momentum({.learning_rate = 0.05f}), {.decay = 0.5}), 2)
+                          ->minimize(small, trained("small")),
+                  at_once = momentum({.learning_rate = 0.05f})->minimize(large, trained("large"));
+  Session session(graph);
+  session.initialize();
+  Array whole(f32, {4, 8, 8, 3});
+  for (std::int64_t i = 0; i < whole.elements(); ++i)
+    whole.values<float>()[static_cast<std::size_t>(i)] = static_cast<float>(std::sin(static_cast<double>(i)));
+  std::vector<Array> halves{Array(f32, {2, 8, 8, 3}), Array(f32, {2, 8, 8, 3})};
+  for (std::size_t i = 0; i < 768; ++i) halves[i / 384].values<float>()[i % 384] = whole.values<float>()[i];
+  std::map<std::string, Array> average;
+  for (const Variable& v : trained("small")) {
+    average.emplace(v.name(), session.value(v));
+    session.set_value(variable("large" + v.name().substr(5)), session.value(v));
+  }
+  for (int update = 0; update < 3; ++update) {
+    for (const Array& half : halves) session.run(in_pieces, {{x, half}});
+    session.run(at_once, {{x, whole}});
+    for (const Variable& v : trained("small")) {
+      const Array weights = session.value(v), other = session.value(variable("large" + v.name().substr(5))),
+                  ema = session.value(variable(v.name() + "/EMA"));
+      Array& expected = average.at(v.name());
+      for (std::int64_t i = 0; i < weights.elements(); ++i) {
+        ASSERT_NEAR(weights.item(i), other.item(i), 1e-6) << v.name() << " " << i;
+        float& e = expected.values<float>()[static_cast<std::size_t>(i)];
+        e += (static_cast<float>(weights.item(i)) - e) * 0.5f;
+        ASSERT_NEAR(ema.item(i), e, 1e-6) << v.name() << " " << i;
+      }
+    }
+  }
+}
+
 TEST_F(AccumulateGradientsTest, ATablesRowsAreAddedUpWithoutADenseGradient) {
   const Variable table = get_variable("table", {.shape = {5, 2}, .initializer = init::ones()});
   const Tensor ids = placeholder(i32, {kAny});
