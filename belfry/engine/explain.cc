@@ -78,6 +78,7 @@ class Explainer {
       text_ += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),
                            node.attributes.get<std::string>(kAlgorithmSource));
     if (node.copy_of != kNone) text_ += "  recomputed";
+    for (const Node* flag : node.conditions) text_ += fmt::format("  if '{}'", flag->name);
     if (!node.fused.empty()) {
       text_ += "  fuses:";
       for (const std::string& name : node.fused) text_ += " " + name;

@@ -33,7 +33,8 @@ struct IrNode {
   std::string op{};              // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
   const Node* origin = nullptr;  // where it came from; the first of a fused group
   std::vector<ValueId> inputs{}, outputs{};
-  std::vector<NodeId> after{};  // must run after these: control edges, and reads before assignments
+  std::vector<NodeId> after{};            // must run after these: control edges, and reads before assignments
+  std::vector<const Node*> conditions{};  // of an update: skipped unless these bool variables are true
   Attributes attributes{};
   int device = 0;
   bool dead = false;

@@ -21,6 +21,7 @@ struct Node {
   std::string name;
   std::vector<Tensor> inputs;
   std::vector<Node*> control_inputs;
+  std::vector<Node*> conditions;  // of an update: the bool variables that must be true for it to happen
   Attributes attributes;
   std::vector<TensorSpec> outputs;  // names are those of def
   std::string device;               // "" (the session's first) or "cpu:1"

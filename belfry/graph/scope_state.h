@@ -10,12 +10,19 @@
 
 namespace belfry {
 
+// Updates made under it happen only while the flag, which `set` writes in each run, is true.
+struct UpdateConditionFlag {
+  Node* variable = nullptr;
+  Node* set = nullptr;
+};
+
 struct ScopeState {
   Graph* graph = nullptr;
   std::string name_scope;  // "" or "a/b"
   std::shared_ptr<OpenedVariableScope> variable_scope;
   std::string device;
   std::vector<Node*> control;
+  std::vector<UpdateConditionFlag> update_conditions;
   int replica = 0;
   RecomputeMark mark;
 };

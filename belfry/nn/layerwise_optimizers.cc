@@ -10,12 +10,10 @@
 namespace belfry {
 namespace {
 
-using Excluded = std::function<bool(const Variable&)>;
-
 // The rule for one variable.
 template <class Rule>
-Rule rule_for(const Variable& v, const Excluded& excluded, Rule rule) {
-  if (!excluded(v)) return rule;
+Rule rule_for(const Variable& v, const NamePattern& excluded, Rule rule) {
+  if (!excluded.matches(v)) return rule;
   rule.weight_decay = 0;
   rule.adapt = false;
   return rule;
@@ -23,7 +21,7 @@ Rule rule_for(const Variable& v, const Excluded& excluded, Rule rule) {
 
 class Lars final : public SlotOptimizer {
  public:
-  Lars(const LarsOptions& o, Excluded excluded)
+  Lars(const LarsOptions& o, NamePattern excluded)
       : SlotOptimizer(o.learning_rate),
         excluded_(std::move(excluded)),
         rule_{.momentum = o.momentum,
@@ -39,13 +37,13 @@ class Lars final : public SlotOptimizer {
     if (const auto rows = as_sparse_rows(gradient)) return apply_lars_rows(v, accumulator, rate, *rows, rule, name);
     return apply_lars(v, accumulator, rate, gradient, rule, name);
   }
-  Excluded excluded_;
+  NamePattern excluded_;
   LarsUpdate rule_;
 };
 
 class Lamb final : public SlotOptimizer {
  public:
-  Lamb(const LambOptions& o, Excluded excluded)
+  Lamb(const LambOptions& o, NamePattern excluded)
       : SlotOptimizer(o.learning_rate),
         excluded_(std::move(excluded)),
         rule_{.beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.epsilon, .weight_decay = o.weight_decay} {}
@@ -60,7 +58,7 @@ class Lamb final : public SlotOptimizer {
     if (const auto rows = as_sparse_rows(gradient)) return apply_lamb_rows(v, slots, step_, rate, *rows, rule, name);
     return apply_lamb(v, slots, step_, rate, gradient, rule, name);
   }
-  Excluded excluded_;
+  NamePattern excluded_;
   LambUpdate rule_;
   Tensor step_;
 };
@@ -74,7 +72,7 @@ std::unique_ptr<Optimizer> lars(LarsOptions o, const Location& where) {
   expect.from_zero("trust_coefficient", o.trust_coefficient, "The usual one is 1e-3.");
   expect.weight_decay(o.weight_decay);
   expect.from_zero("epsilon", o.epsilon, "The usual one is 1e-8.");
-  return std::make_unique<Lars>(o, name_pattern("lars", o.exclude, where));
+  return std::make_unique<Lars>(o, NamePattern("lars", o.exclude, where));
 }
 
 std::unique_ptr<Optimizer> lamb(LambOptions o, const Location& where) {
@@ -84,7 +82,7 @@ std::unique_ptr<Optimizer> lamb(LambOptions o, const Location& where) {
   expect.fraction("beta2", o.beta2, 0.999);
   expect.from_zero("epsilon", o.epsilon, "The usual one is 1e-6.");
   expect.weight_decay(o.weight_decay);
-  return std::make_unique<Lamb>(o, name_pattern("lamb", o.exclude, where));
+  return std::make_unique<Lamb>(o, NamePattern("lamb", o.exclude, where));
 }
 
 }  // namespace belfry

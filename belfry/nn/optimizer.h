@@ -23,6 +23,7 @@ namespace belfry {
 struct GradientAndVariable {
   Tensor gradient;  // empty: the cost does not depend on the variable
   Variable variable;
+  double learning_rate_scale = 1;  // of this variable alone: see learning_rate_by_regex.h
 };
 using GradientsAndVariables = std::vector<GradientAndVariable>;
 

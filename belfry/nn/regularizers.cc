@@ -47,7 +47,7 @@ Tensor regularize_cost(std::string_view regex, const Regularizer& regularizer, s
                        const Location& where) {
   BELFRY_CHECK(static_cast<bool>(regularizer), "[regularize_cost] expected a regulariser, got an empty one (at {})",
                to_string(where));
-  const auto matches = name_pattern("regularize_cost", regex, where);
+  const NamePattern pattern("regularize_cost", regex, where);
   const LocationScope location(where);
   const TowerContext* tower = current_tower_context_or_null();
   if (in_inference(tower)) return named_sum({}, name);
@@ -58,7 +58,7 @@ Tensor regularize_cost(std::string_view regex, const Regularizer& regularizer, s
     for (const Variable& v : tower != nullptr
                                  ? tower->trainable_variables()
                                  : current_graph().collections().variables(collection::kTrainableVariables)) {
-      if (!matches(v)) continue;
+      if (!pattern.matches(v)) continue;
       const Tensor cost = regularizer(v);
       BELFRY_CHECK(cost && cost.rank() == 0,
                    "[regularize_cost] expected a scalar from the regulariser of '{}', got {} (at {})", v.name(),

@@ -1,11 +1,12 @@
 // What all optimizers with an update op share: the walk over gradients and the variables that keep an update's state.
 #pragma once
 
-#include <map>
 #include <string>
 #include <utility>
 
+#include "belfry/nn/initializers.h"
 #include "belfry/nn/optimizer.h"
+#include "belfry/nn/slot_variables.h"
 
 namespace belfry {
 
@@ -27,11 +28,13 @@ class SlotOptimizer : public Optimizer {
     return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype(), initial);
   }
   Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
-                    double initial = 0);
+                    double initial = 0) {
+    return state_.get(owner, full_name, shape, dtype, init::constant(initial));
+  }
 
  private:
   Operand learning_rate_;
-  std::map<std::pair<const Node*, std::string>, Variable> state_;
+  SlotVariables state_;
 };
 
 }  // namespace belfry

@@ -141,6 +141,94 @@ TEST(Handbook, Optimizers) {
   EXPECT_LT(session.value(w).item(), 1);
 }
 
+TEST(Handbook, AroundAnOptimizer) {
+  const std::string directory = testing::TempDir() + "handbook_ema";
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor image = bf::placeholder({"image", bf::f32, {bf::kAny, 3}});
+  const auto model = [&](const bf::Tensor& x) {
+    return x | bf::fully_connected("backbone/fc", {.units = 4}) | bf::fully_connected("fc", {.units = 1});
+  };
+  bf::Operation train;
+  {
+    const bf::TrainTowerContext tower("");
+    auto optimizer = bf::apply_grad_processors(bf::adam({.learning_rate = 1e-2f}),
+                                               {bf::check_gradient(), bf::global_norm_clip(5), bf::summary_gradient()});
+    optimizer = bf::learning_rate_by_regex(std::move(optimizer), {{"backbone/.*", 0.1}});  // the rate, not the gradient
+    optimizer = bf::ema_of_weights(std::move(optimizer), {.decay = 0.99});                 // "fc/W/EMA" follows "fc/W"
+    optimizer = bf::accumulate_gradients(std::move(optimizer), 4);  // an update every fourth step
+    train = optimizer->minimize(bf::reduce_mean(bf::square(model(image))));
+  }
+  bf::Tensor prediction;
+  {
+    const bf::PredictTowerContext tower("predict");
+    const auto averages = bf::use_ema_of_weights();
+    prediction = model(image);  // reads fc/W/EMA where the layer asks for fc/W
+  }
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Feeds feeds{{image, bf::Array::full(bf::f32, {2, 3}, 1)}};
+  const double first = session.run(prediction, feeds).item();
+  for (int i = 0; i < 3; ++i) session.run(train, feeds);
+  EXPECT_EQ(session.run(prediction, feeds).item(), first);
+  session.run(train, feeds);
+  const double then = session.run(prediction, feeds).item();
+  EXPECT_NE(then, first);
+  bf::Saver(session, {.directory = directory}).save(4);
+
+  bf::Graph plain;
+  const bf::GraphScope other(plain);
+  const bf::Tensor x = bf::placeholder({"image", bf::f32, {bf::kAny, 3}}), y = model(x);
+  bf::Session inference(plain, {.devices = {{1}}});
+  inference.initialize();
+  bf::SaverRestore(directory, {.prefer = "EMA"}).init(inference);  // fc/W gets the value of fc/W/EMA
+  bf::export_model(inference, directory + "/model.npz");
+  EXPECT_EQ(inference.run(y, {{x, bf::Array::full(bf::f32, {2, 3}, 1)}}).item(), then);
+}
+
+TEST(Handbook, UpdatesInSomeRuns) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("w", {.initializer = bf::init::zeros()});
+  const bf::Variable target = bf::get_variable("target", {.initializer = bf::init::zeros(), .trainable = false});
+  const bf::Tensor step = w.assign_add(1.f);
+  const bf::ControlDependencies after({step});
+  bf::Tensor copied;
+  {
+    const bf::UpdateCondition every_third(bf::equal(bf::mod(step, 3.f), 0.f));
+    copied = target.assign(w);
+  }
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  for (int i = 1; i < 8; ++i) EXPECT_EQ(session.run(copied).item(), i / 3 * 3);
+}
+
+TEST(Handbook, FrozenAndRemapped) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 3}});
+  bf::Tensor y;
+  {
+    const auto frozen = bf::freeze_variables();
+    y = x | bf::fully_connected("backbone", {.units = 8});  // not trained, not regularised; saved and exported
+  }
+  {
+    const auto rounded = bf::remap_variables([](const bf::Variable& v) -> bf::Tensor {
+      if (!v.name().ends_with("/W")) return v;
+      return v + bf::stop_gradient(bf::round(v * 16.f) / 16.f - v);  // rounded weights, gradients as if they were not
+    });
+    y = y | bf::fully_connected("head", {.units = 2});
+  }
+  const bf::Operation train = bf::sgd({.learning_rate = 0.1f})->minimize(bf::reduce_sum(y));
+  EXPECT_EQ(graph.collections().variables(bf::collection::kTrainableVariables).size(), 2u);
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Variable w = graph.get_variable_by_name("head/W");
+  const bf::Array before = session.value(w);
+  session.run(train, {{x, bf::Array::full(bf::f32, {2, 3}, 1)}});
+  EXPECT_FALSE(bf::equal(session.value(w), before));
+}
+
 TEST(Handbook, TowersByHand) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);

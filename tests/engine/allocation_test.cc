@@ -13,6 +13,11 @@
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/nn/accumulate_gradients.h"
+#include "belfry/nn/ema_of_weights.h"
+#include "belfry/nn/gradient_processor.h"
+#include "belfry/nn/learning_rate_by_regex.h"
+#include "belfry/nn/lookahead.h"
 #include "belfry/ops/activation.h"
 #include "belfry/ops/adaptive_optimizers.h"
 #include "belfry/ops/array_ops.h"
@@ -288,6 +293,23 @@ TEST_P(AllocationTest, AStepOfATransformerMakesNone) {
   Session session(graph, config());
   expect_none(session, {group(updates), loss}, {x, mask},
               {Array::full(f32, {4, 40, 16}, 0.5), Array::full(boolean, {4, 1, 1, 40}, 1)}, true);
+}
+
+TEST_P(AllocationTest, AStepOfOptimizersAroundOthersMakesNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 20}}), ids = placeholder({"ids", i32, {kAny}});
+  const Tensor y = matmul(tanh(matmul(x, weight("w0", {20, 30}))), weight("w1", {30, 10}));
+  const Tensor loss = reduce_mean(square(y)) + reduce_sum(square(gather(weight("table", {50, 4}), ids)));
+  auto optimizer =
+      apply_grad_processors(momentum({.learning_rate = 0.1f}),
+                            {check_gradient(), scale_gradient({{"w0", 0.5}}), clip_gradient_by_value(1),
+                             global_norm_clip(1), summary_gradient(), gradient_noise({.stddev = 0.01, .decay = 0.55})});
+  optimizer = lookahead(learning_rate_by_regex(std::move(optimizer), {{"w1", 2}}), {.period = 2});
+  const Operation train =
+      accumulate_gradients(ema_of_weights(std::move(optimizer), {.warm_up = true}), 3)->minimize(loss);
+  std::vector<Fetch> fetches{train, loss};
+  for (const Tensor& t : graph.collections().tensors(collection::kMovingSummaries)) fetches.emplace_back(t);
+  Session session(graph, config());
+  expect_none(session, fetches, {x, ids}, {Array::full(f32, {64, 20}, 0.5), Array::full(i32, {7}, 3)}, true);
 }
 
 TEST_P(AllocationTest, OtherOpsMakeNone) {
