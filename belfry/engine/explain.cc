@@ -1,4 +1,5 @@
 #include "belfry/base/check.h"
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/flops.h"
 #include "belfry/engine/plan.h"
 
@@ -18,6 +19,18 @@ class Explainer {
   void add(const PartPlan& part) {
     for (const Instruction& instruction : part.instructions) add(part, instruction);
     arena_ += part.memory.arena_bytes;
+  }
+  void add(Precision precision) {
+    if (precision == Precision::f32) {
+      text_ += "precision f32\n";
+      return;
+    }
+    text_ += fmt::format("precision bf16 ({}): {} instructions multiply in bf16, {} of them emulated, and sum in f32",
+                         precision == Precision::bf16 ? bf16_support().reason : "emulation was asked for",
+                         native_ + emulated_, emulated_);
+    for (std::size_t i = 0; i < f32_.size(); ++i)
+      text_ += fmt::format("{} {}", i == 0 ? "; these multiply in f32:" : ",", f32_[i]);
+    text_ += "\n";
   }
 
   std::string text() const {
@@ -43,9 +56,15 @@ class Explainer {
     flops_ += flops_of(ir, node);
     reorders_ += node.op == "Reorder";
     fused_ += !node.fused.empty();
+    const std::string precision = node.attributes.get_or<std::string>(kPrecision, "");
+    native_ += precision == kBf16;
+    emulated_ += precision == kBf16Emulated;
+    if (const KernelDef* kernel = ir.kernel_of(node); kernel != nullptr && kernel->keeps_f32)
+      f32_.push_back("'" + node.origin->name + "'");
     const std::string how = instruction.kernel->describe();
     text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op, inputs, outputs,
                          how.empty() ? "" : "  [" + how + "]", node.origin->name);
+    if (!precision.empty()) text_ += "  " + precision;
     if (node.attributes.find(kAlgorithm) != nullptr)
       text_ += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),
                            node.attributes.get<std::string>(kAlgorithmSource));
@@ -58,7 +77,8 @@ class Explainer {
 
   std::string text_;
   double flops_ = 0, bytes_ = 0;
-  int count_ = 0, reorders_ = 0, fused_ = 0;
+  int count_ = 0, reorders_ = 0, fused_ = 0, native_ = 0, emulated_ = 0;
+  std::vector<std::string> f32_;
   std::size_t arena_ = 0;
 };
 
@@ -67,6 +87,7 @@ class Explainer {
 std::string Plan::explain() const {
   Explainer out;
   for (const auto& part : parts_) out.add(*part);
+  out.add(precision_);
   return out.text();
 }
 

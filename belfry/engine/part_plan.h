@@ -30,6 +30,7 @@ struct CompileTarget {
   CrossingMemory& crossings;
   std::vector<DeviceInfo> devices;
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
+  Precision precision = Precision::f32;
 };
 
 struct PartPlan {

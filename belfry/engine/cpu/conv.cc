@@ -133,7 +133,10 @@ Path path_of(const KernelContext& c, const ConvCall& call) {
 
 template <ConvPass pass>
 KernelRegistration define_pass(const char* op) {
-  return define_conv_kernel(op, [](const KernelContext& c) { return conv_call(c, pass); });
+  const std::vector<int> factors = pass == ConvPass::forward         ? std::vector{0, 1}
+                                   : pass == ConvPass::backward_data ? std::vector{1, 2}
+                                                                     : std::vector{0, 2};
+  return define_conv_kernel(op, factors, [](const KernelContext& c) { return conv_call(c, pass); });
 }
 
 const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
@@ -167,8 +170,10 @@ KernelPtr make_conv(const KernelContext& c, const ConvCall& call) {
   }
 }
 
-KernelRegistration define_conv_kernel(const char* op, ConvCall (*call_of)(const KernelContext& c)) {
+KernelRegistration define_conv_kernel(const char* op, std::vector<int> factors,
+                                      ConvCall (*call_of)(const KernelContext& c)) {
   return define_kernel(op)
+      .multiplies(std::move(factors))
       .layout_rule([call_of](const KernelContext& c) { return conv_layouts(c, call_of(c)); })
       .algorithms([call_of](const KernelContext& c) { return conv_algorithms(c, call_of(c)); })
       .make([call_of](const KernelContext& c) { return make_conv(c, call_of(c)); });

@@ -20,9 +20,10 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& calle
   std::vector<DeviceInfo> out;
   int total = 0;
   for (const DeviceConfig& device : config.devices) {
-    BELFRY_CHECK(device.threads >= 0,
-                 "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
-                 device.threads, called_at(caller));
+    BELFRY_CHECK(
+        device.threads >= 0,
+        "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
+        device.threads, called_at(caller));
     out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
     total += out.back().threads;
   }
@@ -188,7 +189,8 @@ Program& SessionState::program_for(const Signature& s) {
                                .arenas = arenas,
                                .crossings = crossings,
                                .devices = team.devices(),
-                               .algorithms = algorithms.get()};
+                               .algorithms = algorithms.get(),
+                               .precision = config.precision};
     programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }
