@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "belfry/array/array.h"
-#include "belfry/base/random.h"
 
 namespace belfry {
 
@@ -22,13 +21,6 @@ inline Array bf16_of(const Array& array) {
   Array out(f32, array.shape());
   for (std::size_t i = 0; i < out.values<float>().size(); ++i)
     out.values<float>()[i] = bf16_of(array.values<float>()[i]);
-  return out;
-}
-
-inline Array random_array(const Shape& shape, std::uint64_t seed) {
-  RandomStream stream(seed);
-  Array out(f32, shape);
-  for (float& v : out.values<float>()) v = static_cast<float>(2 * stream.uniform() - 1);
   return out;
 }
 

@@ -1,15 +1,9 @@
 // From f32 to bf16, 16 x 32 numbers at a time.
 #pragma once
 
-#pragma GCC diagnostic push
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#pragma GCC diagnostic pop
-
 #include <cstdint>
+
+#include "belfry/engine/cpu/tiles/intrinsics.h"
 
 namespace belfry::tiles {
 namespace {

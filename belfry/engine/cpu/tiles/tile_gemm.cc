@@ -1,7 +1,7 @@
 #include "belfry/engine/cpu/tiles/tile_gemm.h"
 
+#include "belfry/engine/cpu/tiles/block.h"
 #include "belfry/engine/cpu/tiles/pack.h"
-#include "belfry/engine/cpu/tiles/tile_scope.h"
 
 namespace belfry::tiles {
 namespace {
@@ -34,33 +34,6 @@ void pack(const Factor& f) {
       for (int half = 0; half < 2; ++half, to += kTile) pack_tile<left>(f, line + half * kRows, p, to);
 }
 
-// One block of sums; `tall` and `wide`: more than 16 rows and columns of it are wanted.
-template <bool tall, bool wide>
-void sum_block(const std::uint16_t* a, const std::uint16_t* b, std::int64_t steps, float* sums) {
-  _tile_zero(0);
-  if constexpr (wide) _tile_zero(1);
-  if constexpr (tall) _tile_zero(2);
-  if constexpr (tall && wide) _tile_zero(3);
-  for (std::int64_t s = 0; s < steps; ++s, a += 2 * kTile, b += 2 * kTile) {
-    _tile_loadd(4, a, 64);
-    _tile_loadd(6, b, 64);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (wide) {
-      _tile_loadd(7, b + kTile, 64);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    if constexpr (tall) {
-      _tile_loadd(5, a + kTile, 64);
-      _tile_dpbf16ps(2, 5, 6);
-      if constexpr (wide) _tile_dpbf16ps(3, 5, 7);
-    }
-  }
-  _tile_stored(0, sums, kBlock * sizeof(float));
-  if constexpr (wide) _tile_stored(1, sums + kRows, kBlock * sizeof(float));
-  if constexpr (tall) _tile_stored(2, sums + kRows * kBlock, kBlock * sizeof(float));
-  if constexpr (tall && wide) _tile_stored(3, sums + kRows * kBlock + kRows, kBlock * sizeof(float));
-}
-
 void finish_block(const Product& x, std::int64_t row, std::int64_t column, const float* sums) {
   const std::int64_t rows = x.m - row < kBlock ? x.m - row : kBlock, columns = x.n - column;
   for (std::int64_t i = 0; i < rows; ++i)
@@ -86,11 +59,12 @@ void multiply(const Product& x) {
   const std::int64_t steps = whole_depth(x.k) / kDepth, block = steps * 2 * kTile;
   for (std::int64_t column = 0; column < x.n; column += kBlock)
     for (std::int64_t row = 0; row < x.m; row += kBlock) {
-      const bool tall = x.m - row > kRows, wide = x.n - column > kRows;
       const std::uint16_t *a = x.a + row / kBlock * block, *b = x.b + column / kBlock * block;
-      const auto sum = tall ? (wide ? sum_block<true, true> : sum_block<true, false>)
-                            : (wide ? sum_block<false, true> : sum_block<false, false>);
-      sum(a, b, steps, sums);
+      choose_block(x.m - row > kRows, x.n - column > kRows, [&]<bool tall, bool wide>() {
+        Block<tall, wide>::clear();
+        Block<tall, wide>::add({a, kDepth, kTile, 2 * kTile}, b, steps);
+        Block<tall, wide>::store(sums);
+      });
       finish_block(x, row, column, sums);
     }
 }

@@ -1,9 +1,9 @@
 // The calling thread's tiles are set up while it lives: all eight of 16 rows of 64 bytes.
 #pragma once
 
-#include <immintrin.h>
-
 #include <cstdint>
+
+#include "belfry/engine/cpu/tiles/intrinsics.h"
 
 namespace belfry::tiles {
 namespace {
