@@ -47,17 +47,18 @@ std::vector<Array> products(const Build& build, const std::vector<Array>& values
   return Products(build, values).run(precision, threads);
 }
 
-double largest_of(const Array& a) {
-  double out = 0;
-  for (std::int64_t i = 0; i < a.elements(); ++i) out = std::max(out, std::fabs(a.item(i)));
-  return out;
-}
 double difference(const Array& a, const Array& b) {
   EXPECT_EQ(a.shape(), b.shape());
+  const Array left = a.cast(f64), right = b.cast(f64);
   double out = 0;
-  for (std::int64_t i = 0; i < a.elements(); ++i) out = std::max(out, std::fabs(a.item(i) - b.item(i)));
+  for (std::size_t i = 0; i < left.values<double>().size(); ++i) {
+    const double d = std::fabs(left.values<double>()[i] - right.values<double>()[i]);
+    if (std::isnan(d)) return std::numeric_limits<double>::infinity();
+    out = std::max(out, d);
+  }
   return out;
 }
+double largest_of(const Array& a) { return difference(a, Array::zeros(a.dtype(), a.shape())); }
 
 struct Case {
   const char* name;
