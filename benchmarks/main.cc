@@ -23,7 +23,7 @@ struct Options {
   std::string suite;
   int threads = 1, steps = 0, repeats = 3, warmup = -1;
   bool json = false, numerics = false, explain = false, limit = false, recompute = false;
-  std::string trace;
+  std::string trace, precision = "f32";
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -71,6 +71,7 @@ void timing(const Suite& suite, Session& session, const Options& options) {
   const double median = times[times.size() / 2], best = times.front();
   const nlohmann::json line{{"suite", suite.name},
                             {"threads", options.threads},
+                            {"precision", options.precision},
                             {"steps", steps},
                             {"repeats", options.repeats},
                             {"ms_median", median * 1e3},
@@ -120,9 +121,14 @@ void limit(const Suite& suite, Session& session, const Options& options) {
   if (!options.trace.empty()) session.write_trace(options.trace);
 }
 
+Precision precision_of(const std::string& name) {
+  if (name == "f32") return Precision::f32;
+  return name == "bf16" ? Precision::bf16 : Precision::bf16_emulated;
+}
+
 void measure(const Options& o) {
   const Suite suite = make_suite(o.suite, {.dropout = !o.numerics, .recompute = o.recompute});
-  Session session(*suite.graph, {.devices = {{o.threads}}, .profile = o.limit});
+  Session session(*suite.graph, {.devices = {{o.threads}}, .profile = o.limit, .precision = precision_of(o.precision)});
   session.initialize();
   fill_parameters(suite, session);
   if (o.explain)
@@ -143,6 +149,8 @@ int main_of(int argc, char** argv) {
   app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
   app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)")->check(CLI::Range(-1, 1'000'000));
+  app.add_option("--precision", o.precision, "what products multiply with")
+      ->check(CLI::IsMember({"f32", "bf16", "bf16_emulated"}));
   app.add_flag("--json", o.json, "one JSON line");
   app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");
   CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");

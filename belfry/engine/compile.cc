@@ -12,6 +12,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
     if (crossings[i].kind == Crossing::Kind::shape && crossings[i].from == part.number)
       shapes[static_cast<int>(i)] = ir.info(crossings[i].value);
   simplify(ir);
+  lower_precision(ir, target.precision, target.devices);
   fuse(ir);
   recompute(ir);
   order_variables(ir);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/flops.h"
 #include "belfry/engine/plan.h"
 
@@ -23,6 +24,18 @@ class Explainer {
     arena_ += part.memory.arena_bytes;
     plain_arena_ += again_of_part_ == 0 ? part.memory.arena_bytes : arena_without_recompute(part.ir, scratch_of(part));
     again_ += std::exchange(again_of_part_, 0);
+  }
+  void add(Precision precision) {
+    if (precision == Precision::f32) {
+      text_ += "precision f32\n";
+      return;
+    }
+    text_ += fmt::format("precision bf16 ({}): {} instructions multiply in bf16, {} of them emulated, and sum in f32",
+                         precision == Precision::bf16 ? bf16_support().reason : "emulation was asked for",
+                         native_ + emulated_, emulated_);
+    for (std::size_t i = 0; i < f32_.size(); ++i)
+      text_ += fmt::format("{} {}", i == 0 ? "; these multiply in f32:" : ",", f32_[i]);
+    text_ += "\n";
   }
 
   std::string text() const {
@@ -71,9 +84,15 @@ class Explainer {
     }
     reorders_ += node.op == "Reorder";
     fused_ += !node.fused.empty();
+    const std::string precision = node.attributes.get_or<std::string>(kPrecision, "");
+    native_ += precision == kBf16;
+    emulated_ += precision == kBf16Emulated;
+    if (const KernelDef* kernel = ir.kernel_of(node); kernel != nullptr && kernel->keeps_f32)
+      f32_.push_back("'" + node.origin->name + "'");
     const std::string how = instruction.kernel->describe();
     text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op, inputs, outputs,
                          how.empty() ? "" : "  [" + how + "]", node.origin->name);
+    if (!precision.empty()) text_ += "  " + precision;
     if (node.attributes.find(kAlgorithm) != nullptr)
       text_ += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),
                            node.attributes.get<std::string>(kAlgorithmSource));
@@ -92,6 +111,8 @@ class Explainer {
   int again_ = 0, again_of_part_ = 0;  // instructions that are recomputed
   std::set<int> segments_;             // that they belong to
   std::size_t arena_ = 0, plain_arena_ = 0;
+  int native_ = 0, emulated_ = 0;  // instructions that multiply in bf16
+  std::vector<std::string> f32_;   // those that could and do not
 };
 
 }  // namespace
@@ -99,6 +120,7 @@ class Explainer {
 std::string Plan::explain() const {
   Explainer out;
   for (const auto& part : parts_) out.add(*part);
+  out.add(precision_);
   return out.text();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "belfry/engine/ir.h"
+#include "belfry/engine/precision.h"
 
 namespace belfry {
 
@@ -61,6 +62,8 @@ Partition partition(Ir ir, const std::vector<DeviceInfo>& devices);
 void infer_shapes(Ir& ir);
 // 3. Constants computed, equal ops merged, identities and dead ends removed.
 void simplify(Ir& ir);
+// What products multiply, where the session asks for bf16 (see precision.h).
+void lower_precision(Ir& ir, Precision precision, const std::vector<DeviceInfo>& devices);
 // 4. Neighbours that can share a pass over memory become one op.
 void fuse(Ir& ir);
 // Values of marked segments (RecomputeScope) that gradients read are computed a second time for them.

@@ -20,6 +20,7 @@
 
 #include "belfry/array/array.h"
 #include "belfry/engine/data_queue.h"
+#include "belfry/engine/precision.h"
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 #include "belfry/ops/queue.h"
@@ -51,6 +52,9 @@ struct SessionConfig {
   int plan_cache = 32;
   bool profile = false;  // record every instruction (see write_trace)
   AutotuneConfig autotune{};
+  // Of matrix products and convolutions (see precision.h). Variables, their updates and all else keep their own types,
+  // so checkpoints are the same.
+  Precision precision = Precision::f32;
 };
 
 // What to compute: a tensor (by handle or name), a variable's value, or an operation run for its effect.

@@ -392,6 +392,18 @@ TEST(Handbook, Autotune) {
   EXPECT_EQ(session.run(y, {{x, batch}}).shape(), bf::Shape({64, 512}));
 }
 
+TEST(Handbook, ProductsInBf16) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 784}});
+  const bf::Tensor y = bf::matmul(x, bf::get_variable("w", {.shape = {784, 512}}));
+  const bf::Array batch = bf::Array::zeros(bf::f32, {64, 784});
+  bf::Session session(graph, {.precision = bf::Precision::bf16});
+  session.initialize();
+  std::cout << session.explain({y}, {{x, batch}});  // ... [own:amx_bf16]  'MatMul'  bf16
+  EXPECT_EQ(session.run(y, {{x, batch}}).shape(), bf::Shape({64, 512}));
+}
+
 TEST(Handbook, DataFlow) {
   std::vector<bf::DataPoint> points;
   for (int i = 0; i < 10; ++i) points.push_back({bf::Array(static_cast<float>(i)), bf::Array(i % 2)});

@@ -312,6 +312,24 @@ TEST_P(AllocationTest, AStepOfOptimizersAroundOthersMakesNone) {
   expect_none(session, fetches, {x, ids}, {Array::full(f32, {64, 20}, 0.5), Array::full(i32, {7}, 3)}, true);
 }
 
+TEST_P(AllocationTest, AStepInBf16MakesNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 12, 12, 32}});
+  Tensor y = relu(conv2d(x, weight("w0", {3, 3, 32, 32})) + weight("b0", {32}));
+  y = reshape(conv2d(y, weight("w1", {3, 3, 16, 16}), {.strides = 2, .groups = 2}), {kAny, 36, 16});
+  y = matmul(gelu(matmul(y, weight("w2", {16, 64})) + weight("b2", {64})), weight("w3", {64, 16}));
+  const Tensor loss = reduce_mean(square(matmul(y, y, {.transpose_b = true})));
+  const std::vector<Variable> variables = graph.variables();
+  const Tensors g = gradients(loss, variables);
+  std::vector<Operation> updates;
+  for (std::size_t i = 0; i < variables.size(); ++i) updates.emplace_back(apply_sgd(variables[i], 0.01f, g[i]));
+  for (const Precision precision : {Precision::bf16, Precision::bf16_emulated}) {
+    SessionConfig low = config();
+    low.precision = precision;
+    Session session(graph, low);
+    expect_none(session, {group(updates), loss}, {x}, {Array::full(f32, {4, 12, 12, 32}, 0.5)}, true);
+  }
+}
+
 TEST_P(AllocationTest, OtherOpsMakeNone) {
   const Tensor x = placeholder({"x", f32, {kAny, 6, 4}});
   const Tensors parts = split(transpose(x, {0, 2, 1}), 2, 1);
