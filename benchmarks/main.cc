@@ -4,6 +4,7 @@
 //   ./bench --suite mlp --numerics --steps 20 --json    the loss of each step from the fixed start
 //   ./bench --suite mlp --explain                       the plan
 //   ./bench --suite mlp --limit                         where a step's time goes, and how much of it is oneDNN's
+//   ./bench --suite resnet50 --recompute                blocks computed again for their gradients, to save memory
 //   ./bench --suite mlp --trace out.json                the same, and every instruction for chrome://tracing
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -21,8 +22,8 @@ namespace {
 struct Options {
   std::string suite;
   int threads = 1, steps = 0, repeats = 3, warmup = -1;
-  bool json = false, numerics = false, explain = false, limit = false;
-  std::string trace;
+  bool json = false, numerics = false, explain = false, limit = false, recompute = false;
+  std::string trace, precision = "f32";
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -70,18 +71,22 @@ void timing(const Suite& suite, Session& session, const Options& options) {
   const double median = times[times.size() / 2], best = times.front();
   const nlohmann::json line{{"suite", suite.name},
                             {"threads", options.threads},
+                            {"precision", options.precision},
                             {"steps", steps},
                             {"repeats", options.repeats},
                             {"ms_median", median * 1e3},
                             {"ms_min", best * 1e3},
                             {"items_per_s_median", suite.items / median},
                             {"items_per_s_best", suite.items / best},
-                            {"rss_mb", peak_rss_mb()}};
+                            {"rss_mb", peak_rss_mb()},
+                            {"recompute", options.recompute},
+                            {"arena_bytes", session.arena_bytes()}};
   if (options.json)
     fmt::print("{}\n", line.dump());
   else
-    fmt::print("{:16} {} threads  median {:.3f} ms  best {:.3f} ms  {:.1f} items/s  {:.0f} MB\n", suite.name,
-               options.threads, median * 1e3, best * 1e3, suite.items / best, peak_rss_mb());
+    fmt::print("{:16} {} threads  median {:.3f} ms  best {:.3f} ms  {:.1f} items/s  {:.0f} MB, arena {:.1f} MB\n",
+               suite.name, options.threads, median * 1e3, best * 1e3, suite.items / best, peak_rss_mb(),
+               static_cast<double>(session.arena_bytes()) / 1e6);
 }
 
 // Where a step's time goes, and how much of it is inside oneDNN.
@@ -116,9 +121,14 @@ void limit(const Suite& suite, Session& session, const Options& options) {
   if (!options.trace.empty()) session.write_trace(options.trace);
 }
 
+Precision precision_of(const std::string& name) {
+  if (name == "f32") return Precision::f32;
+  return name == "bf16" ? Precision::bf16 : Precision::bf16_emulated;
+}
+
 void measure(const Options& o) {
-  const Suite suite = make_suite(o.suite, !o.numerics);
-  Session session(*suite.graph, {.devices = {{o.threads}}, .profile = o.limit});
+  const Suite suite = make_suite(o.suite, {.dropout = !o.numerics, .recompute = o.recompute});
+  Session session(*suite.graph, {.devices = {{o.threads}}, .profile = o.limit, .precision = precision_of(o.precision)});
   session.initialize();
   fill_parameters(suite, session);
   if (o.explain)
@@ -139,7 +149,10 @@ int main_of(int argc, char** argv) {
   app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
   app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)")->check(CLI::Range(-1, 1'000'000));
+  app.add_option("--precision", o.precision, "what products multiply with")
+      ->check(CLI::IsMember({"f32", "bf16", "bf16_emulated"}));
   app.add_flag("--json", o.json, "one JSON line");
+  app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");
   CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
   CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan")->excludes(numerics);
   app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's")
@@ -149,6 +162,8 @@ int main_of(int argc, char** argv) {
       ->excludes(numerics)
       ->excludes(explain);
   return tools::main_of(app, argc, argv, [&] {
+    if (o.recompute && o.suite != "resnet50")
+      throw CLI::ValidationError(fmt::format("--recompute: expected the suite resnet50, got {}", o.suite));
     o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down
     measure(o);
   });

@@ -16,7 +16,7 @@ Tensor block(Suite& s, const Tensor& x, const std::string& name, std::int64_t wi
 
 }  // namespace
 
-Suite make_resnet50() {
+Suite make_resnet50(bool recomputed) {
   Suite s{.name = "resnet50", .steps = 1, .warmup = 2, .items = 8};
   const GraphScope scope(*s.graph);
   const TrainTowerContext tower("");
@@ -27,8 +27,12 @@ Suite make_resnet50() {
   int number = 0;
   const std::int64_t widths[] = {64, 128, 256, 512}, depths[] = {3, 4, 6, 3};
   for (std::size_t stage = 0; stage < 4; ++stage)
-    for (std::int64_t k = 0; k < depths[stage]; ++k)
-      y = block(s, y, "block" + std::to_string(number++), widths[stage], stage > 0 && k == 0 ? 2 : 1);
+    for (std::int64_t k = 0; k < depths[stage]; ++k) {
+      const auto next = [&](const Tensor& in) {
+        return block(s, in, "block" + std::to_string(number++), widths[stage], stage > 0 && k == 0 ? 2 : 1);
+      };
+      y = recomputed ? y | recompute(next) : next(y);
+    }
   s.loss = mean_cross_entropy(y | global_avg_pool("mean") | fully_connected("head", {.units = 1000}), label);
   s.parameters.push_back({.name = "head/W", .order = Order::linear, .bound = head_bound(2048)});
   s.parameters.push_back({.name = "head/b"});

@@ -39,14 +39,14 @@ std::vector<std::string> suite_names() {
   return {"mlp", "mnist_cnn", "cifar_resnet20", "dcgan", "ptb_lstm", "char_transformer", "resnet50"};
 }
 
-Suite make_suite(const std::string& name, bool dropout) {
+Suite make_suite(const std::string& name, const SuiteOptions& options) {
   if (name == "mlp") return make_mlp();
-  if (name == "mnist_cnn") return make_mnist_cnn(dropout);
+  if (name == "mnist_cnn") return make_mnist_cnn(options.dropout);
   if (name == "cifar_resnet20") return make_cifar_resnet20();
   if (name == "dcgan") return make_dcgan();
   if (name == "ptb_lstm") return make_ptb_lstm();
   if (name == "char_transformer") return make_char_transformer();
-  if (name == "resnet50") return make_resnet50();
+  if (name == "resnet50") return make_resnet50(options.recompute);
   throw Error(fmt::format("[bench] expected a suite of {}, got '{}'", fmt::join(suite_names(), ", "), name));
 }
 

@@ -40,8 +40,11 @@ struct Suite {
 };
 
 std::vector<std::string> suite_names();
-// `dropout` is off when numbers are compared.
-Suite make_suite(const std::string& name, bool dropout);
+struct SuiteOptions {
+  bool dropout = true;     // off when numbers are compared
+  bool recompute = false;  // resnet50's blocks
+};
+Suite make_suite(const std::string& name, const SuiteOptions& options);
 // Fills the variables by the hash.
 void fill_parameters(const Suite& suite, Session& session);
 
@@ -49,7 +52,7 @@ Suite make_mlp();
 Suite make_mnist_cnn(bool dropout);
 Suite make_cifar_resnet20();
 Suite make_dcgan();
-Suite make_resnet50();
+Suite make_resnet50(bool recomputed);
 Suite make_ptb_lstm();
 Suite make_char_transformer();
 

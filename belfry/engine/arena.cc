@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -28,6 +29,7 @@ std::byte* Arena::require(std::size_t bytes) {
       bytes <= reserved_,
       "[session] expected a step that fits into memory ({} bytes), got one that needs {}. Use a smaller batch.",
       reserved_, bytes);
+  required_ = std::max(required_, bytes);
   return base_;
 }
 

@@ -15,10 +15,11 @@ class Arena {
 
   // Throws if a plan needs more than was reserved (the machine's memory).
   std::byte* require(std::size_t bytes);
+  std::size_t required() const { return required_; }  // the most that was asked for
 
  private:
   std::byte* base_ = nullptr;
-  std::size_t reserved_ = 0;
+  std::size_t reserved_ = 0, required_ = 0;
 };
 
 }  // namespace belfry

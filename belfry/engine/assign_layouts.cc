@@ -63,8 +63,59 @@ class LayoutPass {
           store_.decide_layout(slot, store_.storage(main).info.layout, true);
       }
     }
+    follow_others(order);
     for (IrValue& value : ir_.values)
       if (value.variable != nullptr) value.info.layout = store_.storage(value.variable).info.layout;
+  }
+
+  // A sum of gradients, an average of weights, a copy: nobody has an opinion on how it lies. It lies as the variable of
+  // its shape that it is computed from, or that is computed from it, so that no step has to reorder between them.
+  void follow_others(const std::vector<NodeId>& order) {
+    std::set<const Node*> free;  // written, and only by kernels that take any layout
+    for (const bool any_layout : {true, false})
+      for (NodeId id : order)
+        for (int i : updated_inputs(ir_.node(id))) {
+          const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
+          const Node* written = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable;
+          if ((kernel != nullptr && kernel->layouts == KernelDef::Layouts::blind) != any_layout) continue;
+          if (any_layout)
+            free.insert(written);
+          else
+            free.erase(written);
+        }
+    const auto follow = [&](const Node* one, const Node* other) {
+      const VariableStore::Storage& to = store_.storage(other);
+      if (free.contains(one) && store_.storage(one).decided == VariableStore::Storage::Decided::no &&
+          to.decided != VariableStore::Storage::Decided::no)
+        store_.decide_layout(one, to.info.layout, true);
+    };
+    for (NodeId id : order)
+      for (int i : updated_inputs(ir_.node(id))) {
+        const Node* written = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable;
+        for (ValueId v : ir_.node(id).inputs)
+          for (const Node* read : variables_behind(v, written->outputs[0].shape)) {
+            follow(written, read);
+            follow(read, written);
+          }
+      }
+  }
+
+  // The variables of this shape that a value is read from or computed from, element by element.
+  std::set<const Node*> variables_behind(ValueId value, const Shape& shape) const {
+    constexpr std::size_t kMostLookedAt = 8;
+    std::set<const Node*> out;
+    std::vector<ValueId> open{value};
+    for (std::size_t k = 0; k < open.size() && k < kMostLookedAt; ++k) {
+      const ValueId v = open[k];
+      if (!(ir_.info(v).shape == shape)) continue;
+      if (ir_.value(v).variable != nullptr) {
+        out.insert(ir_.value(v).variable);
+      } else if (ir_.is_op(v, "FusedPointwise") || ir_.is_op(v, "ReadVariable") || ir_.is_op(v, "Snapshot")) {
+        const std::vector<ValueId>& inputs = ir_.node(ir_.value(v).producer).inputs;
+        open.insert(open.end(), inputs.begin(), inputs.end());
+      }
+    }
+    return out;
   }
 
   void visit(NodeId id) {

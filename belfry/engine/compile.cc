@@ -12,7 +12,9 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
     if (crossings[i].kind == Crossing::Kind::shape && crossings[i].from == part.number)
       shapes[static_cast<int>(i)] = ir.info(crossings[i].value);
   simplify(ir);
+  lower_precision(ir, target.precision, target.devices);
   fuse(ir);
+  recompute(ir);
   order_variables(ir);
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);

@@ -19,6 +19,24 @@ KernelPtr pass_on() {
   return simple_kernel([](const Buffers&, const Step&) {});
 }
 
+// An update that happens only in runs in which all flags are true: else its variable stays as it is.
+class ConditionalKernel final : public Kernel {
+ public:
+  ConditionalKernel(KernelPtr update, std::vector<const bool*> flags)
+      : update_(std::move(update)), flags_(std::move(flags)) {}
+  std::size_t scratch_bytes() const override { return update_->scratch_bytes(); }
+  void bind(Buffers buffers) override { update_->bind(std::move(buffers)); }
+  void run(const Step& step) override {
+    if (std::ranges::all_of(flags_, [](const bool* flag) { return *flag; })) update_->run(step);
+  }
+  std::string describe() const override { return update_->describe(); }
+  bool is_dnnl() const override { return update_->is_dnnl(); }
+
+ private:
+  KernelPtr update_;
+  std::vector<const bool*> flags_;
+};
+
 class Emitter {
  public:
   Emitter(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings, RunSlots& slots,
@@ -100,6 +118,15 @@ class Emitter {
     return kernel->make(context);
   }
 
+  // A flag is a scalar: its memory stays where it is as long as the session lives.
+  KernelPtr under_conditions(KernelPtr kernel, const IrNode& node) {
+    if (node.conditions.empty()) return kernel;
+    std::vector<const bool*> flags;
+    for (const Node* variable : node.conditions)
+      flags.push_back(static_cast<const bool*>(target_.store.storage(variable).data.get()));
+    return std::make_unique<ConditionalKernel>(std::move(kernel), std::move(flags));
+  }
+
   static std::size_t index_of(const IrNode& node) { return static_cast<std::size_t>(node.attributes.integer("index")); }
 
   void make_kernels() {
@@ -111,7 +138,7 @@ class Emitter {
         awaits_[at(id)] = ir().node(id).op == "Receive" || awaits_another_part(ir().node(id));
         continue;
       }
-      KernelPtr kernel = make_kernel(ir().node(id));
+      KernelPtr kernel = under_conditions(make_kernel(ir().node(id)), ir().node(id));
       scratch_[at(id)] = kernel->scratch_bytes();
       plan_->kernels[at(id)] = std::move(kernel);
     }
@@ -214,10 +241,10 @@ class Emitter {
         const Node* variable = ir().value(root(node.inputs[at(i)])).variable;
         if (variable == nullptr) continue;
         if (position_[at(id)] != kNone) plan_->last_read[variable] = position_[at(id)];
-        const bool overwrites_all = node.op == "Assign" && i == 0;
+        const bool overwrites_all = node.op == "Assign" && i == 0 && node.conditions.empty();
         if (!overwrites_all && !plan_->assigned.contains(variable)) read.insert(variable);
       }
-      if (node.op == "Assign") plan_->assigned.insert(ir().value(node.inputs[0]).variable);
+      if (node.op == "Assign" && node.conditions.empty()) plan_->assigned.insert(ir().value(node.inputs[0]).variable);
       for (int i : updated_inputs(node)) {
         const Node* variable = ir().value(node.inputs[at(i)]).variable;
         written.insert(variable);

@@ -97,7 +97,8 @@ bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
 bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
   if (node.op != "Conv2DBackpropFilter" || node.outputs.size() != 1 ||
-      node.attributes.get<std::string>("data_format") != "NHWC" || ir.info(node.inputs[2]).dtype != DType::f32)
+      node.attributes.get<std::string>("data_format") != "NHWC" || ir.info(node.inputs[2]).dtype != DType::f32 ||
+      node.attributes.find(kPrecision) != nullptr)  // of a dy that is not rounded
     return false;
   const ValueId dy = node.inputs[2];
   if (ir.info(dy).elements() == 0 || ir.info(node.inputs[0]).elements() == 0) return false;

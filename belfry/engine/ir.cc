@@ -102,6 +102,21 @@ std::vector<NodeId> topological(const Ir& ir) {
   return topological(ir, [](NodeId id) { return Rank{false, id, id}; });
 }
 
+void reorder_nodes(Ir& ir, const std::vector<NodeId>& order) {
+  std::vector<NodeId> now(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) now[static_cast<std::size_t>(order[i])] = static_cast<NodeId>(i);
+  const auto follow = [&](NodeId& id) { id = id == kNone ? kNone : now[static_cast<std::size_t>(id)]; };
+  std::vector<IrNode> nodes;
+  for (NodeId id : order) nodes.push_back(std::move(ir.node(id)));
+  ir.nodes = std::move(nodes);
+  for (IrNode& node : ir.nodes) {
+    std::ranges::for_each(node.after, follow);
+    for (NodeId* other : {&node.completes, &node.rank, &node.copy_of}) follow(*other);
+  }
+  for (IrValue& value : ir.values) follow(value.producer);
+  std::ranges::for_each(ir.roots, follow);
+}
+
 namespace {
 
 bool has_effect(const IrNode& node) {

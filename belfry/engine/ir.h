@@ -33,13 +33,16 @@ struct IrNode {
   std::string op{};              // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
   const Node* origin = nullptr;  // where it came from; the first of a fused group
   std::vector<ValueId> inputs{}, outputs{};
-  std::vector<NodeId> after{};  // must run after these: control edges, and reads before assignments
+  std::vector<NodeId> after{};            // must run after these: control edges, and reads before assignments
+  std::vector<const Node*> conditions{};  // of an update: skipped unless these bool variables are true
   Attributes attributes{};
   int device = 0;
   bool dead = false;
   bool functional = false;   // its update of a variable was split off: it gives the new value and writes nothing
   NodeId completes = kNone;  // the update that this node is the rest of: it runs directly behind it
   NodeId rank = kNone;       // its place among ready nodes, if not its own number: a reorder goes with its reader
+  int recomputed = 0;        // the gradient pass (RecomputeMark) that it is computed again for, ...
+  NodeId copy_of = kNone;    // ... and the node that computes it first
   std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
 
   const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
@@ -87,6 +90,8 @@ std::vector<NodeId> topological(const Ir& ir);
 // The same, but among the nodes that are ready the one with the smallest rank goes first.
 using Rank = std::tuple<bool, NodeId, NodeId>;
 std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank);
+// Numbers the nodes anew: `order` lists them all by their old numbers.
+void reorder_nodes(Ir& ir, const std::vector<NodeId>& order);
 // Marks what no root needs as dead.
 void remove_unneeded(Ir& ir);
 // The one number that fills a constant, if the value is one.

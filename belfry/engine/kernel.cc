@@ -76,6 +76,21 @@ KernelDefinition& KernelDefinition::algorithms(std::function<Algorithms(const Ke
   return *this;
 }
 
+KernelDefinition& KernelDefinition::multiplies(std::vector<int> factors,
+                                               std::function<bool(const KernelContext&)> computes_bf16) {
+  def_.factors = std::move(factors);
+  def_.computes_bf16 = std::move(computes_bf16);
+  return *this;
+}
+KernelDefinition& KernelDefinition::keeps_f32() {
+  def_.keeps_f32 = true;
+  return *this;
+}
+KernelDefinition& KernelDefinition::runs_plans() {
+  def_.runs_plans = true;
+  return *this;
+}
+
 KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelContext&)> make) {
   def_.make = std::move(make);
   Registry& r = registry();

@@ -95,6 +95,10 @@ struct Algorithms {
 inline constexpr const char* kAlgorithm = "algorithm";               // set by choose_algorithms: one of the names
 inline constexpr const char* kAlgorithmSource = "algorithm_source";  // where it comes from, for explain()
 
+// Set by lower_precision on products, and on nodes whose kernel runs_plans: kBf16 where the kernel itself rounds the
+// factors it reads, kBf16Emulated where they come rounded.
+inline constexpr const char *kPrecision = "precision", *kBf16 = "bf16", *kBf16Emulated = "bf16 emulated";
+
 // Set by the fuse pass on a node whose kernel takes_scale(): one more input, a scalar f32 to multiply the gradient by.
 inline constexpr const char* kScaled = "scaled";
 
@@ -111,7 +115,11 @@ struct KernelDef {
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
   bool takes_scale = false;  // an update that multiplies its gradient, the last input: see kScaled
   std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
-  bool view = false;  // output 0 is input 0's memory: nothing to run (needs plain layouts)
+  std::vector<int> factors;  // inputs that are multiplied with one another, and the products summed
+  std::function<bool(const KernelContext&)> computes_bf16;  // whether this one has code for factors in bf16: kPrecision
+  bool keeps_f32 = false;   // multiplies too, but in f32 whatever the session's precision: for explain()
+  bool runs_plans = false;  // of sub-graphs, which have the session's precision
+  bool view = false;        // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };
 using KernelRegistration = const KernelDef*;
@@ -130,6 +138,9 @@ class KernelDefinition {
   KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);
   KernelDefinition& takes_scale();
   KernelDefinition& algorithms(std::function<Algorithms(const KernelContext&)> list);
+  KernelDefinition& multiplies(std::vector<int> factors, std::function<bool(const KernelContext&)> computes_bf16 = {});
+  KernelDefinition& keeps_f32();
+  KernelDefinition& runs_plans();
   KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
 
  private:

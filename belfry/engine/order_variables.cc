@@ -2,6 +2,7 @@
 // the run must come before every assignment; where it cannot (it needs the assignment's result), it reads a snapshot.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/function_ref.h"
@@ -52,9 +53,17 @@ class Orderer {
       IrNode assign{.op = "Assign",
                     .origin = ir_.node(id).origin,
                     .inputs = {variable, value},
+                    .conditions = std::exchange(ir_.node(id).conditions, {}),
                     .device = ir_.node(id).device,
                     .rank = id};
-      ir_.roots.push_back(ir_.add_node(std::move(assign), {ir_.info(value)}));
+      if (!assign.conditions.empty()) assign.after = ir_.node(id).after;
+      const bool conditional = !assign.conditions.empty();
+      const NodeId made = ir_.add_node(std::move(assign), {ir_.info(value)});
+      ir_.roots.push_back(made);
+      if (conditional) {  // the variable may not take the new value: readers look at what it is then
+        replace_uses(ir_, value, ir_.node(made).outputs[0]);
+        ir_.node(made).inputs[1] = value;
+      }
     }
   }
 

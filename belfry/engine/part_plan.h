@@ -31,6 +31,7 @@ struct CompileTarget {
   std::vector<DeviceInfo> devices;
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
   QueueStore* queues = nullptr;          // the session's
+  Precision precision = Precision::f32;
 };
 
 struct PartPlan {

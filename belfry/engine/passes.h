@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "belfry/engine/ir.h"
+#include "belfry/engine/precision.h"
 
 namespace belfry {
 
@@ -61,8 +62,12 @@ Partition partition(Ir ir, const std::vector<DeviceInfo>& devices);
 void infer_shapes(Ir& ir);
 // 3. Constants computed, equal ops merged, identities and dead ends removed.
 void simplify(Ir& ir);
+// What products multiply, where the session asks for bf16 (see precision.h).
+void lower_precision(Ir& ir, Precision precision, const std::vector<DeviceInfo>& devices);
 // 4. Neighbours that can share a pass over memory become one op.
 void fuse(Ir& ir);
+// Values of marked segments (RecomputeScope) that gradients read are computed a second time for them.
+void recompute(Ir& ir);
 // Reads before assignments: adds ordering edges, snapshots where that would be a cycle; unordered assignments throw.
 void order_variables(Ir& ir);
 // With autotune only: the table's choice as the attribute kAlgorithm of every node whose kernel has one; what the table
@@ -84,6 +89,9 @@ struct MemoryPlan {
   static constexpr std::size_t kNowhere = ~std::size_t{0};
 };
 MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes);
+// For explain(): the arena that a compiled part would need if nothing were recomputed: planned once more with the
+// copies taken out of the schedule and their originals kept for their readers.
+std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes);
 
 // Computes one node on the spot, for constant folding: plain layouts, one thread.
 std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,

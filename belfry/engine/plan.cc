@@ -36,7 +36,10 @@ class FirstError {
 
 Plan::Plan(std::vector<std::shared_ptr<const PartPlan>> parts, const Partition& partition,
            std::shared_ptr<RunSlots> slots, const CompileTarget& target)
-    : parts_(std::move(parts)), slots_(std::move(slots)), generation_(generation_of(target)) {
+    : parts_(std::move(parts)),
+      slots_(std::move(slots)),
+      generation_(generation_of(target)),
+      precision_(target.precision) {
   link(partition);
   fetched_.resize(slots_->results.size());
   for (const auto& part : parts_)

@@ -62,6 +62,7 @@ class Plan {
   std::unique_ptr<std::atomic<int>[]> done_;  // by part: how many of its instructions have run in this run
   std::atomic<bool> failed_ = false;          // an instruction threw: whoever waits for another stream gives up
   std::uint64_t generation_ = 0;
+  Precision precision_ = Precision::f32;
 };
 
 }  // namespace belfry

@@ -64,6 +64,7 @@ class Pruner {
         .op = origin.def->name, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
     for (const Tensor& t : origin.inputs) node.inputs.push_back(values_.at({t.node(), t.output()}));
     for (const Node* before : origin.control_inputs) node.after.push_back(nodes_.at(before));
+    node.conditions.assign(origin.conditions.begin(), origin.conditions.end());
     std::vector<TensorInfo> outputs;
     for (const TensorSpec& spec : origin.outputs) outputs.push_back({.dtype = spec.dtype, .shape = spec.shape});
     const NodeId id = ir_.add_node(std::move(node), outputs);

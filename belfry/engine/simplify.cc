@@ -64,7 +64,7 @@ class Simplifier {
     const std::string& op = node.op;
     const ValueId out = node.outputs[0];
     const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" ||
-                      op == "Cast" || op == "Transpose";
+                      op == "Cast" || op == "Transpose" || op == "MatchSizes";
     const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
     if (op == "Identity" || op == "StopGradient" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
       bypass(ir_, id, {node.inputs[0]});

@@ -6,7 +6,17 @@
 
 namespace belfry {
 
-SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, int threads) {
+namespace {
+
+Precision precision_of(const KernelContext& c) {
+  const std::string how = c.attributes->get_or<std::string>(kPrecision, "");
+  if (how == kBf16) return Precision::bf16;
+  return how == kBf16Emulated ? Precision::bf16_emulated : Precision::f32;
+}
+
+}  // namespace
+
+SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within) {
   Signature signature{.fetches = function.outputs, .targets = {}, .feeds = {}, .fed = {}};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     signature.feeds.push_back(function.inputs[i]);
@@ -15,7 +25,11 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, i
   arenas_.push_back(std::make_unique<Arena>());
   slots_.feeds.assign(inputs.size(), nullptr);
   slots_.results.assign(function.outputs.size(), nullptr);
-  const CompileTarget target{.store = store_, .arenas = arenas_, .crossings = crossings_, .devices = {{threads}}};
+  const CompileTarget target{.store = store_,
+                             .arenas = arenas_,
+                             .crossings = crossings_,
+                             .devices = {{within.threads}},
+                             .precision = precision_of(within)};
   Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);

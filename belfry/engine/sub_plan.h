@@ -14,8 +14,8 @@ namespace belfry {
 
 class SubPlan {
  public:
-  // For inputs of these shapes, on a team of so many threads.
-  SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, int threads);
+  // For inputs of these shapes, as part of the kernel that is made: its threads, its precision.
+  SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within);
 
   const std::vector<TensorInfo>& outputs() const { return outputs_; }  // plain
   // Plain memory of the inputs and outputs. Results may lie where inputs do: those are read first.

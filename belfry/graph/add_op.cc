@@ -52,6 +52,18 @@ void use_inside(Node& node, Graph& graph) {
   }
 }
 
+void apply_conditions(Node& node, const ScopeState& scope) {
+  for (const UpdateConditionFlag& flag : scope.update_conditions) {
+    BELFRY_CHECK(node.def->outputs.size() == 1,
+                 "{} expected an update that gives its variable's new value alone under an UpdateCondition, got one "
+                 "with {} outputs {}. Make it outside, or split it.",
+                 describe(node), node.def->outputs.size(), made_at(node));
+    node.conditions.push_back(flag.variable);
+    if (std::ranges::find(node.control_inputs, flag.set) == node.control_inputs.end())
+      node.control_inputs.push_back(flag.set);
+  }
+}
+
 void infer(Node& node) {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
@@ -93,9 +105,11 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
       node->inputs[i] = {inputs[i].variable(), 0};
   if (graph.around() != nullptr) use_inside(*node, graph);
   node->control_inputs = scope.control;
+  if (!def->updates.empty()) apply_conditions(*node, scope);
   node->attributes = std::move(options.attributes);
   node->device = scope.device;
   node->tower = scope.replica;
+  node->mark = scope.mark;
   if (def->random && node->attributes.find("seed") == nullptr)
     node->attributes.set(
         "seed", static_cast<std::int64_t>(mix_seed(seed_of(node->name), static_cast<std::uint64_t>(node->tower))));

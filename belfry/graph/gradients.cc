@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/recompute.h"
 #include "belfry/graph/scope.h"
 
 namespace belfry {
@@ -74,6 +75,7 @@ class Backward {
     const LocationScope location(node->where);
     const DeviceScope device(node->device);
     const ReplicaScope replica(node->tower);
+    const GradientOfScope segment(*node);
     const Tensors inner = node->def->gradient(GradientContext(node, std::move(grads)));
     BELFRY_CHECK(inner.size() == node->inputs.size(),
                  "{} expected a gradient function that gives {} tensors, got {} {}", describe(*node),
@@ -125,6 +127,7 @@ Tensors gradients(const Tensors& ys, const Tensors& xs, const GradientOptions& o
   check_arguments(ys, xs, options.grad_ys, current_location(where));
   Graph& graph = ys[0].graph();
   const NameScope scope("gradients");
+  const GradientPassScope pass(graph, current_location(where));
   Backward backward(graph, xs, options);
   int last = 0;
   for (std::size_t i = 0; i < ys.size(); ++i) {

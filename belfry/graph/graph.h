@@ -18,6 +18,12 @@
 
 namespace belfry {
 
+// What a layer made of what: a line of describe_layers() (belfry/nn).
+struct LayerShapes {
+  std::string name;  // without a tower's prefix
+  Shape input{}, output{};
+};
+
 class Graph {
  public:
   Graph();
@@ -47,6 +53,10 @@ class Graph {
   Collections& collections() { return collections_; }
   const Collections& collections() const { return collections_; }
 
+  // The layers of the model, each once, in the order in which they were finished.
+  const std::vector<LayerShapes>& layers() const { return layers_; }
+  void add_layer(LayerShapes layer) { layers_.push_back(std::move(layer)); }
+
   // Of a sub-graph: the graph around it (else nullptr), the outermost one (else itself), and the placeholder that
   // stands for a tensor of a graph around it. Captures are in the order they were first used.
   Graph* around() const { return around_; }
@@ -55,6 +65,7 @@ class Graph {
   const std::vector<std::pair<Tensor, Tensor>>& captures() const { return captures_; }  // (outer, inner)
 
   // For add_op(), get_variable() and the compiler.
+  int next_mark() { return ++marks_; }  // numbers the segments and passes of recompute
   Node* add_node(std::unique_ptr<Node> node);
   Variable add_variable(Node* node, VariableRecord record);
   std::span<const std::unique_ptr<Node>> nodes() const { return nodes_; }
@@ -80,12 +91,14 @@ class Graph {
   std::map<const Node*, VariableRecord> records_;
   std::vector<GradientRule> kept_gradients_;
   Collections collections_;
+  std::vector<LayerShapes> layers_;
   std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;
   std::atomic<std::size_t> compiled_nodes_ = 0;  // several sessions may compile at a time
   Graph* around_ = nullptr;
   std::vector<std::pair<Tensor, Tensor>> captures_;
+  int marks_ = 0;
 };
 
 // The graph that ops are added to; throws if no GraphScope is active.

@@ -10,6 +10,7 @@ GraphTransaction::GraphTransaction(Graph& graph)
       variables_(graph.variables_.size()),
       gradients_(graph.kept_gradients_.size()),
       scopes_(graph.scope_history_.size()),
+      layers_(graph.layers_.size()),
       collections_(graph.collections_) {}
 
 GraphTransaction::~GraphTransaction() {
@@ -18,6 +19,7 @@ GraphTransaction::~GraphTransaction() {
   g.collections_ = std::move(collections_);
   g.variables_.resize(variables_);
   g.kept_gradients_.resize(gradients_);
+  g.layers_.resize(layers_);
   // Handles to the nodes may be left somewhere: they stay valid, as those of another graph.
   if (!g.taken_back_) g.taken_back_ = std::make_unique<Graph>();
   Graph& other = *g.taken_back_;

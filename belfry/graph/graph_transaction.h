@@ -25,7 +25,7 @@ class GraphTransaction {
  private:
   Graph& graph_;
   bool kept_ = false;
-  std::size_t nodes_, variables_, gradients_, scopes_;
+  std::size_t nodes_, variables_, gradients_, scopes_, layers_;
   Collections collections_;
 };
 

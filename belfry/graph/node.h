@@ -8,6 +8,12 @@
 
 namespace belfry {
 
+// What recompute needs to know of a node: the marked sub-graph that it, or what it is the gradient of, was made in, and
+// the call of gradients() that made it. 0: none.
+struct RecomputeMark {
+  int segment = 0, pass = 0;
+};
+
 struct Node {
   Graph* graph = nullptr;
   int id = 0;  // creation order, which is also a topological order
@@ -15,11 +21,13 @@ struct Node {
   std::string name;
   std::vector<Tensor> inputs;
   std::vector<Node*> control_inputs;
+  std::vector<Node*> conditions;  // of an update: the bool variables that must be true for it to happen
   Attributes attributes;
   std::vector<TensorSpec> outputs;  // names are those of def
   std::string device;               // "" (the session's first) or "cpu:1"
   int tower = 0;                    // index of the tower it was made in; part of a random op's seed
   Location where;
+  RecomputeMark mark;
 
   Tensor output(int index = 0) { return {this, index}; }
 };

@@ -5,9 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "belfry/graph/node.h"
 #include "belfry/graph/variable_scope.h"
 
 namespace belfry {
+
+// Updates made under it happen only while the flag, which `set` writes in each run, is true.
+struct UpdateConditionFlag {
+  Node* variable = nullptr;
+  Node* set = nullptr;
+};
 
 struct ScopeState {
   Graph* graph = nullptr;
@@ -16,7 +23,9 @@ struct ScopeState {
   std::shared_ptr<OpenedVariableScope> variable_scope;
   std::string device;
   std::vector<Node*> control;
+  std::vector<UpdateConditionFlag> update_conditions;
   int replica = 0;
+  RecomputeMark mark;
 };
 
 ScopeState& scope_state();

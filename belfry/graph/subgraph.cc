@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/gradients.h"
+#include "belfry/graph/recompute.h"
 #include "belfry/graph/scope.h"
 #include "belfry/graph/scope_state.h"
 
@@ -13,7 +14,7 @@ namespace belfry {
 namespace {
 
 // Inside a sub-graph: names go on from the scope around it (so that random ops draw numbers of their own), variables
-// keep their scopes; devices and control dependencies are the whole function's, not its ops'.
+// keep their scopes; devices, control dependencies and recompute are the whole function's, not its ops'.
 class SubGraphScope : private ScopeGuard {
  public:
   SubGraphScope(Graph& graph, const std::string& name) {
@@ -21,6 +22,7 @@ class SubGraphScope : private ScopeGuard {
     state().name_scope = name;
     state().device.clear();
     state().control.clear();
+    state().mark = {};
   }
 };
 
@@ -101,6 +103,7 @@ Tensors inline_subgraph(const SubGraph& function, const Tensors& inputs) {
     for (const Node* n : node->control_inputs)
       if (const auto at = copies.find(n); at != copies.end()) before.emplace_back(at->second);
     const LocationScope location(node->where);
+    const CopyOfScope mark(*node);
     const ControlDependencies after(before);
     Attributes attributes = node->attributes;
     if (node->def->name == "CustomGradient")  // its function is kept by the graph

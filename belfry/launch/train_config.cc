@@ -6,6 +6,7 @@
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/launch/internal/signal_watch.h"
+#include "belfry/nn/describe.h"
 #include "belfry/train/trainers.h"
 
 namespace belfry {
@@ -53,6 +54,7 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
   trainer.setup_graph(
       model->inputs(), input_of(config, trainer, where),
       [model](Inputs in) { return model->build_graph(std::move(in)); }, optimizer, where);
+  log_info("The model:\n" + describe_layers(trainer.graph()) + "\n" + describe_trainable_vars(trainer.graph()));
   warn_of_unused_regularization(trainer.graph(), trainer.train_op);
 
   std::optional<SignalWatch> signals;

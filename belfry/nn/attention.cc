@@ -15,7 +15,8 @@ DenseOptions projection(const MultiHeadAttentionOptions& o, std::int64_t units) 
           .use_bias = o.use_bias,
           .kernel_initializer = o.kernel_initializer,
           .bias_initializer = o.bias_initializer,
-          .kernel_regularizer = o.kernel_regularizer};
+          .kernel_regularizer = o.kernel_regularizer,
+          .bias_regularizer = o.bias_regularizer};
 }
 
 void check_rate(const char* kind, const char* option, double rate) {
@@ -57,12 +58,17 @@ Tensor apply(const TransformerBlockOptions& o, const Tensor& x) {
   const auto dropped = [&](const Tensor& t, const char* name) {
     return o.dropout > 0 ? t | dropout(name, o.dropout) : t;
   };
-  const LayerNormLayerOptions norm{.epsilon = o.epsilon};
+  const LayerNormLayerOptions norm{.epsilon = o.epsilon,
+                                   .beta_initializer = o.beta_initializer,
+                                   .gamma_initializer = o.gamma_initializer,
+                                   .beta_regularizer = o.beta_regularizer,
+                                   .gamma_regularizer = o.gamma_regularizer};
   DenseOptions fc{.units = o.hidden == 0 ? 4 * features : o.hidden,
                   .activation = o.activation,
                   .kernel_initializer = o.kernel_initializer,
                   .bias_initializer = o.bias_initializer,
-                  .kernel_regularizer = o.kernel_regularizer};
+                  .kernel_regularizer = o.kernel_regularizer,
+                  .bias_regularizer = o.bias_regularizer};
   const Tensor attended = x | layer_norm("ln1", norm) |
                           multi_head_attention("attention", {.heads = o.heads,
                                                              .causal = o.causal,
@@ -70,7 +76,8 @@ Tensor apply(const TransformerBlockOptions& o, const Tensor& x) {
                                                              .attention_dropout = o.attention_dropout,
                                                              .kernel_initializer = o.kernel_initializer,
                                                              .bias_initializer = o.bias_initializer,
-                                                             .kernel_regularizer = o.kernel_regularizer});
+                                                             .kernel_regularizer = o.kernel_regularizer,
+                                                             .bias_regularizer = o.bias_regularizer});
   const Tensor middle = x + dropped(attended, "drop1");
   const Tensor hidden = middle | layer_norm("ln2", norm) | dense("fc1", fc);
   fc.units = features;

@@ -19,6 +19,7 @@ struct DenseOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
 };
 
 // Every vector along the last axis normalised by its own mean and variance. Variables: gamma, beta [features].
@@ -28,6 +29,8 @@ struct LayerNormLayerOptions {
   bool scale = true;                // has gamma
   Initializer beta_initializer{};   // zeros
   Initializer gamma_initializer{};  // ones
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
 };
 
 // Every position attends to all of `context` (or of the sequence itself) with several heads of `units` / heads each.
@@ -44,6 +47,7 @@ struct MultiHeadAttentionOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
 };
 
 // x + attention(norm(x)), then x + fc2(activation(fc1(norm(x)))): a block of a transformer with normalisation first.
@@ -60,6 +64,11 @@ struct TransformerBlockOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
+  Initializer beta_initializer{};   // of both norms: zeros
+  Initializer gamma_initializer{};  // ones
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
 };
 
 Layer make_layer(std::string_view name, const DenseOptions& options, const Location& where);

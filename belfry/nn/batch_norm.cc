@@ -25,16 +25,16 @@ BatchNormVariables make_variables(const BatchNormLayerOptions& o, const Shape& s
   const std::vector<std::string> kept{std::string(collection::kGlobalVariables),
                                       std::string(collection::kModelVariables)};
   BatchNormVariables v;
-  v.gamma =
-      o.scale
-          ? Tensor(get_variable(
-                "gamma", {.shape = shape, .dtype = dtype, .initializer = or_else(o.gamma_initializer, init::ones())}))
-          : constant(Array::full(dtype, shape, 1));
-  v.beta =
-      o.center
-          ? Tensor(get_variable(
-                "beta", {.shape = shape, .dtype = dtype, .initializer = or_else(o.beta_initializer, init::zeros())}))
-          : constant(Array::zeros(dtype, shape));
+  v.gamma = o.scale ? Tensor(get_variable("gamma", {.shape = shape,
+                                                    .dtype = dtype,
+                                                    .initializer = or_else(o.gamma_initializer, init::ones()),
+                                                    .regularizer = o.gamma_regularizer}))
+                    : constant(Array::full(dtype, shape, 1));
+  v.beta = o.center ? Tensor(get_variable("beta", {.shape = shape,
+                                                   .dtype = dtype,
+                                                   .initializer = or_else(o.beta_initializer, init::zeros()),
+                                                   .regularizer = o.beta_regularizer}))
+                    : constant(Array::zeros(dtype, shape));
   v.mean = get_variable(
       "mean/EMA",
       {.shape = shape, .dtype = dtype, .initializer = init::zeros(), .trainable = false, .collections = kept});

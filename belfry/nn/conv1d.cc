@@ -19,7 +19,7 @@ Tensor apply(const Conv1dLayerOptions& o, const Tensor& x) {
                                         .dtype = x.dtype(),
                                         .initializer = o.kernel_initializer,
                                         .regularizer = o.kernel_regularizer});
-  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.data_format};
+  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.bias_regularizer, o.data_format};
   const Tensor y = conv1d(x, w,
                           Conv1dOptions{.stride = o.stride,
                                         .dilation = o.dilation,

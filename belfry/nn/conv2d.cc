@@ -14,7 +14,7 @@ Tensor apply(const Conv2dLayerOptions& o, const Tensor& x) {
                                         .dtype = x.dtype(),
                                         .initializer = o.kernel_initializer,
                                         .regularizer = o.kernel_regularizer});
-  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.data_format};
+  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.bias_regularizer, o.data_format};
   const Tensor y = conv2d(x, w,
                           Conv2dOptions{.strides = o.strides,
                                         .dilations = o.dilations,

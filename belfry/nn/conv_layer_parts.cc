@@ -34,9 +34,10 @@ void check_groups(const char* kind, std::int64_t groups, std::int64_t channels, 
 
 Tensor ConvEnd::apply(Tensor y, std::int64_t filters) const {
   if (use_bias) {
-    const Variable b = get_variable(
-        "b",
-        {.shape = {filters}, .dtype = y.dtype(), .initializer = bias_initializer ? bias_initializer : init::zeros()});
+    const Variable b = get_variable("b", {.shape = {filters},
+                                          .dtype = y.dtype(),
+                                          .initializer = bias_initializer ? bias_initializer : init::zeros(),
+                                          .regularizer = bias_regularizer});
     Shape channels_first{filters};
     while (channels_first.rank() < y.rank() - 1) channels_first.push_back(1);
     y = add(y, data_format == DataFormat::nhwc ? Tensor(b) : reshape(b, channels_first), activation ? "" : "output");

@@ -22,6 +22,7 @@ struct ConvEnd {
   bool use_bias = true;
   const LayerActivation& activation;
   const Initializer& bias_initializer;
+  const Regularizer& bias_regularizer;
   DataFormat data_format = DataFormat::nhwc;
 
   // The name of the convolution itself.

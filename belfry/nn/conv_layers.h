@@ -25,6 +25,7 @@ struct Conv2dTransposeLayerOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 
@@ -41,6 +42,7 @@ struct Conv1dLayerOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
   DataFormat data_format = DataFormat::channels_last;
 };
 
@@ -57,6 +59,7 @@ struct DepthwiseConv2dLayerOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 
@@ -76,6 +79,7 @@ struct SeparableConv2dLayerOptions {
   Initializer bias_initializer{};
   Regularizer depthwise_regularizer{};
   Regularizer pointwise_regularizer{};
+  Regularizer bias_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 

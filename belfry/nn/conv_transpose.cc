@@ -15,7 +15,7 @@ Tensor apply(const Conv2dTransposeLayerOptions& o, const Tensor& x) {
                                         .dtype = x.dtype(),
                                         .initializer = o.kernel_initializer,
                                         .regularizer = o.kernel_regularizer});
-  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.data_format};
+  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.bias_regularizer, o.data_format};
   const Tensor y = conv2d_transpose(x, w,
                                     Conv2dTransposeOptions{.strides = o.strides,
                                                            .dilations = o.dilations,

@@ -24,23 +24,27 @@ Tensor apply(const DenseOptions& o, const Tensor& x) {
     y = add(y,
             get_variable("b", {.shape = {o.units},
                                .dtype = x.dtype(),
-                               .initializer = o.bias_initializer ? o.bias_initializer : init::zeros()}),
+                               .initializer = o.bias_initializer ? o.bias_initializer : init::zeros(),
+                               .regularizer = o.bias_regularizer}),
             last);
   return o.activation ? o.activation(y, "output") : y;
 }
 
-Tensor parameter(bool has, const char* name, const Tensor& x, const Initializer& given, double otherwise) {
+Tensor parameter(bool has, const char* name, const Tensor& x, const Initializer& given, const Regularizer& regularizer,
+                 double otherwise) {
   const Shape shape{known_size("layer_norm", x, x.rank() - 1, "features")};
   if (!has) return fill(shape, otherwise, x.dtype());
-  return Tensor(get_variable(
-      name, {.shape = shape, .dtype = x.dtype(), .initializer = given ? given : init::constant(otherwise)}));
+  return Tensor(get_variable(name, {.shape = shape,
+                                    .dtype = x.dtype(),
+                                    .initializer = given ? given : init::constant(otherwise),
+                                    .regularizer = regularizer}));
 }
 
 Tensor apply(const LayerNormLayerOptions& o, const Tensor& x) {
   BELFRY_CHECK(x.rank() >= 1, "{} expected vectors (rank 1 or more), got '{}' {} {}", layer_title("layer_norm"),
                x.name(), to_string(x.shape()), layer_line());
-  const Tensor gamma = parameter(o.scale, "gamma", x, o.gamma_initializer, 1);
-  const Tensor beta = parameter(o.center, "beta", x, o.beta_initializer, 0);
+  const Tensor gamma = parameter(o.scale, "gamma", x, o.gamma_initializer, o.gamma_regularizer, 1);
+  const Tensor beta = parameter(o.center, "beta", x, o.beta_initializer, o.beta_regularizer, 0);
   return layer_norm(x, gamma, beta, {.epsilon = o.epsilon}, "output");
 }
 

@@ -30,7 +30,8 @@ Tensor apply(const FullyConnectedOptions& o, const Tensor& input) {
     y = add(y,
             get_variable("b", {.shape = {o.units},
                                .dtype = x.dtype(),
-                               .initializer = o.bias_initializer ? o.bias_initializer : init::zeros()}),
+                               .initializer = o.bias_initializer ? o.bias_initializer : init::zeros(),
+                               .regularizer = o.bias_regularizer}),
             last);
   return o.activation ? o.activation(y, "output") : y;
 }

@@ -11,9 +11,12 @@ namespace {
 
 // The variable, or a constant in its place.
 Tensor vector_or(bool wanted, const char* name, const Shape& shape, DType dtype, const Initializer& given,
-                 double value) {
+                 const Regularizer& regularizer, double value) {
   if (!wanted) return constant(Array::full(dtype, shape, value));
-  return get_variable(name, {.shape = shape, .dtype = dtype, .initializer = given ? given : init::constant(value)});
+  return get_variable(name, {.shape = shape,
+                             .dtype = dtype,
+                             .initializer = given ? given : init::constant(value),
+                             .regularizer = regularizer});
 }
 
 // normalise(x, gamma, beta, name of the op)
@@ -22,8 +25,8 @@ Tensor apply(const char* kind, const Options& o, const Tensor& x, Normalise norm
   BELFRY_CHECK(x.rank() >= 2, "{} expected a batch of rank 2 or more, got '{}' {} {}", layer_title(kind), x.name(),
                to_string(x.shape()), layer_line());
   const Shape channels{known_size(kind, x, channel_axis(o.data_format, x.rank()), "channels")};
-  const Tensor gamma = vector_or(o.scale, "gamma", channels, x.dtype(), o.gamma_initializer, 1),
-               beta = vector_or(o.center, "beta", channels, x.dtype(), o.beta_initializer, 0);
+  const Tensor gamma = vector_or(o.scale, "gamma", channels, x.dtype(), o.gamma_initializer, o.gamma_regularizer, 1),
+               beta = vector_or(o.center, "beta", channels, x.dtype(), o.beta_initializer, o.beta_regularizer, 0);
   const Tensor y = normalise(gamma, beta, o.activation ? "" : "output");
   return o.activation ? o.activation(y, "output") : y;
 }

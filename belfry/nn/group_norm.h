@@ -18,6 +18,8 @@ struct GroupNormLayerOptions {
   LayerActivation activation{};
   Initializer beta_initializer{};   // zeros
   Initializer gamma_initializer{};  // ones
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 struct InstanceNormLayerOptions {
@@ -27,6 +29,8 @@ struct InstanceNormLayerOptions {
   LayerActivation activation{};
   Initializer beta_initializer{};
   Initializer gamma_initializer{};
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 

@@ -1,13 +1,35 @@
 #include "belfry/nn/layer.h"
 
+#include <algorithm>
+
 #include "belfry/base/check.h"
+#include "belfry/base/log.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/graph_transaction.h"
 #include "belfry/graph/name_check.h"
 #include "belfry/graph/variable_scope.h"
 #include "belfry/ops/basic.h"
+#include "belfry/tower/tower_context.h"
 
 namespace belfry {
+namespace {
+
+// Leaves the layer's line for describe_layers(): once a layer, whatever number of towers or uses it has.
+void note_shapes(const std::string& scope, const Tensor& x, const Tensor& y) {
+  const TowerContext* tower = current_tower_context_or_null();
+  const bool first = tower == nullptr || (tower->index() == 0 && tower->has_own_variables());
+  if (!first) return;
+  const std::size_t prefix =
+      tower == nullptr || tower->variable_scope().empty() ? 0 : tower->variable_scope().size() + 1;
+  const std::string name = scope.substr(prefix);
+  Graph& graph = current_graph().outermost();
+  if (std::ranges::find(graph.layers(), name, &LayerShapes::name) != graph.layers().end()) return;
+  graph.add_layer({.name = name, .input = x.shape(), .output = y.shape()});
+  if (log_enabled(LogLevel::debug))
+    log_debug(fmt::format("{}  input {} -> output {}", name, to_string(x.shape()), to_string(y.shape())));
+}
+
+}  // namespace
 
 Layer::Layer(std::string_view name, Body body, const Location& where)
     : name_(name), body_(std::move(body)), where_(where) {
@@ -30,6 +52,7 @@ Tensor Layer::operator()(const Tensor& x) const {
                name_, to_string(where_));
   const bool named = y.output() == 0 && y.node()->name == scope.name_scope() + "/output";
   const Tensor output = named ? y : identity(y, "output");
+  note_shapes(scope.name(), x, output);
   transaction.keep();
   return output;
 }

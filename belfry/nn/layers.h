@@ -32,6 +32,7 @@ struct Conv2dLayerOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 
@@ -43,6 +44,7 @@ struct FullyConnectedOptions {
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
   Regularizer kernel_regularizer{};
+  Regularizer bias_regularizer{};
 };
 
 // When the moving averages of batch norm's statistics change, in the main training tower (never in others):
@@ -65,6 +67,8 @@ struct BatchNormLayerOptions {
   LayerActivation activation{};
   Initializer beta_initializer{};   // zeros
   Initializer gamma_initializer{};  // ones
+  Regularizer beta_regularizer{};
+  Regularizer gamma_regularizer{};
   DataFormat data_format = DataFormat::nhwc;
 };
 

@@ -3,7 +3,8 @@
 //   Operation train = adam({.learning_rate = hyper_param("learning_rate", 1e-3f)})->minimize(cost);
 //
 // The rules are PyTorch's (weight_decay adds weight_decay * variable to the gradient). The state of an update is kept
-// in non-trainable variables "<variable>/<optimizer>/<slot>", zero at first, and saved where the variable is.
+// in non-trainable variables "<variable>/<optimizer>/<slot>", zero at first, and saved where the variable is. More of
+// them are in adaptive_optimizers.h (rmsprop, adagrad, adadelta) and layerwise_optimizers.h (lars, lamb).
 //
 // Of a table whose gradient is sparse (gather, embedding) only the rows that were looked up are updated: slots and
 // weight decay of the others stand still until their turn comes (see sparse_optimizer.h).
@@ -22,6 +23,7 @@ namespace belfry {
 struct GradientAndVariable {
   Tensor gradient;  // empty: the cost does not depend on the variable
   Variable variable;
+  double learning_rate_scale = 1;  // of this variable alone: see learning_rate_by_regex.h
 };
 using GradientsAndVariables = std::vector<GradientAndVariable>;
 
@@ -54,13 +56,14 @@ class Optimizer {
 // A learning rate is a number, a variable or any scalar tensor.
 struct SgdOptions {
   Operand learning_rate;
-  double weight_decay = 0;
+  double weight_decay = 0;  // decoupled or not is the same without momentum: w -= lr (g + weight_decay w)
 };
 struct MomentumOptions {
   Operand learning_rate;
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
+  bool decoupled = false;  // SGDW: the decay is no part of the momentum, w -= lr weight_decay w beside the update
 };
 struct AdamOptions {
   Operand learning_rate = 1e-3f;
@@ -70,11 +73,22 @@ struct AdamOptions {
   double weight_decay = 0;
 };
 
+// Adam with decoupled decay: w -= learning_rate weight_decay w beside the update.
+struct AdamWOptions {
+  Operand learning_rate = 1e-3f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+};
+
 std::unique_ptr<Optimizer> sgd(SgdOptions options, const Location& where = Location::current());
 // Slot "accumulator".
 std::unique_ptr<Optimizer> momentum(MomentumOptions options, const Location& where = Location::current());
 // Slots "m" and "v". The number of the update is a variable of its own, "Adam/step": one for each set of variables that
 // is updated together, counted up once an update.
 std::unique_ptr<Optimizer> adam(AdamOptions options = {}, const Location& where = Location::current());
+// As Adam, under the name "AdamW".
+std::unique_ptr<Optimizer> adamw(AdamWOptions options = {}, const Location& where = Location::current());
 
 }  // namespace belfry

@@ -33,18 +33,22 @@ class LayerVariables {
   LayerVariables(const Options& options, const Tensor& x, std::int64_t gates)
       : o_(options), features_(x.shape()[2]), width_(gates * options.units), dtype_(x.dtype()) {}
 
-  Tensor w_x() const { return weights("W_x", features_, o_.kernel_initializer); }
-  Tensor w_h() const { return weights("W_h", o_.units, o_.recurrent_initializer); }
+  Tensor w_x() const { return weights("W_x", features_, o_.kernel_initializer, o_.kernel_regularizer); }
+  Tensor w_h() const {
+    return weights("W_h", o_.units, o_.recurrent_initializer,
+                   o_.recurrent_regularizer ? o_.recurrent_regularizer : o_.kernel_regularizer);
+  }
   Tensor bias(const char* name, const Initializer& initializer) const {
     if (!o_.use_bias) return {};
-    return get_variable(name, {.shape = {width_}, .dtype = dtype_, .initializer = initializer});
+    return get_variable(
+        name, {.shape = {width_}, .dtype = dtype_, .initializer = initializer, .regularizer = o_.bias_regularizer});
   }
 
  private:
-  Tensor weights(const char* name, std::int64_t inputs, const Initializer& initializer) const {
+  Tensor weights(const char* name, std::int64_t inputs, const Initializer& initializer,
+                 const Regularizer& regularizer) const {
     return get_variable(
-        name,
-        {.shape = {inputs, width_}, .dtype = dtype_, .initializer = initializer, .regularizer = o_.kernel_regularizer});
+        name, {.shape = {inputs, width_}, .dtype = dtype_, .initializer = initializer, .regularizer = regularizer});
   }
 
   const Options& o_;

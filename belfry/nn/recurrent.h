@@ -28,8 +28,10 @@ struct LstmLayerOptions {
   Initializer kernel_initializer{};     // of W_x
   Initializer recurrent_initializer{};  // of W_h
   Initializer bias_initializer{};       // zeros
-  Regularizer kernel_regularizer{};     // of W_x and W_h
-  Tensor lengths{};                     // steps of each row, [batch]; see LstmOptions
+  Regularizer kernel_regularizer{};     // of W_x, and of W_h where the next is not given
+  Regularizer recurrent_regularizer{};  // of W_h
+  Regularizer bias_regularizer{};
+  Tensor lengths{};  // steps of each row, [batch]; see LstmOptions
 };
 
 struct GruLayerOptions {
@@ -41,8 +43,10 @@ struct GruLayerOptions {
   Initializer kernel_initializer{};     // of W_x
   Initializer recurrent_initializer{};  // of W_h
   Initializer bias_initializer{};       // of b and b_h: zeros
-  Regularizer kernel_regularizer{};     // of W_x and W_h
-  Tensor lengths{};                     // steps of each row, [batch]; see GruOptions
+  Regularizer kernel_regularizer{};     // of W_x, and of W_h where the next is not given
+  Regularizer recurrent_regularizer{};  // of W_h
+  Regularizer bias_regularizer{};
+  Tensor lengths{};  // steps of each row, [batch]; see GruOptions
 };
 
 Layer make_layer(std::string_view name, const LstmLayerOptions& options, const Location& where);

@@ -1,12 +1,12 @@
 #include "belfry/nn/regularizers.h"
 
 #include <cmath>
-#include <regex>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/nn/name_pattern.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
@@ -17,24 +17,6 @@ namespace {
 
 void check_scale(const char* what, double scale) {
   BELFRY_CHECK(scale >= 0 && std::isfinite(scale), "[{}] expected a scale from 0 up, got {}", what, scale);
-}
-
-std::regex compile(std::string_view expression, const Location& where) {
-  try {
-    return std::regex(expression.begin(), expression.end());
-  } catch (const std::regex_error& error) {
-    fail(
-        "[regularize_cost] expected an ECMAScript regular expression, got \"{}\" ({}; at {}). Escape special "
-        "characters by a backslash.",
-        expression, error.what(), to_string(where));
-  }
-}
-
-std::string_view without_prefix(std::string_view name, const TowerContext* tower) {
-  const std::string_view prefix = tower != nullptr ? std::string_view(tower->variable_scope()) : "";
-  return !prefix.empty() && name.starts_with(prefix) && name.substr(prefix.size()).starts_with('/')
-             ? name.substr(prefix.size() + 1)
-             : name;
 }
 
 Tensor named_sum(const Tensors& terms, std::string_view name) {
@@ -65,7 +47,7 @@ Tensor regularize_cost(std::string_view regex, const Regularizer& regularizer, s
                        const Location& where) {
   BELFRY_CHECK(static_cast<bool>(regularizer), "[regularize_cost] expected a regulariser, got an empty one (at {})",
                to_string(where));
-  const std::regex expression = compile(regex, where);
+  const NamePattern pattern("regularize_cost", regex, where);
   const LocationScope location(where);
   const TowerContext* tower = current_tower_context_or_null();
   if (in_inference(tower)) return named_sum({}, name);
@@ -76,8 +58,7 @@ Tensor regularize_cost(std::string_view regex, const Regularizer& regularizer, s
     for (const Variable& v : tower != nullptr
                                  ? tower->trainable_variables()
                                  : current_graph().collections().variables(collection::kTrainableVariables)) {
-      const std::string_view own_name = without_prefix(v.name(), tower);
-      if (!std::regex_match(own_name.begin(), own_name.end(), expression)) continue;
+      if (!pattern.matches(v)) continue;
       const Tensor cost = regularizer(v);
       BELFRY_CHECK(cost && cost.rank() == 0,
                    "[regularize_cost] expected a scalar from the regulariser of '{}', got {} (at {})", v.name(),

@@ -30,7 +30,7 @@ Tensor depthwise(const char* kind, const Options& o, const Tensor& x, std::strin
 }
 
 Tensor apply(const DepthwiseConv2dLayerOptions& o, const Tensor& x) {
-  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.data_format};
+  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.bias_regularizer, o.data_format};
   const Tensor y =
       depthwise("depthwise_conv2d", o, x, "W", o.kernel_initializer, o.kernel_regularizer, end.conv_name());
   return end.apply(y, y.shape()[channel_axis(o.data_format, 4)]);
@@ -45,7 +45,7 @@ Tensor apply(const SeparableConv2dLayerOptions& o, const Tensor& x) {
                                    .dtype = x.dtype(),
                                    .initializer = o.pointwise_initializer,
                                    .regularizer = o.pointwise_regularizer});
-  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.data_format};
+  const ConvEnd end{o.use_bias, o.activation, o.bias_initializer, o.bias_regularizer, o.data_format};
   return end.apply(conv2d(each, w, Conv2dOptions{.data_format = o.data_format}, end.conv_name()), o.filters);
 }
 

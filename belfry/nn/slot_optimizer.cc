@@ -4,11 +4,11 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/graph/graph.h"
+#include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
-#include "belfry/nn/initializers.h"
+#include "belfry/nn/train_op.h"
 #include "belfry/nn/update_ops.h"
-#include "belfry/ops/basic.h"
+#include "belfry/ops/pointwise.h"
 
 namespace belfry {
 namespace {
@@ -51,38 +51,15 @@ Operation SlotOptimizer::apply_gradients(const GradientsAndVariables& gradients,
   const LocationScope location(where);
   const GradientsAndVariables items = connected(gradients, name(), where);
   std::vector<Operation> updates = update_ops_for(items);
-  std::string full_name;
-  {
-    const NameScope scope(wanted.empty() ? name() : wanted);
-    full_name = scope.name();
-    const Tensor rate = learning_rate_.tensor();
-    begin(items.front().variable);
-    for (const GradientAndVariable& item : items) {
-      const DeviceScope device(item.variable.node()->device);  // an update runs where the variable lives
-      updates.emplace_back(update(item.variable, rate, item.gradient, "update_" + item.variable.name()));
-    }
+  TrainOpScope scope(wanted, name());
+  const Tensor rate = learning_rate_.tensor();
+  begin(items.front().variable);
+  for (const GradientAndVariable& item : items) {
+    const DeviceScope device(item.variable.node()->device);  // an update runs where the variable lives
+    const Tensor own_rate = item.learning_rate_scale == 1 ? rate : rate * item.learning_rate_scale;
+    updates.emplace_back(update(item.variable, own_rate, item.gradient, "update_" + item.variable.name()));
   }
-  // A name that was asked for must be free; the default is made unique together with its scope.
-  if (!wanted.empty()) return group(updates, wanted, where);
-  const auto root = NameScope::at("");
-  return group(updates, current_graph().unique_name(full_name), where);
-}
-
-Variable SlotOptimizer::state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype) {
-  const auto key = std::make_pair(static_cast<const Node*>(owner.node()), full_name);
-  if (const auto at = state_.find(key); at != state_.end()) return at->second;
-  Graph& graph = *owner.node()->graph;
-  const std::vector<Variable> saved = graph.collections().variables(collection::kGlobalVariables);
-  const bool owner_is_saved = std::ranges::find(saved, owner) != saved.end();
-  const GraphScope root(graph);  // the name is complete: no scope adds to it
-  const DeviceScope device(owner.node()->device);
-  const ReplicaScope replica(owner.node()->tower);
-  return state_[key] =
-             new_variable(full_name, {.shape = shape,
-                                      .dtype = dtype,
-                                      .initializer = init::zeros(),
-                                      .collections = {std::string(owner_is_saved ? collection::kGlobalVariables
-                                                                                 : collection::kLocalVariables)}});
+  return scope.group(updates, where);
 }
 
 }  // namespace belfry

@@ -1,11 +1,12 @@
-// What SGD, momentum and Adam share: the walk over gradients and the variables that keep an update's state.
+// What all optimizers with an update op share: the walk over gradients and the variables that keep an update's state.
 #pragma once
 
-#include <map>
 #include <string>
 #include <utility>
 
+#include "belfry/nn/initializers.h"
 #include "belfry/nn/optimizer.h"
+#include "belfry/nn/slot_variables.h"
 
 namespace belfry {
 
@@ -23,14 +24,17 @@ class SlotOptimizer : public Optimizer {
                         std::string_view name) = 0;
 
   // State that belongs to a variable: made once by this optimizer, placed and saved as the variable is.
-  Variable slot(const Variable& owner, const std::string& slot_name) {
-    return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype());
+  Variable slot(const Variable& owner, const std::string& slot_name, double initial = 0) {
+    return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype(), initial);
   }
-  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype);
+  Variable state_of(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
+                    double initial = 0) {
+    return state_.get(owner, full_name, shape, dtype, init::constant(initial));
+  }
 
  private:
   Operand learning_rate_;
-  std::map<std::pair<const Node*, std::string>, Variable> state_;
+  SlotVariables state_;
 };
 
 }  // namespace belfry

@@ -51,6 +51,28 @@ const OpRegistration reshape_like_def =
         .gradient([](const GradientContext& c) { return Tensors{reshape_like(c.grad(), c.input(0)), Tensor()}; })
         .doc("The same elements in like's shape.");
 
+const OpRegistration match_sizes_def =
+    define_op("MatchSizes")
+        .input("x")
+        .input("like")
+        .output("y")
+        .shape_only(1)
+        .shape([](const ShapeContext& c) {
+          const Ints &axes = c.attributes().get<Ints>("axes"), &others = c.attributes().get<Ints>("like_axes");
+          Shape out = c.input(0);
+          for (std::size_t i = 0; i < axes.size(); ++i) {
+            const auto axis = static_cast<int>(axes[i]), other = static_cast<int>(others[i]);
+            const std::int64_t size = c.input(0)[axis], wanted = c.input(1)[other];
+            BELFRY_CHECK(size == wanted || size == kAny || wanted == kAny,
+                         "expected axis {} of {} as large as axis {} of {}, got {} and {}", axis, to_string(c.input(0)),
+                         other, to_string(c.input(1)), size, wanted);
+            if (size == kAny) out.set(axis, wanted);
+          }
+          return out;
+        })
+        .gradient([](const GradientContext& c) { return Tensors{c.grad(), Tensor()}; })
+        .doc("x itself; some of its axes must be as large as certain ones of like.");
+
 }  // namespace
 
 Tensor sum_to_like(const Operand& x, const Operand& like, std::string_view name) {
@@ -64,6 +86,11 @@ Tensor broadcast_like(const Operand& x, const Operand& like, std::string_view na
 }
 Tensor reshape_like(const Operand& x, const Operand& like, std::string_view name) {
   return add_tensor(reshape_like_def, {x, like}, {.name = name});
+}
+Tensor match_sizes(const Operand& x, const Ints& axes, const Operand& like, const Ints& like_axes,
+                   std::string_view name) {
+  return add_tensor(match_sizes_def, {x, like},
+                    {.name = name, .attributes = {{"axes", axes}, {"like_axes", like_axes}}});
 }
 
 }  // namespace belfry

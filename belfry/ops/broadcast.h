@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "belfry/graph/attributes.h"
 #include "belfry/graph/tensor.h"
 
 namespace belfry {
@@ -11,5 +12,8 @@ namespace belfry {
 Tensor sum_to_like(const Operand& x, const Operand& like, std::string_view name = "");  // undoes broadcasting
 Tensor broadcast_like(const Operand& x, const Operand& like, std::string_view name = "");
 Tensor reshape_like(const Operand& x, const Operand& like, std::string_view name = "");  // same number of elements
+// x itself, whose axes axes[i] are as large as like's like_axes[i]: where sizes are unknown, that is checked in a run.
+Tensor match_sizes(const Operand& x, const Ints& axes, const Operand& like, const Ints& like_axes,
+                   std::string_view name = "");
 
 }  // namespace belfry

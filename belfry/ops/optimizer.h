@@ -1,5 +1,7 @@
 // One update of a variable by an optimizer's rule, each a single op: one pass over memory. The rules, and the order in
-// which they are computed, are those of PyTorch's SGD and Adam. Each function gives the variable's new value.
+// which they are computed, are those of PyTorch's SGD, Adam and AdamW. Each function gives the variable's new value.
+// Weight decay adds weight_decay * w to the gradient g; decoupled decay shrinks the weight beside the update,
+// w -= lr decoupled_decay w.
 #pragma once
 
 #include <string_view>
@@ -10,18 +12,20 @@
 namespace belfry {
 
 struct SgdUpdate {
-  double weight_decay = 0;  // adds weight_decay * variable to the gradient
+  double weight_decay = 0;  // decoupled or not is the same here
 };
 struct MomentumUpdate {
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
+  double decoupled_decay = 0;
 };
 struct AdamUpdate {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
+  double decoupled_decay = 0;  // AdamW
 };
 
 // w -= lr g

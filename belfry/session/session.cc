@@ -161,6 +161,12 @@ std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& fee
   return prepare(*state_, fetches, feeds, caller, false).plan->explain();
 }
 
+std::size_t Session::arena_bytes() const {
+  std::size_t total = 0;
+  for (const auto& arena : state_->arenas) total += arena->required();
+  return total;
+}
+
 std::vector<ProfileTotal> Session::profile_totals() const {
   std::vector<ProfileTotal> out;
   if (state_->profiler)

@@ -20,6 +20,7 @@
 
 #include "belfry/array/array.h"
 #include "belfry/engine/data_queue.h"
+#include "belfry/engine/precision.h"
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 #include "belfry/ops/queue.h"
@@ -51,6 +52,9 @@ struct SessionConfig {
   int plan_cache = 32;
   bool profile = false;  // record every instruction (see write_trace)
   AutotuneConfig autotune{};
+  // Of matrix products and convolutions (see precision.h). Variables, their updates and all else keep their own types,
+  // so checkpoints are the same.
+  Precision precision = Precision::f32;
 };
 
 // What to compute: a tensor (by handle or name), a variable's value, or an operation run for its effect.
@@ -142,6 +146,9 @@ class Session {
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {},
                       const Location& where = Location::current());
+  // What the largest plan so far needs of each device's arena, summed: activations, gradients and scratch memory, but
+  // no variables.
+  std::size_t arena_bytes() const;
   // Time by op since the start or the last clear_profile(), largest first (needs SessionConfig::profile).
   std::vector<ProfileTotal> profile_totals() const;
   void clear_profile();

@@ -48,11 +48,35 @@ std::string problems_of(const InitPlan& plan) {
   return out;
 }
 
+// "w" with the value of "w/EMA" where both are there. The latter's name goes too, unless it is a variable's.
+std::map<std::string, Array> preferred(std::map<std::string, Array> values, const std::string& suffix,
+                                       const std::map<std::string, Variable>& variables, const std::string& prefix) {
+  for (auto at = values.begin(); at != values.end();) {
+    const std::string alternative = at->first + "/" + suffix;
+    const auto other = values.find(alternative);
+    if (other == values.end()) {
+      ++at;
+      continue;
+    }
+    at->second = other->second;
+    ++at;
+    if (variables.contains(prefix.empty() ? alternative : prefix + "/" + alternative)) continue;
+    if (at == other) ++at;
+    values.erase(other);
+  }
+  return values;
+}
+
 // Pairs the values with the graph's variables by name.
 InitPlan match(Session& session, const std::map<std::string, Array>& values, const RestoreOptions& options) {
   std::map<std::string, Variable> variables;
   for (const Variable& v : session.graph().collections().variables(collection::kGlobalVariables))
     variables.emplace(v.name(), v);
+  if (!options.prefer.empty()) {
+    RestoreOptions rest = options;
+    rest.prefer.clear();
+    return match(session, preferred(values, options.prefer, variables, options.prefix), rest);
+  }
   const std::set<std::string> ignore(options.ignore.begin(), options.ignore.end());
   std::set<std::string> ignored;
 

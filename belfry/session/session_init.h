@@ -32,7 +32,9 @@ struct InitReport {
 struct RestoreOptions {
   std::string prefix{};               // put in front of every name there: "teacher" makes "conv0/W" "teacher/conv0/W"
   std::vector<std::string> ignore{};  // variables (prefix included) to leave alone
-  bool strict = false;                // missing and unexpected names are an error, not a warning in the log
+  // With "EMA", a variable "w" gets the value "w/EMA", its moving average, where there is one beside "w".
+  std::string prefer{};
+  bool strict = false;  // missing and unexpected names are an error, not a warning in the log
 };
 
 // What an init is about to do.

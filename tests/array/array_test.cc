@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "belfry/base/error.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
@@ -29,17 +30,6 @@ TEST(Array, CopiesShareAndClonesDoNot) {
 }
 
 TEST(Array, AWrongNumberOfValuesIsAnError) { EXPECT_THROW(Array::of<float>({3}, {1, 2}), Error); }
-
-// The text of the error that f throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(Array, ASizeThatDoesNotFitIsAnErrorBeforeMemoryIsAskedFor) {
   const std::int64_t large = std::int64_t{1} << 32;

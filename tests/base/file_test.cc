@@ -16,7 +16,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
 using testing_support::file_error_of;
 using testing_support::FullDisk;
 using testing_support::put_bytes;

@@ -27,8 +27,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
-using testing_support::error_of;
 using testing_support::GraphTest;
 
 class CallbacksTest : public GraphTest {

@@ -8,6 +8,7 @@
 
 #include "belfry/base/error.h"
 #include "belfry/dataflow/list.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 
@@ -80,17 +81,5 @@ class Sequential final : public DataFlow {
   std::uint64_t epoch_ = 0;
   int position_ = 0;
 };
-
-// The text of the ErrorType that `function` throws; a failure of the test if it does not.
-template <class ErrorType = Error, class Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const ErrorType& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 }  // namespace belfry

@@ -125,6 +125,110 @@ TEST(Handbook, LayersAndTowers) {
   EXPECT_EQ(session.run(logits, {{image, batch}}).shape(), bf::Shape({4, 10}));
 }
 
+TEST(Handbook, Optimizers) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("fc/W", {.shape = {2}, .initializer = bf::init::ones()});
+  const bf::Tensor cost = bf::reduce_sum(bf::square(w));
+  const bf::Variable rate = bf::hyper_param("learning_rate", 1e-3f);
+  const bf::Operation train = bf::adamw({.learning_rate = rate, .weight_decay = 0.05})->minimize(cost);
+  const bf::Operation large_batch =
+      bf::lamb({.learning_rate = rate, .exclude = "(.*/)?(b|gamma|beta)|words/W"})->minimize(cost);
+  bf::Session session(graph);
+  session.initialize();
+  session.run(train);
+  session.run(large_batch);
+  EXPECT_LT(session.value(w).item(), 1);
+}
+
+TEST(Handbook, AroundAnOptimizer) {
+  const std::string directory = testing::TempDir() + "handbook_ema";
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor image = bf::placeholder({"image", bf::f32, {bf::kAny, 3}});
+  const auto model = [&](const bf::Tensor& x) {
+    return x | bf::fully_connected("backbone/fc", {.units = 4}) | bf::fully_connected("fc", {.units = 1});
+  };
+  bf::Operation train;
+  {
+    const bf::TrainTowerContext tower("");
+    auto optimizer = bf::apply_grad_processors(bf::adam({.learning_rate = 1e-2f}),
+                                               {bf::check_gradient(), bf::global_norm_clip(5), bf::summary_gradient()});
+    optimizer = bf::learning_rate_by_regex(std::move(optimizer), {{"backbone/.*", 0.1}});  // the rate, not the gradient
+    optimizer = bf::ema_of_weights(std::move(optimizer), {.decay = 0.99});                 // "fc/W/EMA" follows "fc/W"
+    optimizer = bf::accumulate_gradients(std::move(optimizer), 4);  // an update every fourth step
+    train = optimizer->minimize(bf::reduce_mean(bf::square(model(image))));
+  }
+  bf::Tensor prediction;
+  {
+    const bf::PredictTowerContext tower("predict");
+    const auto averages = bf::use_ema_of_weights();
+    prediction = model(image);  // reads fc/W/EMA where the layer asks for fc/W
+  }
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Feeds feeds{{image, bf::Array::full(bf::f32, {2, 3}, 1)}};
+  const double first = session.run(prediction, feeds).item();
+  for (int i = 0; i < 3; ++i) session.run(train, feeds);
+  EXPECT_EQ(session.run(prediction, feeds).item(), first);
+  session.run(train, feeds);
+  const double then = session.run(prediction, feeds).item();
+  EXPECT_NE(then, first);
+  bf::Saver(session, {.directory = directory}).save(4);
+
+  bf::Graph plain;
+  const bf::GraphScope other(plain);
+  const bf::Tensor x = bf::placeholder({"image", bf::f32, {bf::kAny, 3}}), y = model(x);
+  bf::Session inference(plain, {.devices = {{1}}});
+  inference.initialize();
+  bf::SaverRestore(directory, {.prefer = "EMA"}).init(inference);  // fc/W gets the value of fc/W/EMA
+  bf::export_model(inference, directory + "/model.npz");
+  EXPECT_EQ(inference.run(y, {{x, bf::Array::full(bf::f32, {2, 3}, 1)}}).item(), then);
+}
+
+TEST(Handbook, UpdatesInSomeRuns) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable w = bf::get_variable("w", {.initializer = bf::init::zeros()});
+  const bf::Variable target = bf::get_variable("target", {.initializer = bf::init::zeros(), .trainable = false});
+  const bf::Tensor step = w.assign_add(1.f);
+  const bf::ControlDependencies after({step});
+  bf::Tensor copied;
+  {
+    const bf::UpdateCondition every_third(bf::equal(bf::mod(step, 3.f), 0.f));
+    copied = target.assign(w);
+  }
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  for (int i = 1; i < 8; ++i) EXPECT_EQ(session.run(copied).item(), i / 3 * 3);
+}
+
+TEST(Handbook, FrozenAndRemapped) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 3}});
+  bf::Tensor y;
+  {
+    const auto frozen = bf::freeze_variables();
+    y = x | bf::fully_connected("backbone", {.units = 8});  // not trained, not regularised; saved and exported
+  }
+  {
+    const auto rounded = bf::remap_variables([](const bf::Variable& v) -> bf::Tensor {
+      if (!v.name().ends_with("/W")) return v;
+      return v + bf::stop_gradient(bf::round(v * 16.f) / 16.f - v);  // rounded weights, gradients as if they were not
+    });
+    y = y | bf::fully_connected("head", {.units = 2});
+  }
+  const bf::Operation train = bf::sgd({.learning_rate = 0.1f})->minimize(bf::reduce_sum(y));
+  EXPECT_EQ(graph.collections().variables(bf::collection::kTrainableVariables).size(), 2u);
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Variable w = graph.get_variable_by_name("head/W");
+  const bf::Array before = session.value(w);
+  session.run(train, {{x, bf::Array::full(bf::f32, {2, 3}, 1)}});
+  EXPECT_FALSE(bf::equal(session.value(w), before));
+}
+
 TEST(Handbook, TowersByHand) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
@@ -156,6 +260,27 @@ TEST(Handbook, TowersByHand) {
   const bf::Array moved = session.value(average);  // from 0 towards the means of tower 0's batch: 2, 3 and 4
   EXPECT_NEAR(moved.item(1) / moved.item(0), 3 / 2., 1e-5);
   EXPECT_NEAR(moved.item(2) / moved.item(0), 4 / 2., 1e-5);
+}
+
+TEST(Handbook, Recompute) {
+  bf::Graph graph;
+  const bf::GraphScope graph_scope(graph);
+  const bf::TrainTowerContext tower("");
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 8, 16}});
+  bf::Tensor y = x;
+  for (int k = 0; k < 4; ++k)
+    y = y | bf::recompute(bf::transformer_block("block" + std::to_string(k), {.heads = 2, .dropout = 0.1}));
+  {
+    const bf::RecomputeScope scope;  // the same for any piece of code
+    y = bf::tanh(y | bf::dense("up", {.units = 64, .activation = bf::gelu}));
+  }
+  const bf::Operation train = bf::adam({.learning_rate = 1e-3f})->minimize(bf::reduce_mean(bf::square(y)));
+  bf::Session session(graph, {.devices = {{1}}});
+  session.initialize();
+  const bf::Array batch = bf::Array::full(bf::f32, {4, 8, 16}, 0.5);
+  session.run(train, {{x, batch}});
+  EXPECT_NE(session.explain({train}, {{x, batch}}).find("instructions of 4 segments run again"), std::string::npos);
+  EXPECT_GT(session.arena_bytes(), 0u);
 }
 
 TEST(Handbook, ChecksInFrontOfUpdates) {
@@ -206,6 +331,21 @@ TEST(Handbook, SequencesAndEmbeddings) {
   EXPECT_NE(session.value(h).item(), 0);
 }
 
+TEST(Handbook, Einsum) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder(bf::f32, {bf::kAny, bf::kAny, 8}), w = bf::placeholder(bf::f32, {8, 2, 4});
+  const bf::Tensor heads = bf::einsum("btf,fhd->bthd", {x, w});             // [?, ?, 2, 4]
+  const bf::Tensor scores = bf::einsum("bqhd,bkhd->bhqk", {heads, heads});  // [?, 2, ?, ?]
+  const bf::Tensor norms = bf::einsum("...i,...i->...", {x, x});            // [?, ?]
+  EXPECT_EQ(heads.shape(), bf::Shape({bf::kAny, bf::kAny, 2, 4}));
+  const bf::Feeds feeds{{x, bf::Array::full(bf::f32, {3, 5, 8}, 1)}, {w, bf::Array::full(bf::f32, {8, 2, 4}, 0.5)}};
+  const auto values = bf::Session(graph).run({scores, norms}, feeds);
+  EXPECT_EQ(values[0].shape(), bf::Shape({3, 2, 5, 5}));
+  EXPECT_EQ(values[0].item(), 64);
+  EXPECT_EQ(values[1].item(), 8);
+}
+
 TEST(Handbook, Callable) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
@@ -249,6 +389,18 @@ TEST(Handbook, Autotune) {
   bf::Session session(graph, {.autotune = {.enabled = true, .file = directory + "/autotune.json"}});
   session.initialize();
   std::cout << session.explain({y}, {{x, batch}});  // ... [brg:avx512_core]  autotune: team (timed)  'MatMul'
+  EXPECT_EQ(session.run(y, {{x, batch}}).shape(), bf::Shape({64, 512}));
+}
+
+TEST(Handbook, ProductsInBf16) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 784}});
+  const bf::Tensor y = bf::matmul(x, bf::get_variable("w", {.shape = {784, 512}}));
+  const bf::Array batch = bf::Array::zeros(bf::f32, {64, 784});
+  bf::Session session(graph, {.precision = bf::Precision::bf16});
+  session.initialize();
+  std::cout << session.explain({y}, {{x, batch}});  // ... [own:amx_bf16]  'MatMul'  bf16
   EXPECT_EQ(session.run(y, {{x, batch}}).shape(), bf::Shape({64, 512}));
 }
 

@@ -16,8 +16,6 @@ namespace belfry {
 namespace {
 
 using nlohmann::json;
-using testing_support::contains;
-using testing_support::error_of;
 using testing_support::LogLines;
 using testing_support::put_bytes;
 using testing_support::TempDir;

@@ -13,7 +13,13 @@
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/nn/accumulate_gradients.h"
+#include "belfry/nn/ema_of_weights.h"
+#include "belfry/nn/gradient_processor.h"
+#include "belfry/nn/learning_rate_by_regex.h"
+#include "belfry/nn/lookahead.h"
 #include "belfry/ops/activation.h"
+#include "belfry/ops/adaptive_optimizers.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/attention.h"
 #include "belfry/ops/basic.h"
@@ -30,6 +36,7 @@
 #include "belfry/ops/gru.h"
 #include "belfry/ops/heads.h"
 #include "belfry/ops/layer_norm.h"
+#include "belfry/ops/layerwise_optimizers.h"
 #include "belfry/ops/lstm.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
@@ -288,6 +295,41 @@ TEST_P(AllocationTest, AStepOfATransformerMakesNone) {
               {Array::full(f32, {4, 40, 16}, 0.5), Array::full(boolean, {4, 1, 1, 40}, 1)}, true);
 }
 
+TEST_P(AllocationTest, AStepOfOptimizersAroundOthersMakesNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 20}}), ids = placeholder({"ids", i32, {kAny}});
+  const Tensor y = matmul(tanh(matmul(x, weight("w0", {20, 30}))), weight("w1", {30, 10}));
+  const Tensor loss = reduce_mean(square(y)) + reduce_sum(square(gather(weight("table", {50, 4}), ids)));
+  auto optimizer =
+      apply_grad_processors(momentum({.learning_rate = 0.1f}),
+                            {check_gradient(), scale_gradient({{"w0", 0.5}}), clip_gradient_by_value(1),
+                             global_norm_clip(1), summary_gradient(), gradient_noise({.stddev = 0.01, .decay = 0.55})});
+  optimizer = lookahead(learning_rate_by_regex(std::move(optimizer), {{"w1", 2}}), {.period = 2});
+  const Operation train =
+      accumulate_gradients(ema_of_weights(std::move(optimizer), {.warm_up = true}), 3)->minimize(loss);
+  std::vector<Fetch> fetches{train, loss};
+  for (const Tensor& t : graph.collections().tensors(collection::kMovingSummaries)) fetches.emplace_back(t);
+  Session session(graph, config());
+  expect_none(session, fetches, {x, ids}, {Array::full(f32, {64, 20}, 0.5), Array::full(i32, {7}, 3)}, true);
+}
+
+TEST_P(AllocationTest, AStepInBf16MakesNone) {
+  const Tensor x = placeholder({"x", f32, {kAny, 12, 12, 32}});
+  Tensor y = relu(conv2d(x, weight("w0", {3, 3, 32, 32})) + weight("b0", {32}));
+  y = reshape(conv2d(y, weight("w1", {3, 3, 16, 16}), {.strides = 2, .groups = 2}), {kAny, 36, 16});
+  y = matmul(gelu(matmul(y, weight("w2", {16, 64})) + weight("b2", {64})), weight("w3", {64, 16}));
+  const Tensor loss = reduce_mean(square(matmul(y, y, {.transpose_b = true})));
+  const std::vector<Variable> variables = graph.variables();
+  const Tensors g = gradients(loss, variables);
+  std::vector<Operation> updates;
+  for (std::size_t i = 0; i < variables.size(); ++i) updates.emplace_back(apply_sgd(variables[i], 0.01f, g[i]));
+  for (const Precision precision : {Precision::bf16, Precision::bf16_emulated}) {
+    SessionConfig low = config();
+    low.precision = precision;
+    Session session(graph, low);
+    expect_none(session, {group(updates), loss}, {x}, {Array::full(f32, {4, 12, 12, 32}, 0.5)}, true);
+  }
+}
+
 TEST_P(AllocationTest, OtherOpsMakeNone) {
   const Tensor x = placeholder({"x", f32, {kAny, 6, 4}});
   const Tensors parts = split(transpose(x, {0, 2, 1}), 2, 1);
@@ -347,6 +389,49 @@ TEST_P(AllocationTest, OpsThatSortSampleAndScatterMakeNone) {
                                    swish(prelu(clip_by_value(x, 0.1f, 0.5f), gamma))};
   Session session(graph, config());
   expect_none(session, fetches, {x}, {Array::full(f32, {50, 6, 4}, 0.25)}, false);
+}
+
+TEST_P(AllocationTest, AStepOfEveryUpdateMakesNone) {
+  const Tensor x = placeholder({"x", f32, {150, 200}});
+  const Variable step = new_variable("step", {.shape = {}});
+  const SparseRows rows{constant(Array::of<std::int32_t>({2}, {7, 90})), slice(x, {0, 0}, {2, 200}), x};
+  const Tensor count = step.assign_add(1.f);
+  const auto slot = [] { return new_variable("slot", {.shape = {150, 200}}); };
+  std::vector<Operation> updates;
+  int number = 0;
+  const auto add = [&](const auto& update) {  // by x, and by rows
+    updates.emplace_back(update(weight("w" + std::to_string(number++), {150, 200}), false));
+    updates.emplace_back(update(weight("w" + std::to_string(number++), {150, 200}), true));
+  };
+  for (const bool centered : {false, true})
+    for (const bool momentum : {false, true})
+      add([&](const Variable& w, bool sparse) {
+        RmsPropSlots slots{.mean_square = slot()};
+        if (centered) slots.mean_gradient = slot();
+        if (momentum) slots.accumulator = slot();
+        return sparse ? apply_rmsprop_rows(w, slots, 0.1f, rows) : apply_rmsprop(w, slots, 0.1f, x);
+      });
+  add([&](const Variable& w, bool sparse) {
+    return sparse ? apply_adagrad_rows(w, slot(), 0.1f, rows) : apply_adagrad(w, slot(), 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    const AdadeltaSlots slots{slot(), slot()};
+    return sparse ? apply_adadelta_rows(w, slots, 0.1f, rows) : apply_adadelta(w, slots, 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    return sparse ? apply_lars_rows(w, slot(), 0.1f, rows) : apply_lars(w, slot(), 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    const AdamSlots slots{slot(), slot()};
+    return sparse ? apply_lamb_rows(w, slots, count, 0.1f, rows) : apply_lamb(w, slots, count, 0.1f, x);
+  });
+  add([&](const Variable& w, bool sparse) {
+    const AdamSlots slots{slot(), slot()};
+    const AdamUpdate rule{.decoupled_decay = 0.01};
+    return sparse ? apply_adam_rows(w, slots, count, 0.1f, rows, rule) : apply_adam(w, slots, count, 0.1f, x, rule);
+  });
+  Session session(graph, config());
+  expect_none(session, {group(updates), "w0"}, {x}, {Array::full(f32, {150, 200}, 0.5)}, false);
 }
 
 TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {

@@ -188,5 +188,28 @@ TEST_F(AssignLayoutsTest, AnAssignmentRefreshesTheCopiesByAReorder) {
   EXPECT_EQ(refreshed, static_cast<int>(copies));
 }
 
+TEST_F(AssignLayoutsTest, SumsOfGradientsAndAveragesOfWeightsLieAsTheWeightsDo) {
+  const Tensor x = placeholder(f32, {2, 8, 8, 32});
+  const Variable w = random_var("w", {3, 3, 32, 32}), sum = random_var("sum", w.shape()),
+                 average = random_var("average", w.shape()), other = random_var("other", w.shape());
+  const Tensor cost = reduce_sum(square(conv2d(x, w))), total = sum.assign_add(gradients(cost, {w})[0]);
+  const Tensor update = apply_sgd(w, 0.1f, total * 0.5f);
+  Tensor now;
+  {
+    const ControlDependencies after({update});
+    now = w.read();
+  }
+  const Tensor moved = average.assign_sub((average - now) * 0.1f), alone = other.assign(other * 2.f);
+  const Ir ir = laid_out({.targets = {update, moved, alone}, .feeds = {{x, {2, 8, 8, 32}}}});
+  expect_consistent(ir);
+  const Layout& layout = store.storage(w.node()).info.layout;
+  EXPECT_FALSE(layout.plain());
+  EXPECT_EQ(store.storage(sum.node()).info.layout, layout);
+  EXPECT_EQ(store.storage(average.node()).info.layout, layout);
+  EXPECT_TRUE(store.storage(other.node()).info.layout.plain());
+  for (const char* op : {"AssignAdd", "ApplySgd", "AssignSub"})
+    for (ValueId v : ir.node(the(ir, op)).inputs) EXPECT_FALSE(ir.is_op(v, "Reorder")) << op;
+}
+
 }  // namespace
 }  // namespace belfry

@@ -15,7 +15,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
 using testing_support::TempDir;
 
 // An op whose algorithms do much work, or none. Counts what is made.

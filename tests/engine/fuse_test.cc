@@ -14,6 +14,7 @@
 #include "belfry/ops/pool.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/softmax.h"
+#include "belfry/ops/sparse_optimizer.h"
 #include "belfry/session/session.h"
 #include "tests/engine/ir_testing.h"
 
@@ -249,6 +250,13 @@ TEST_F(FuseTest, AnL2PenaltyBecomesWeightDecayWhoeverReadsTheGradient) {
     EXPECT_NEAR(node.attributes.get<double>("weight_decay"), 0.6, 1e-6);
     EXPECT_TRUE(ir.is_op(node.inputs[2], "MatMul"));
   }
+}
+
+TEST_F(FuseTest, RowsPlusATableOfTheirShapeAreNoWeightDecay) {
+  const Variable w = var("w", {2, 8});
+  const Tensor ids = constant(Array::of<std::int32_t>({2}, {1, -1})), rows = tanh(var("x", {2, 8})) + w.value() * 0.5f;
+  const Ir ir = fused({.targets = {apply_sgd_rows(w, 0.1f, {ids, rows, w})}});
+  EXPECT_EQ(ir.node(the(ir, "ApplySgdRows")).attributes.get<double>("weight_decay"), 0);
 }
 
 TEST_F(FuseTest, APenaltyOnWeightsThatAreAssignedBeforeTheUpdateIsNoWeightDecay) {

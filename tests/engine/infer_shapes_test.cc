@@ -35,7 +35,7 @@ TEST_F(InferShapesTest, AMismatchThatOnlyTheFeedsShowNamesTheOpAndItsLine) {
   const Tensor a = placeholder({"a", f32, {kAny}}), b = placeholder({"b", f32, {kAny}});
   const Tensor sum = add(a, b, "sum");
   const std::string line = "infer_shapes_test.cc:" + std::to_string(__LINE__ - 1);
-  const std::string text = error_text([&] { shaped({.fetches = {sum}, .feeds = {{a, {2}}, {b, {3}}}}); });
+  const std::string text = error_of([&] { shaped({.fetches = {sum}, .feeds = {{a, {2}}, {b, {3}}}}); });
   EXPECT_EQ(text,
             "[Add 'sum'] with the shapes fed in this run: expected dimensions that are equal or 1, got [2] and [3] (2 "
             "and 3 in dimension -1). Use reshape() or expand_dims() to say which ones belong together (made at " +
@@ -50,7 +50,7 @@ TEST_F(InferShapesTest, ARuleThatStaysUnknownIsAnError) {
                                           .not_differentiable()
                                           .doc("Never says.");
   const Tensor y = add_tensor(vague, {var("x", {2})}, {.name = "vague"});
-  EXPECT_NE(error_text([&] {
+  EXPECT_NE(error_of([&] {
               shaped({.fetches = {y}});
             }).find("[TestVague 'vague'] expected a shape that is known once all inputs are, got [?]"),
             std::string::npos);

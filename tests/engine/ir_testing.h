@@ -13,6 +13,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 
@@ -101,17 +102,6 @@ inline bool comes_before(const Ir& ir, NodeId first, NodeId second) {
 
 inline int position(const std::vector<NodeId>& order, NodeId id) {
   return static_cast<int>(std::ranges::find(order, id) - order.begin());
-}
-
-// The text of the error that f throws.
-template <class F>
-std::string error_text(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 }  // namespace belfry

@@ -9,66 +9,125 @@
 namespace belfry {
 namespace {
 
+template <class T>
 struct State {
-  std::vector<float> w, g, s0, s1;
-  UpdateBuffers buffers() { return {w.data(), g.data(), s0.data(), s1.data()}; }
+  std::vector<T> w, g, s0, s1, s2;
+  UpdateBuffers<T> buffers() { return {w.data(), g.data(), {s0.data(), s1.data(), s2.data()}}; }
+  bool operator==(const State&) const = default;
 };
 
-State random_state(std::int64_t n, std::uint64_t seed) {
-  return {random_values(n, seed), random_values(n, seed + 1), random_values(n, seed + 2),
-          random_values(n, seed + 3, 0, 2)};
+// Slot 0 and 1 may be means of squares; slot 1 of centered RMSProp is then far from the deviation 0.
+template <class T = float>
+State<T> random_state(std::int64_t n, std::uint64_t seed) {
+  const auto values = [&](std::uint64_t more, double low, double high) {
+    const std::vector<float> from = random_values(n, seed + more, low, high);
+    return std::vector<T>(from.begin(), from.end());
+  };
+  return {values(0, -2, 2), values(1, -2, 2), values(2, 1, 3), values(3, 0, 1), values(4, -2, 2)};
 }
 
 UpdateStep step_of(UpdateRule rule) {
-  UpdateStep step = rule == UpdateRule::adam ? adam_step({.learning_rate = 0.02}, 3) : UpdateStep{};
+  UpdateStep step = adam_step({.learning_rate = 0.02, .epsilon = 1e-3}, 3);
   step.rule = rule;
-  if (rule != UpdateRule::adam) step.learning_rate = 0.1f;
-  step.gradient_scale = 0.25f;
-  step.weight_decay = 0.01f;
-  step.momentum = 0.9f;
+  if (rule != UpdateRule::adam) step.learning_rate = 0.1;
+  step.gradient_scale = 0.25;
+  step.weight_decay = 0.01;
+  step.decoupled_decay = 0.05;
+  step.direction_decay = 0.02;
+  step.momentum = 0.9;
+  step.first_moment_scale = 3.5;
   return step;
 }
 
-constexpr UpdateRule kRules[] = {UpdateRule::sgd, UpdateRule::momentum, UpdateRule::nesterov, UpdateRule::adam};
+constexpr UpdateRule kRules[] = {UpdateRule::sgd,
+                                 UpdateRule::momentum,
+                                 UpdateRule::nesterov,
+                                 UpdateRule::adam,
+                                 UpdateRule::rmsprop,
+                                 UpdateRule::rmsprop_momentum,
+                                 UpdateRule::rmsprop_centered,
+                                 UpdateRule::rmsprop_centered_momentum,
+                                 UpdateRule::adagrad,
+                                 UpdateRule::adadelta,
+                                 UpdateRule::lars,
+                                 UpdateRule::lamb};
 
 // The textbook formulas, in double.
-void expect_updated(UpdateRule rule, const State& before, const State& after, std::int64_t n) {
+template <class T>
+void expect_updated(UpdateRule rule, const State<T>& before, const State<T>& after, std::int64_t n) {
+  constexpr double near = sizeof(T) == 4 ? 2e-6 : 1e-14, rate = 0.1, mu = 0.9, epsilon = 1e-3;
+  const double root = std::sqrt(1 - std::pow(0.999, 3));
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    const double w = before.w[i], g = 0.25 * before.g[i] + 0.01 * w;
-    double expected = 0, s0 = before.s0[i], s1 = before.s1[i];
+    const double start = before.w[i], g = 0.25 * before.g[i] + 0.01 * start, w = 0.95 * start;
+    double expected = 0, s0 = before.s0[i], s1 = before.s1[i], s2 = before.s2[i];
+    const auto mean = [&](double& s) { s = 0.999 * s + 0.001 * g * g; };
     switch (rule) {
-      case UpdateRule::sgd: expected = w - 0.1 * g; break;
-      case UpdateRule::momentum: s0 = 0.9 * s0 + g, expected = w - 0.1 * s0; break;
-      case UpdateRule::nesterov: s0 = 0.9 * s0 + g, expected = w - 0.1 * (g + 0.9 * s0); break;
+      case UpdateRule::sgd: expected = w - rate * g; break;
+      case UpdateRule::momentum: s0 = mu * s0 + g, expected = w - rate * s0; break;
+      case UpdateRule::nesterov: s0 = mu * s0 + g, expected = w - rate * (g + mu * s0); break;
       case UpdateRule::adam:
-        s0 = 0.9 * s0 + 0.1 * g, s1 = 0.999 * s1 + 0.001 * g * g;
-        expected = w - 0.02 / (1 - std::pow(0.9, 3)) * s0 / (std::sqrt(s1) / std::sqrt(1 - std::pow(0.999, 3)) + 1e-8);
+        s0 = 0.9 * s0 + 0.1 * g, mean(s1);
+        expected = w - 0.02 / (1 - std::pow(0.9, 3)) * s0 / (std::sqrt(s1) / root + epsilon);
+        break;
+      case UpdateRule::rmsprop: mean(s0), expected = w - rate * g / (std::sqrt(s0) + epsilon); break;
+      case UpdateRule::rmsprop_momentum:
+        mean(s0), s1 = mu * s1 + g / (std::sqrt(s0) + epsilon), expected = w - rate * s1;
+        break;
+      case UpdateRule::rmsprop_centered:
+        mean(s0), s1 = 0.999 * s1 + 0.001 * g;
+        expected = w - rate * g / (std::sqrt(std::max(0.0, s0 - s1 * s1)) + epsilon);
+        break;
+      case UpdateRule::rmsprop_centered_momentum:
+        mean(s0), s1 = 0.999 * s1 + 0.001 * g;
+        s2 = mu * s2 + g / (std::sqrt(std::max(0.0, s0 - s1 * s1)) + epsilon), expected = w - rate * s2;
+        break;
+      case UpdateRule::adagrad: s0 += g * g, expected = w - rate * g / (std::sqrt(s0) + epsilon); break;
+      case UpdateRule::adadelta: {
+        mean(s0);
+        const double delta = g * std::sqrt(s1 + epsilon) / std::sqrt(s0 + epsilon);
+        s1 = 0.999 * s1 + 0.001 * delta * delta, expected = w - rate * delta;
+        break;
+      }
+      case UpdateRule::lars: s0 = mu * s0 + rate * (g + 0.02 * w), expected = w - s0; break;
+      case UpdateRule::lamb:
+        s0 = 0.9 * s0 + 0.1 * g, mean(s1);
+        expected = w - rate * (3.5 * s0 / (std::sqrt(s1) / root + epsilon) + 0.02 * w);
     }
-    ASSERT_NEAR(after.w[i], expected, 1e-6) << i;
-    ASSERT_NEAR(after.s0[i], s0, 1e-6) << i;
-    ASSERT_NEAR(after.s1[i], s1, 1e-6) << i;
+    const auto expect_near = [&](double actual, double wanted, const char* what) {
+      ASSERT_NEAR(actual, wanted, near * std::max(1.0, std::abs(wanted)))
+          << what << " of element " << i << " by rule " << static_cast<int>(rule);
+    };
+    expect_near(after.w[i], expected, "the weight");
+    expect_near(after.s0[i], s0, "slot 0");
+    expect_near(after.s1[i], s1, "slot 1");
+    expect_near(after.s2[i], s2, "slot 2");
   }
 }
 
-TEST(OptimizerKernels, FollowTheFormulasAtEveryLength) {
+template <class T>
+void expect_formulas_at_every_length() {
   for (Isa isa : available_isas()) {
     for (UpdateRule rule : kRules) {
       for (std::int64_t n = 0; n <= 70; ++n) {
-        const State before = random_state(n + 1, 5);  // one more, which must stay
-        State after = before;
+        const State<T> before = random_state<T>(n + 1, 5);  // one more, which must stay
+        State<T> after = before;
         apply_update(step_of(rule), after.buffers(), n, isa);
         expect_updated(rule, before, after, n);
         EXPECT_EQ(after.w.back(), before.w.back());
         EXPECT_EQ(after.s0.back(), before.s0.back());
         EXPECT_EQ(after.s1.back(), before.s1.back());
+        EXPECT_EQ(after.s2.back(), before.s2.back());
       }
     }
   }
 }
 
+TEST(OptimizerKernels, FollowTheFormulasAtEveryLength) { expect_formulas_at_every_length<float>(); }
+TEST(OptimizerKernels, FollowTheFormulasInDoublesToo) { expect_formulas_at_every_length<double>(); }
+
 TEST(OptimizerKernels, RulesWithoutSlotsTouchNone) {
   std::vector<float> w = random_values(40, 1), g = random_values(40, 2);
-  apply_update({.rule = UpdateRule::sgd, .learning_rate = 1}, {w.data(), g.data(), nullptr, nullptr}, 40);
+  apply_update({.rule = UpdateRule::sgd, .learning_rate = 1}, {w.data(), g.data()}, 40);
 }
 
 TEST(OptimizerKernels, DecoupledDecayShrinksTheWeightBesideTheUpdate) {
@@ -77,11 +136,11 @@ TEST(OptimizerKernels, DecoupledDecayShrinksTheWeightBesideTheUpdate) {
   EXPECT_FLOAT_EQ(w[0], 1.f);
 }
 
-TEST(OptimizerKernels, OneAndTwoThreadsGiveTheSameBits) {
-  constexpr std::int64_t n = 50001;
+template <class T>
+void expect_the_same_bits_from_two_threads(std::int64_t n) {
   for (Isa isa : available_isas()) {
     for (UpdateRule rule : kRules) {
-      State one = random_state(n, 9), two = one;
+      State<T> one = random_state<T>(n, 9), two = one;
       {
         TeamScope team(1);
         apply_update(step_of(rule), one.buffers(), n, isa);
@@ -90,21 +149,41 @@ TEST(OptimizerKernels, OneAndTwoThreadsGiveTheSameBits) {
         TeamScope team(2);
         apply_update(step_of(rule), two.buffers(), n, isa);
       }
-      EXPECT_TRUE(same_bits(one.w, two.w) && same_bits(one.s0, two.s0) && same_bits(one.s1, two.s1));
+      EXPECT_EQ(one, two) << static_cast<int>(rule);
+    }
+  }
+}
+
+TEST(OptimizerKernels, OneAndTwoThreadsGiveTheSameBits) {
+  expect_the_same_bits_from_two_threads<float>(50001);
+  expect_the_same_bits_from_two_threads<double>(50001);
+}
+
+template <class T>
+void expect_zero_padding_to_stay() {
+  const std::vector<T> zeros(20);
+  for (Isa isa : available_isas()) {
+    for (UpdateRule rule : kRules) {
+      State<T> zero{zeros, zeros, zeros, zeros, zeros};
+      const State<T> before = zero;
+      UpdateStep step = step_of(rule);
+      step.epsilon = 0;
+      apply_update(step, zero.buffers(), 20, isa);
+      EXPECT_EQ(zero, before) << static_cast<int>(rule);
     }
   }
 }
 
 TEST(OptimizerKernels, PaddingStaysZero) {
-  for (Isa isa : available_isas()) {
-    for (UpdateRule rule : kRules) {
-      State zero{std::vector<float>(20), std::vector<float>(20), std::vector<float>(20), std::vector<float>(20)};
-      UpdateStep step = step_of(rule);
-      step.epsilon = 0;
-      apply_update(step, zero.buffers(), 20, isa);
-      EXPECT_EQ(zero.w, std::vector<float>(20));
-    }
-  }
+  expect_zero_padding_to_stay<float>();
+  expect_zero_padding_to_stay<double>();
+}
+
+TEST(OptimizerKernels, ACenteredMeanSquareThatRoundsBelowZeroCountsAsZero) {
+  std::vector<float> w(3, 1.f), g(3, 1.f), square(3, 0.25f), mean(3, 1.f);  // 0.25 - 1 < 0
+  apply_update({.rule = UpdateRule::rmsprop_centered, .learning_rate = 0.5, .beta2 = 1, .rest2 = 0, .epsilon = 2},
+               {w.data(), g.data(), {square.data(), mean.data()}}, 3);
+  EXPECT_FLOAT_EQ(w[0], 0.75f);
 }
 
 // Weights O, I, spatial as tiles [O/B][I/B][spatial][B i][B o]; the copy is [I/B][O/B][spatial][B o][B i].
@@ -114,28 +193,30 @@ TEST(OptimizerKernels, ASecondBlockedLayoutIsWrittenAlong) {
       for (bool transpose : {false, true}) {
         const std::int64_t outer0 = 3, outer1 = 5, spatial = 9, size = block * block;
         const std::int64_t n = outer0 * outer1 * spatial * size;
-        const State before = random_state(n, 11);
-        State after = before, plain = before;
-        std::vector<float> copy(static_cast<std::size_t>(n), -1.f);
-        apply_update(step_of(UpdateRule::adam), after.buffers(),
-                     SecondCopy{.data = copy.data(),
-                                .outer0 = outer0,
-                                .outer1 = outer1,
-                                .spatial = spatial,
-                                .stride0 = spatial,
-                                .stride1 = outer0 * spatial,
-                                .stride_spatial = 1,
-                                .block = block,
-                                .transpose_tile = transpose},
-                     isa);
-        apply_update(step_of(UpdateRule::adam), plain.buffers(), n, isa);
-        EXPECT_TRUE(same_bits(after.w, plain.w) && same_bits(after.s0, plain.s0) && same_bits(after.s1, plain.s1));
-        for (std::int64_t i = 0; i < n; ++i) {
-          const std::int64_t column = i % block, row = i / block % block, s = i / size % spatial;
-          const std::int64_t o1 = i / size / spatial % outer1, o0 = i / size / spatial / outer1;
-          const std::int64_t inner = transpose ? column * block + row : row * block + column;
-          const std::int64_t at = ((o1 * outer0 + o0) * spatial + s) * size + inner;
-          ASSERT_EQ(copy[static_cast<std::size_t>(at)], after.w[static_cast<std::size_t>(i)]) << i;
+        const State<float> before = random_state(n, 11);
+        for (UpdateRule rule : kRules) {
+          State<float> after = before, plain = before;
+          std::vector<float> copy(static_cast<std::size_t>(n), -1.f);
+          apply_update(step_of(rule), after.buffers(),
+                       SecondCopy{.data = copy.data(),
+                                  .outer0 = outer0,
+                                  .outer1 = outer1,
+                                  .spatial = spatial,
+                                  .stride0 = spatial,
+                                  .stride1 = outer0 * spatial,
+                                  .stride_spatial = 1,
+                                  .block = block,
+                                  .transpose_tile = transpose},
+                       isa);
+          apply_update(step_of(rule), plain.buffers(), n, isa);
+          EXPECT_EQ(after, plain);
+          for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t column = i % block, row = i / block % block, s = i / size % spatial;
+            const std::int64_t o1 = i / size / spatial % outer1, o0 = i / size / spatial / outer1;
+            const std::int64_t inner = transpose ? column * block + row : row * block + column;
+            const std::int64_t at = ((o1 * outer0 + o0) * spatial + s) * size + inner;
+            ASSERT_EQ(copy[static_cast<std::size_t>(at)], after.w[static_cast<std::size_t>(i)]) << i;
+          }
         }
       }
     }
@@ -146,12 +227,12 @@ TEST(OptimizerKernels, ATransposedCopyIsWrittenAlong) {
   for (Isa isa : available_isas()) {
     for (std::int64_t rows : {1, 7, 16, 33, 130}) {
       for (std::int64_t columns : {1, 8, 15, 257, 600}) {
-        State after = random_state(rows * columns, 13), plain = after;
+        State<float> after = random_state(rows * columns, 13), plain = after;
         std::vector<float> copy(static_cast<std::size_t>(rows * columns), -1.f);
         apply_update(step_of(UpdateRule::momentum), after.buffers(),
                      TransposedCopy{.data = copy.data(), .rows = rows, .columns = columns}, isa);
         apply_update(step_of(UpdateRule::momentum), plain.buffers(), rows * columns, isa);
-        EXPECT_TRUE(same_bits(after.w, plain.w) && same_bits(after.s0, plain.s0));
+        EXPECT_EQ(after, plain);
         for (std::int64_t r = 0; r < rows; ++r) {
           for (std::int64_t c = 0; c < columns; ++c) {
             ASSERT_EQ(copy[static_cast<std::size_t>(c * rows + r)], after.w[static_cast<std::size_t>(r * columns + c)]);

@@ -126,7 +126,7 @@ TEST_F(OrderVariablesTest, UnorderedAssignmentsAreRefusedWithBothLines) {
   const Variable v = var("v", {});
   const Tensor a = v.assign(2.f), b = v.assign_add(3.f);
   const std::string line = std::to_string(__LINE__ - 1);
-  const std::string text = error_text([&] { ordered({.targets = {a, b}}); });
+  const std::string text = error_of([&] { ordered({.targets = {a, b}}); });
   EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run"), std::string::npos) << text;
   EXPECT_NE(text.find("[Assign 'Assign'] (made at order_variables_test.cc:" + line + ")"), std::string::npos) << text;
   EXPECT_NE(text.find("[AssignAdd 'AssignAdd'] (made at order_variables_test.cc:" + line + ")"), std::string::npos)
@@ -157,7 +157,7 @@ TEST_F(OrderVariablesTest, SlotsAreWrittenVariablesToo) {
   const Tensor next = apply_momentum(w, slot, 0.1f, exp(w)), old = tanh(slot);
   const Ir ir = ordered({.fetches = {old}, .targets = {next}});
   EXPECT_TRUE(comes_before(ir, the(ir, "Tanh"), the(ir, "ApplyMomentum")));
-  EXPECT_NE(error_text([&] {
+  EXPECT_NE(error_of([&] {
               ordered({.targets = {next, slot.assign(w.value())}});
             }).find("[Variable 'slot'] expected assignments that are ordered"),
             std::string::npos);
@@ -166,7 +166,7 @@ TEST_F(OrderVariablesTest, SlotsAreWrittenVariablesToo) {
 TEST_F(OrderVariablesTest, AssigningToAValueThatIsNoVariableIsAnError) {
   const Variable v = var("v", {2});
   const Tensor next = v.assign(exp(v));
-  const std::string text = error_text([&] { ordered({.targets = {next}, .feeds = {{v.handle(), {2}}}}); });
+  const std::string text = error_of([&] { ordered({.targets = {next}, .feeds = {{v.handle(), {2}}}}); });
   EXPECT_NE(text.find("[Assign 'Assign'] expected a variable as input 0, got 'v'"), std::string::npos) << text;
 }
 

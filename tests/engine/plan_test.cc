@@ -153,7 +153,7 @@ TEST_F(PlanTest, AFailureOnAnyDeviceReachesTheCallerAndThePlanRunsAgain) {
     const auto plan = compiled({.fetches = {sum}});
     for (int round = 0; round < 5; ++round) {
       should_fail = true;
-      EXPECT_NE(error_text([&] { run(*plan); }).find("told to fail"), std::string::npos);
+      EXPECT_NE(error_of([&] { run(*plan); }).find("told to fail"), std::string::npos);
       should_fail = false;
       EXPECT_EQ(run(*plan)[0].item(), 2);
     }
@@ -168,7 +168,7 @@ TEST_F(PlanTest, AnOpWithoutAKernelIsNamed) {
                                          .not_differentiable()
                                          .doc("No kernel.");
   const Tensor y = add_tensor(bare, {filled("v", {2}, 1)}, {.name = "bare"});
-  const std::string text = error_text([&] { compiled({.fetches = {y}}); });
+  const std::string text = error_of([&] { compiled({.fetches = {y}}); });
   EXPECT_NE(text.find("[TestBare 'bare'] expected an op with a CPU kernel, got TestBare without one"),
             std::string::npos)
       << text;

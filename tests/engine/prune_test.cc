@@ -88,7 +88,7 @@ TEST_F(PruneTest, NodesGoToTheirDevices) {
   const Ir ir = pruned({.fetches = {y}}, 2);
   EXPECT_EQ(ir.node(the(ir, "Exp")).device, 1);
   EXPECT_EQ(ir.node(the(ir, "Variable")).device, 0);
-  EXPECT_NE(error_text([&] {
+  EXPECT_NE(error_of([&] {
               pruned({.fetches = {y}}, 1);
             }).find("expected a device of the session (cpu:0 to cpu:0), got cpu:1"),
             std::string::npos);
@@ -97,7 +97,7 @@ TEST_F(PruneTest, NodesGoToTheirDevices) {
 TEST_F(PruneTest, APlaceholderThatNobodyFeedsIsAnErrorOnlyIfNeeded) {
   const Tensor x = placeholder({"x", f32, {kAny}}), w = var("w", {2});
   EXPECT_NE(
-      error_text([&] { pruned({.fetches = {exp(x)}}); }).find("[Placeholder 'x'] expected a value to be fed, got none"),
+      error_of([&] { pruned({.fetches = {exp(x)}}); }).find("[Placeholder 'x'] expected a value to be fed, got none"),
       std::string::npos);
   EXPECT_NO_THROW(pruned({.fetches = {exp(w)}}));
 }

@@ -9,8 +9,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::error_of;
-
 TEST(VariableStore, KeepsWhatFitsAndSaysWhatDoesNot) {
   Graph graph;
   const GraphScope scope(graph);

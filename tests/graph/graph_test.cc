@@ -7,6 +7,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/graph/variable_scope.h"
 #include "belfry/ops/pointwise.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
@@ -19,16 +20,6 @@ Initializer zero() {
 
 Variable var(const char* name, Shape shape = {2, 3}) {
   return get_variable(name, {.shape = shape, .initializer = zero()});
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 class GraphTest : public testing::Test {

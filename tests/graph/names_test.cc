@@ -7,19 +7,10 @@
 #include "belfry/graph/variable_scope.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 class NamesTest : public testing::Test {
  protected:

@@ -13,6 +13,7 @@
 #include "belfry/ops/pointwise.h"
 #include "belfry/session/session.h"
 #include "tests/ops/gradient_check.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
@@ -115,14 +116,9 @@ TEST_F(UserOpTest, AKernelSeesItsAttributes) {
 TEST_F(UserOpTest, AMissingAttributeNamesTheOpAndItsLine) {
   const auto error_with = [this](const Attributes& attributes) {
     const Tensor y = add_tensor(leaky_op, {constant(1.f)}, {.attributes = attributes});
-    try {
-      Session(graph).run(y);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("no error");
+    return error_of([&] { Session(graph).run(y); });
   };
-  const std::string made = " (made at user_op_test.cc:" + std::to_string(__LINE__ - 8) + ") (called at ";
+  const std::string made = " (made at user_op_test.cc:" + std::to_string(__LINE__ - 3) + ") (called at ";
   EXPECT_EQ(error_with({}).find("[UserLeaky 'UserLeaky'] expected an attribute 'slope', got none at all" + made), 0U);
   EXPECT_EQ(error_with({{"slop", 0.1}})
                 .find("[UserLeaky 'UserLeaky_1'] expected an attribute 'slope', got only 'slop'" + made),
@@ -236,28 +232,20 @@ TEST_F(UserOpTest, AnErrorInTheKernelNamesTheOpAndItsLineAndTheSessionGoesOn) {
 }
 
 TEST_F(UserOpTest, MistakesInTheDefinitionAreErrors) {
-  const auto text_of = [](auto&& define) {
-    try {
-      define();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("no error");
-  };
   const ShapeRule same = [](const ShapeContext& c) { return c.input(0); };
-  EXPECT_NE(text_of([&] {
+  EXPECT_NE(error_of([&] {
               const OpRegistration op = define_op("UserNoShape").input("x").output("y").not_differentiable();
               static_cast<void>(op);
             }).find("[define_op 'UserNoShape'] expected a shape rule, got none. Add .shape(...)."),
             std::string::npos);
-  EXPECT_NE(text_of([&] {
+  EXPECT_NE(error_of([&] {
               const OpRegistration op = define_op("UserNoGradient").input("x").output("y").shape(same);
               static_cast<void>(op);
             })
                 .find("[define_op 'UserNoGradient'] expected a gradient, got none. Add .gradient(...) or "
                       ".not_differentiable()."),
             std::string::npos);
-  EXPECT_NE(text_of([&] {
+  EXPECT_NE(error_of([&] {
               const OpRegistration op =
                   define_op("UserSoftSign").input("x").output("y").shape(same).not_differentiable();
               static_cast<void>(op);

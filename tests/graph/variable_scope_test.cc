@@ -8,6 +8,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
@@ -42,15 +43,6 @@ TEST(VariableScope, ReopeningTheRootLeavesTheRootItselfAsItWas) {
   }
   EXPECT_EQ(get_variable_scope().reuse(), Reuse::no);
   EXPECT_EQ(w().name(), "W");
-}
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 // The remedies that the errors name, followed to the letter.

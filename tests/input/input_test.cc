@@ -20,8 +20,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
-using testing_support::error_of;
 using Values = std::vector<double>;
 
 const std::vector<TensorSpec> kSignature{{"x", f32, {}}};

@@ -25,8 +25,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
-using testing_support::error_of;
 using testing_support::LogLines;
 using testing_support::TempDir;
 

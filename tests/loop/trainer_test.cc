@@ -17,7 +17,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::error_of;
 using Calls = std::vector<std::string>;
 
 // Writes down what is called, with the counters of that moment: "after_run epoch 1 global 1 local 0 iteration 0".

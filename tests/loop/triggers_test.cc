@@ -11,8 +11,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::error_of;
-
 // Writes down the global step of every call.
 class Probe final : public Callback {
  public:

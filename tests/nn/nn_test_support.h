@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "belfry/belfry.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 using Names = std::vector<std::string>;
 
@@ -28,8 +19,6 @@ inline Names names(const std::vector<Variable>& variables) {
   for (const Variable& v : variables) out.push_back(v.name());
   return out;
 }
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class NnTest : public testing::Test {
  protected:

@@ -1,4 +1,4 @@
-// Optimizers update only the rows of a table that were looked up.
+// Optimizers update only the rows of a table that were looked up; every_optimizer_test.cc has what all of them do.
 #include "tests/nn/nn_test_support.h"
 
 namespace belfry {
@@ -14,20 +14,6 @@ class SparseGradientsTest : public NnTest {
     return Array::of<std::int32_t>({static_cast<std::int64_t>(values.size())}, values);
   }
 };
-
-TEST_F(SparseGradientsTest, EveryOptimizerTakesTheRowsAloneAndNothingDenseIsMade) {
-  const std::vector<std::pair<Operation, const char*>> trained{
-      {sgd({.learning_rate = 0.25f})->minimize(cost()), "ApplySgdRows"},
-      {momentum({.learning_rate = 0.25f})->minimize(cost()), "ApplyMomentumRows"},
-      {adam()->minimize(cost()), "ApplyAdamRows"}};
-  Session session(graph);
-  session.initialize();
-  for (const auto& [train, op] : trained) {
-    const std::string plan = session.explain({train}, {{ids, of({1, 3, 1})}});
-    EXPECT_TRUE(contains(plan, op)) << plan;
-    EXPECT_FALSE(contains(plan, "ScatterRows")) << plan;
-  }
-}
 
 TEST_F(SparseGradientsTest, RowsLookedUpTwiceMoveByTheirSumAndOthersNotAtAll) {
   const Operation train = sgd({.learning_rate = 0.25f})->minimize(cost());

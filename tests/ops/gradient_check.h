@@ -188,6 +188,12 @@ inline std::set<std::string>& covered_ops() {
   return ops;
 }
 
+// Those that some row covers to second order.
+inline std::set<std::string>& twice_covered_ops() {
+  static std::set<std::string> ops;
+  return ops;
+}
+
 struct GradientRow {
   std::vector<std::string> ops;
   Maker maker;
@@ -220,6 +226,7 @@ class GradientRowTest : public testing::Test {
 inline bool gradient_row(const char* name, std::vector<std::string> ops, Maker maker, std::vector<ShapeList> shapes,
                          const CheckOptions& options = {}) {
   covered_ops().insert(ops.begin(), ops.end());
+  if (options.second_order) twice_covered_ops().insert(ops.begin(), ops.end());
   const GradientRow row{std::move(ops), std::move(maker), std::move(shapes), options};
   testing::RegisterTest("GradientCheck", name, nullptr, nullptr, __FILE__, __LINE__,
                         [row]() -> GradientRowTest* { return new GradientRowTest(row); });

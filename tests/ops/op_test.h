@@ -11,6 +11,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"
 #include "belfry/session/session.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 
@@ -44,17 +45,6 @@ class OpTest : public testing::Test {
  private:
   Feeds feeds_;
 };
-
-// The text of the error that f throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 // 0, 1, 2, ... in the given shape.
 inline Array counting(const Shape& shape, DType dtype = f32) {

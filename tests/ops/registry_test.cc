@@ -13,6 +13,10 @@ const std::set<std::string> kNoKernel{"Constant", "Placeholder", "QueueTake", "V
 // Nothing of their own to check numerically: the gradient is a user's function, or refused.
 const std::set<std::string> kNoRow{"CustomGradient", "ReadVariable", "WhileGrad"};
 
+// Gradients of first order only: a second time is an error that says so.
+const std::set<std::string> kFirstOrder{"CtcLoss",      "GruSequence",      "GruSequenceGrad",
+                                        "LstmSequence", "LstmSequenceGrad", "While"};
+
 TEST(Registry, EveryOpSaysWhatItIsInOneLine) {
   for (const OpDef* op : registered_ops()) {
     EXPECT_FALSE(op->doc.empty()) << op->name << " has no .doc(...)";
@@ -44,6 +48,15 @@ TEST(Registry, EveryDifferentiableOpHasARowInTheGradientCheck) {
     if (op->gradient) {
       EXPECT_TRUE(covered_ops().contains(op->name) || kNoRow.contains(op->name))
           << op->name << " is covered by no gradient_row(...)";
+    }
+}
+
+// A gradient penalty differentiates twice: which ops do not allow it is a decision, not an oversight.
+TEST(Registry, EveryOpIsDifferentiableTwiceOrListedHere) {
+  for (const OpDef* op : registered_ops())
+    if (op->gradient && !kNoRow.contains(op->name)) {
+      EXPECT_NE(twice_covered_ops().contains(op->name), kFirstOrder.contains(op->name))
+          << op->name << " needs either a gradient_row(...) of second order or a place in kFirstOrder";
     }
 }
 

@@ -27,6 +27,7 @@ expect 2 1 '^bench: --threads: ' "$bench" --suite mlp --threads 0
 expect 2 1 '^bench: --warmup: ' "$bench" --suite mlp --warmup -2
 expect 2 1 '^bench: .*--explain.*--numerics|--numerics.*--explain' "$bench" --suite mlp --explain --numerics
 expect 2 1 '^bench: .*--trace' "$bench" --suite mlp --trace "$scratch/trace" --explain
+expect 2 1 '^bench: --recompute: expected the suite resnet50, got mlp' "$bench" --suite mlp --recompute
 expect 0 0 '' "$bench" --help
 expect 0 0 '' "$bench" --suite mlp --steps 1 --warmup 1 --trace "$scratch/trace"
 grep -q '"traceEvents"' "$scratch/trace"

@@ -16,3 +16,12 @@ expect docs 0 ''
 file docs/code.md '<!-- code: code.cc -->' '```cpp' 'int a = 2;' '```' '<!-- code: gone.cc -->' '```cpp' 'x' '```'
 expect docs 1 "docs/code.md:1: the code does not stand in code.cc
 docs/code.md:5: the code's file 'gone.cc' is not there"
+
+rm "$tree/docs/code.md"
+file belfry/belfry.h '#include "belfry/ops/sum.h"' '#include "belfry/graph/graph.h"'
+file belfry/ops/sum.h 'struct Options {' '  int member() const;' '};' 'Tensor sum(const Tensor& x);' \
+  'inline Layer mean(std::string_view name) {' '  return other(name);' '}' 'inline constexpr Activation elu{1};'
+file docs/ops.md '`sum`, `elu` and a word: mean'
+expect docs 1 "belfry/ops/sum.h: docs/ does not name 'mean'"
+file docs/ops.md '`sum`, `elu` and `mean(x)`'
+expect docs 0 ''

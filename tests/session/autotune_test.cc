@@ -25,7 +25,6 @@ namespace {
 
 using nlohmann::json;
 using testing_support::all_equal;
-using testing_support::contains;
 using testing_support::LogLines;
 using testing_support::TempDir;
 using Choices = std::map<std::string, std::string>;

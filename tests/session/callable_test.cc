@@ -11,8 +11,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
-using testing_support::error_of;
 using testing_support::GraphTest;
 using Arrays = std::vector<Array>;
 

@@ -21,8 +21,6 @@ namespace belfry {
 namespace {
 
 using testing_support::Arrays;
-using testing_support::contains;
-using testing_support::error_of;
 using testing_support::expect_same;
 using testing_support::file_error_of;
 using testing_support::FullDisk;

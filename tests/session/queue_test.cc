@@ -7,11 +7,10 @@
 
 #include "belfry/ops/control_flow.h"
 #include "tests/session/session_testing.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
-
-using testing_support::error_of;
 
 class QueueTest : public testing_support::GraphTest {
  protected:

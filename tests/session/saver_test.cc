@@ -18,8 +18,6 @@ namespace belfry {
 namespace {
 
 using testing_support::all_equal;
-using testing_support::contains;
-using testing_support::error_of;
 using testing_support::file_error_of;
 using testing_support::FullDisk;
 using testing_support::GraphTest;

@@ -15,8 +15,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::error_of;
-
 Initializer filled(float value) {
   return [value](const Shape& shape, DType dtype) { return constant(Array::full(dtype, shape, value)); };
 }

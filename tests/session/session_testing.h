@@ -16,18 +16,9 @@
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/session/session.h"
+#include "tests/support/errors.h"
 
 namespace belfry::testing_support {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 class GraphTest : public testing::Test {
  protected:

@@ -11,7 +11,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::error_of;
 using testing_support::GraphTest;
 
 // What a kernel waits at: the test knows that the kernel is there, and lets it go on.

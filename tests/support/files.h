@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "belfry/base/error.h"
+#include "tests/support/errors.h"
 
 namespace belfry::testing_support {
 
@@ -82,7 +83,5 @@ std::string file_error_of(Action&& action) {
   ADD_FAILURE() << "expected a FileError, got none";
   return "";
 }
-
-inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 }  // namespace belfry::testing_support

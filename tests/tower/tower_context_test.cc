@@ -10,19 +10,10 @@
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/session/session.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> names(const std::vector<Variable>& variables) {
   std::vector<std::string> out;

@@ -21,9 +21,6 @@
 namespace belfry {
 namespace {
 
-using testing_support::contains;
-using testing_support::error_of;
-
 const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 6}}, {"label", i32, {kAny}}};
 
 // Two classes; numbers that do not repeat soon.

@@ -127,17 +127,18 @@ KernelPtr make_backward(const KernelContext& c, const AttentionInputs& in) {
 }
 
 const KernelRegistration forward_kernel =
-    define_kernel("Attention").make([](const KernelContext& c) { return make_forward(c, {}); });
-const KernelRegistration backward_kernel = define_kernel("AttentionGrad").make([](const KernelContext& c) {
+    define_kernel("Attention").keeps_f32().make([](const KernelContext& c) { return make_forward(c, {}); });
+const KernelRegistration backward_kernel = define_kernel("AttentionGrad").keeps_f32().make([](const KernelContext& c) {
   return make_backward(c, {.q = 1, .k = 2, .v = 3, .mask = 6});
 });
 // What the fuse pass makes where q, k and v come from one projection.
-const KernelRegistration packed_kernel = define_kernel("PackedAttention").make([](const KernelContext& c) {
+const KernelRegistration packed_kernel = define_kernel("PackedAttention").keeps_f32().make([](const KernelContext& c) {
   return make_forward(c, {.q = 0, .k = 0, .v = 0, .mask = 1, .packed = true});
 });
-const KernelRegistration packed_grad_kernel = define_kernel("PackedAttentionGrad").make([](const KernelContext& c) {
-  return make_backward(c, {.q = 1, .k = 1, .v = 1, .mask = 4, .packed = true});
-});
+const KernelRegistration packed_grad_kernel =
+    define_kernel("PackedAttentionGrad").keeps_f32().make([](const KernelContext& c) {
+      return make_backward(c, {.q = 1, .k = 1, .v = 1, .mask = 4, .packed = true});
+    });
 
 }  // namespace
 }  // namespace belfry

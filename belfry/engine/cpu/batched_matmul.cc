@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
-#include "belfry/engine/cpu/kernels/gemm.h"
+#include "belfry/engine/cpu/kernels/bf16_gemm.h"
 #include "belfry/engine/cpu/kernels/shares.h"
 #include "belfry/engine/cpu/strided_loop.h"
 
@@ -19,6 +20,7 @@ struct Problem {
         k(c.input(0).shape[c.attributes->flag("transpose_a") ? -2 : -1]),
         transpose_a(c.attributes->flag("transpose_a")),
         transpose_b(c.attributes->flag("transpose_b")),
+        bf16(takes_tiles(c)),
         batch(batch_of(c.output()), {strides(c.input(0), c.output()), strides(c.input(1), c.output())}) {}
 
   static Shape batch_of(const TensorInfo& t) { return t.shape.slice(0, t.shape.rank() - 2); }
@@ -28,7 +30,7 @@ struct Problem {
   }
 
   std::int64_t m, n, k;
-  bool transpose_a, transpose_b;
+  bool transpose_a, transpose_b, bf16;
   StridedLoop<2> batch;
 };
 
@@ -37,17 +39,17 @@ void multiply_rows(const Problem& p, const Buffers& b, std::int64_t item, std::i
                    void* scratch) {
   const std::int64_t first = p.m * part / parts, rows = p.m * (part + 1) / parts - first;
   const auto at = p.batch.offsets(item);
-  gemm(
-      {.m = rows,
-       .n = p.n,
-       .k = p.k,
-       .a = {.data = b.in<float>(0) + at[0] * p.m * p.k + (p.transpose_a ? first : first * p.k),
-             .row = p.transpose_a ? p.m : p.k,
-             .transposed = p.transpose_a},
-       .b = {.data = b.in<float>(1) + at[1] * p.k * p.n, .row = p.transpose_b ? p.k : p.n, .transposed = p.transpose_b},
-       .y = b.out<float>() + (item * p.m + first) * p.n,
-       .y_row = p.n},
-      scratch);
+  const GemmProduct product{
+      .m = rows,
+      .n = p.n,
+      .k = p.k,
+      .a = {.data = b.in<float>(0) + at[0] * p.m * p.k + (p.transpose_a ? first : first * p.k),
+            .row = p.transpose_a ? p.m : p.k,
+            .transposed = p.transpose_a},
+      .b = {.data = b.in<float>(1) + at[1] * p.k * p.n, .row = p.transpose_b ? p.k : p.n, .transposed = p.transpose_b},
+      .y = b.out<float>() + (item * p.m + first) * p.n,
+      .y_row = p.n};
+  p.bf16 ? bf16_gemm(product, false, scratch) : gemm(product, scratch);
 }
 
 // Whole products, or as many parts of each one's rows as leave no thread idle.
@@ -56,7 +58,8 @@ KernelPtr make_blocked(const KernelContext& c) {
   const Problem p(c);
   const std::int64_t parts = std::clamp<std::int64_t>(c.threads / p.batch.elements(), 1, (p.m + 15) / 16);
   const std::int64_t grain = kGrain / std::max<std::int64_t>(1, p.m * p.n * p.k / parts);
-  const std::size_t share = gemm_scratch_bytes(p.m, p.n, p.k, p.transpose_a);
+  const std::size_t share =
+      p.bf16 ? bf16_gemm_scratch_bytes(p.m, p.n, p.k) : gemm_scratch_bytes(p.m, p.n, p.k, p.transpose_a);
   const auto run = [p, parts, grain, share](const Buffers& b, const Step&) {
     for_each_share(p.batch.elements() * parts, grain, b.scratch, share,
                    [&](std::int64_t begin, std::int64_t end, void* scratch) {

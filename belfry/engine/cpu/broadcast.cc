@@ -57,6 +57,7 @@ const KernelRegistration sum_to_like_kernel = define_kernel("SumToLike").make([]
 });
 
 const KernelRegistration reshape_like_kernel = define_view_kernel("ReshapeLike");
+const KernelRegistration match_sizes_kernel = define_view_kernel("MatchSizes");
 
 }  // namespace
 }  // namespace belfry

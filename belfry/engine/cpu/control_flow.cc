@@ -24,8 +24,7 @@ void check_shapes(const KernelContext& c, const SubPlan& function, std::span<con
 class CondKernel final : public Kernel {
  public:
   explicit CondKernel(const KernelContext& c)
-      : then_(function_of(c, "then"), c.inputs.subspan(1), c.threads),
-        else_(function_of(c, "else"), c.inputs.subspan(1), c.threads) {
+      : then_(function_of(c, "then"), c.inputs.subspan(1), c), else_(function_of(c, "else"), c.inputs.subspan(1), c) {
     check_shapes(c, then_, c.outputs);
     check_shapes(c, else_, c.outputs);
   }
@@ -49,8 +48,8 @@ Step step_of(const Step& step, std::int64_t pass) {
 class WhileKernel final : public Kernel {
  public:
   explicit WhileKernel(const KernelContext& c)
-      : condition_(function_of(c, "condition"), c.inputs, c.threads),
-        body_(function_of(c, "body"), c.inputs, c.threads),
+      : condition_(function_of(c, "condition"), c.inputs, c),
+        body_(function_of(c, "body"), c.inputs, c),
         most_(c.attributes->integer("most")) {
     check_shapes(c, body_, c.outputs);
     for (const TensorInfo& info : body_.outputs()) bytes_.push_back(info.bytes());
@@ -95,8 +94,8 @@ class WhileGradKernel final : public Kernel {
   explicit WhileGradKernel(const KernelContext& c)
       : loop_(function_of(c, "body").outputs.size()),
         forward_inputs_(function_of(c, "body").inputs.size()),
-        body_(function_of(c, "body"), first(c.inputs, forward_inputs_), c.threads),
-        gradient_(function_of(c, "gradient"), gradient_inputs(c), c.threads) {
+        body_(function_of(c, "body"), first(c.inputs, forward_inputs_), c),
+        gradient_(function_of(c, "gradient"), gradient_inputs(c), c) {
     for (std::size_t i = 0; i < loop_; ++i) {
       sizes_.push_back(c.inputs[i].bytes());
       if (is_float(c.inputs[i].dtype)) ++float_loop_;
@@ -183,9 +182,9 @@ KernelPtr make(const KernelContext& c) {
   return std::make_unique<K>(c);
 }
 
-const KernelRegistration cond_kernel = define_kernel("Cond").make(make<CondKernel>);
-const KernelRegistration while_kernel = define_kernel("While").make(make<WhileKernel>);
-const KernelRegistration while_grad_kernel = define_kernel("WhileGrad").make(make<WhileGradKernel>);
+const KernelRegistration cond_kernel = define_kernel("Cond").runs_plans().make(make<CondKernel>);
+const KernelRegistration while_kernel = define_kernel("While").runs_plans().make(make<WhileKernel>);
+const KernelRegistration while_grad_kernel = define_kernel("WhileGrad").runs_plans().make(make<WhileGradKernel>);
 
 }  // namespace
 }  // namespace belfry

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/cpu/depthwise.h"
 #include "belfry/engine/cpu/dnnl_conv.h"
 #include "belfry/engine/cpu/dnnl_conv_choice.h"
 #include "belfry/engine/cpu/few_channels.h"
 #include "belfry/engine/cpu/image.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
+#include "belfry/engine/cpu/tile_conv.h"
 
 namespace belfry {
 namespace {
@@ -122,18 +124,22 @@ KernelPtr make_reference(const KernelContext& c, const ConvCall& call) {
 // A fixed rule by type and shape: f32 is oneDNN's, or our own where it has no fast code (depthwise ones) or would spend
 // it on padding (images of few channels); f64 and tensors with an empty dimension, which must not reach oneDNN, take
 // the plain loops.
-enum class Path { dnnl, depthwise, few_channels, reference };
+enum class Path { tiles, dnnl, depthwise, few_channels, reference };
 Path path_of(const KernelContext& c, const ConvCall& call) {
   const bool empty = call.g.input_shape().elements() == 0 || call.g.filter_shape().elements() == 0 ||
                      call.g.output_shape().elements() == 0;
   if (c.output().dtype != DType::f32 || empty) return Path::reference;
+  if (takes_tiles(c)) return Path::tiles;
   if (has_few_channels(call)) return Path::few_channels;
   return is_depthwise(call.g) && !dnnl_is_fast(call) ? Path::depthwise : Path::dnnl;
 }
 
 template <ConvPass pass>
 KernelRegistration define_pass(const char* op) {
-  return define_conv_kernel(op, [](const KernelContext& c) { return conv_call(c, pass); });
+  const std::vector<int> factors = pass == ConvPass::forward         ? std::vector{0, 1}
+                                   : pass == ConvPass::backward_data ? std::vector{1, 2}
+                                                                     : std::vector{0, 2};
+  return define_conv_kernel(op, factors, [](const KernelContext& c) { return conv_call(c, pass); });
 }
 
 const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
@@ -160,6 +166,7 @@ Algorithms conv_algorithms(const KernelContext& c, const ConvCall& call) {
 
 KernelPtr make_conv(const KernelContext& c, const ConvCall& call) {
   switch (path_of(c, call)) {
+    case Path::tiles: return make_tile_conv(call, c.threads);
     case Path::dnnl: return make_dnnl_conv(call);
     case Path::depthwise: return make_depthwise(c, call);
     case Path::few_channels: return make_few_channels(c, call);
@@ -167,8 +174,10 @@ KernelPtr make_conv(const KernelContext& c, const ConvCall& call) {
   }
 }
 
-KernelRegistration define_conv_kernel(const char* op, ConvCall (*call_of)(const KernelContext& c)) {
+KernelRegistration define_conv_kernel(const char* op, std::vector<int> factors,
+                                      ConvCall (*call_of)(const KernelContext& c)) {
   return define_kernel(op)
+      .multiplies(std::move(factors), [call_of](const KernelContext& c) { return tiles_can_convolve(call_of(c)); })
       .layout_rule([call_of](const KernelContext& c) { return conv_layouts(c, call_of(c)); })
       .algorithms([call_of](const KernelContext& c) { return conv_algorithms(c, call_of(c)); })
       .make([call_of](const KernelContext& c) { return make_conv(c, call_of(c)); });

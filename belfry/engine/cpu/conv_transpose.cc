@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-const KernelRegistration plain_kernel = define_conv_kernel("Conv2DTranspose", transpose_call);
+const KernelRegistration plain_kernel = define_conv_kernel("Conv2DTranspose", {0, 1}, transpose_call);
 
 // Inputs x, filter, bias; attributes "relu" and its "alpha".
 class FusedConvTranspose final : public Kernel {

@@ -1,6 +1,7 @@
 // Matrix products with gelu in the same pass over memory: "MatMulGelu" forward, which keeps gelu's slope for the
 // gradient, and "MatMulScaled" backward, which multiplies by it and sums the columns for the bias. By the own blocked
 // product, whose rows can be worked on while they are in the cache.
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/cpu/kernels/fused_gemm.h"
 #include "belfry/engine/kernel.h"
 
@@ -17,7 +18,8 @@ GemmProduct product_of(const KernelContext& c) {
           .k = k,
           .a = {.row = k},
           .b = {.row = transposed ? k : n, .transposed = transposed},
-          .y_row = n};
+          .y_row = n,
+          .bf16 = takes_tiles(c)};
 }
 
 GemmProduct bound(GemmProduct p, const Buffers& b) {

@@ -165,11 +165,12 @@ class GruBackward {
   SequencePass<T> pass_;
 };
 
-const KernelRegistration gru_kernel = define_kernel("GruSequence").in_place(0, 2).make([](const KernelContext& c) {
-  return make_sequence_kernel<GruForward>(c, c.input(1).shape, c.input(2).shape[0]);
-});
+const KernelRegistration gru_kernel =
+    define_kernel("GruSequence").keeps_f32().in_place(0, 2).make([](const KernelContext& c) {
+      return make_sequence_kernel<GruForward>(c, c.input(1).shape, c.input(2).shape[0]);
+    });
 const KernelRegistration gru_grad_kernel =
-    define_kernel("GruSequenceGrad").in_place(2, 0).make([](const KernelContext& c) {
+    define_kernel("GruSequenceGrad").keeps_f32().in_place(2, 0).make([](const KernelContext& c) {
       return make_sequence_kernel<GruBackward>(c, c.input(0).shape, c.input(1).shape[0]);
     });
 

@@ -159,11 +159,12 @@ class LstmBackward {
   SequencePass<T> pass_;
 };
 
-const KernelRegistration lstm_kernel = define_kernel("LstmSequence").in_place(0, 3).make([](const KernelContext& c) {
-  return make_sequence_kernel<LstmForward>(c, c.input(1).shape, c.input(2).shape[0]);
-});
+const KernelRegistration lstm_kernel =
+    define_kernel("LstmSequence").keeps_f32().in_place(0, 3).make([](const KernelContext& c) {
+      return make_sequence_kernel<LstmForward>(c, c.input(1).shape, c.input(2).shape[0]);
+    });
 const KernelRegistration lstm_grad_kernel =
-    define_kernel("LstmSequenceGrad").in_place(3, 0).make([](const KernelContext& c) {
+    define_kernel("LstmSequenceGrad").keeps_f32().in_place(3, 0).make([](const KernelContext& c) {
       return make_sequence_kernel<LstmBackward>(c, c.input(0).shape, c.input(1).shape[0]);
     });
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/batched_matmul.h"
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/split_matmul.h"
 #include "belfry/engine/cpu/strided_loop.h"
+#include "belfry/engine/cpu/tile_matmul.h"
 #include "belfry/engine/cpu/view.h"
 
 namespace belfry {
@@ -88,7 +90,7 @@ Algorithms algorithms_of(const KernelContext& c) {
   const MatMulShape s = shape_of(c);
   Algorithms out{.problem = fmt::format("matmul {}x{}x{}{}{} f32", s.m, s.n, s.k, s.transpose_a ? " transpose_a" : "",
                                         s.transpose_b ? " transpose_b" : "")};
-  if (c.threads < 2 || c.output().dtype != f32 || s.m * s.n * s.k == 0 || !is_single(c)) return out;
+  if (takes_tiles(c) || c.threads < 2 || c.output().dtype != f32 || s.m * s.n * s.k == 0 || !is_single(c)) return out;
   out.names = {std::string(kOneThread), std::string(kTeam)};
   if (const MatMulSplit split = possible_split(s, c.threads); split != MatMulSplit::none)
     out.names.emplace_back(name_of(split));
@@ -100,6 +102,7 @@ Algorithms algorithms_of(const KernelContext& c) {
 // Inputs a, b and, if `fused`, a bias [n]; attributes "relu" and kAlgorithm.
 KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   const MatMulShape s = shape_of(c);
+  if (takes_tiles(c)) return make_tile_matmul(s, c.threads, {.bias = fused, .relu = c.attributes->flag("relu")});
   const std::string how = c.attributes->get_or(kAlgorithm, std::string(rule_for(s, c.threads)));
   for (MatMulSplit split : {MatMulSplit::rows, MatMulSplit::depth})
     if (how == name_of(split))
@@ -134,8 +137,10 @@ KernelPtr make_naive(const KernelContext& c) {
   });
 }
 
+bool has_tiles(const KernelContext&) { return bf16_support().tiles; }
+
 const KernelRegistration matmul_kernel =
-    define_kernel("MatMul").algorithms(algorithms_of).make([](const KernelContext& c) {
+    define_kernel("MatMul").multiplies({0, 1}, has_tiles).algorithms(algorithms_of).make([](const KernelContext& c) {
       if (!is_single(c)) return make_batched_matmul(c);
       const MatMulShape s = shape_of(c);
       return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);

@@ -220,7 +220,8 @@ Program& SessionState::program_for(const Signature& s) {
                                .crossings = crossings,
                                .devices = team.devices(),
                                .algorithms = algorithms.get(),
-                               .queues = &queues};
+                               .queues = &queues,
+                               .precision = config.precision};
     programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }

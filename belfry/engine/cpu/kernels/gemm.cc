@@ -4,6 +4,7 @@
 
 #include "belfry/engine/cpu/kernels/lane_plan.h"
 #include "belfry/engine/cpu/simd/gemm.h"
+#include "belfry/engine/cpu/tiles/tile_gemm.h"
 
 namespace belfry {
 namespace {
@@ -75,13 +76,33 @@ void gemm(const GemmProduct& x, void* scratch, Isa isa) {
     }
 }
 
+namespace {
+
+constexpr std::int64_t kTileRows = 64;  // of a, packed at a time
+
+std::size_t packed_bf16(std::int64_t lines, std::int64_t k) {
+  return static_cast<std::size_t>(tiles::whole_blocks(lines) * tiles::whole_depth(k)) * sizeof(std::uint16_t);
+}
+
+}  // namespace
+
 std::size_t PackedRight::bytes(const GemmProduct& x, Isa isa) {
+  if (x.bf16) return cache_lines(packed_bf16(x.n, x.k) + packed_bf16(kTileRows, x.k));
   const std::int64_t floats = simd::gemm_panel_floats(x.k, x.n, table(isa).vector_columns);
   return cache_lines(static_cast<std::size_t>(floats) * sizeof(float));
 }
 
 PackedRight::PackedRight(const GemmProduct& x, void* memory, Isa isa)
     : product_(x), packed_(static_cast<float*>(memory)), isa_(isa) {
+  if (x.bf16) {
+    tiles::pack_right({.from = x.b.data,
+                       .lines = x.n,
+                       .k = x.k,
+                       .stride = x.b.row,
+                       .by_depth = !x.b.transposed,
+                       .to = static_cast<std::uint16_t*>(memory)});
+    return;
+  }
   const std::int64_t depth = even_block(x.k, kDepth),
                      width = simd::gemm_panel_floats(1, x.n, table(isa).vector_columns);
   for (std::int64_t p = 0; p < x.k; p += depth)
@@ -93,8 +114,28 @@ PackedRight::PackedRight(const GemmProduct& x, void* memory, Isa isa)
                      .to = packed_ + p * width});
 }
 
+void PackedRight::multiply_bf16(std::int64_t first, std::int64_t rows) const {
+  const GemmProduct& x = product_;
+  const auto* right = reinterpret_cast<const std::uint16_t*>(packed_);
+  auto* left = reinterpret_cast<std::uint16_t*>(reinterpret_cast<std::byte*>(packed_) + packed_bf16(x.n, x.k));
+  for (std::int64_t row = first; row < first + rows; row += kTileRows) {
+    const std::int64_t some = std::min(kTileRows, first + rows - row);
+    tiles::pack_left({.from = x.a.data + row * x.a.row, .lines = some, .k = x.k, .stride = x.a.row, .to = left});
+    tiles::multiply({.m = some,
+                     .n = x.n,
+                     .k = x.k,
+                     .a = left,
+                     .b = right,
+                     .y = x.y + row * x.y_row,
+                     .y_row = x.y_row,
+                     .start = x.start == nullptr ? nullptr : x.start + row * x.start_row,
+                     .start_row = x.start_row});
+  }
+}
+
 void PackedRight::multiply(std::int64_t first, std::int64_t rows) const {
   const GemmProduct& x = product_;
+  if (x.bf16) return multiply_bf16(first, rows);
   const std::int64_t depth = even_block(x.k, kDepth),
                      width = simd::gemm_panel_floats(1, x.n, table(isa_).vector_columns);
   float* y = x.y + first * x.y_row;

@@ -24,6 +24,7 @@ struct GemmProduct {
   // What the sums begin with: nothing, a matrix like y (y itself, to add to it), or with start_row 0 one row for all.
   const float* start = nullptr;
   std::int64_t start_row = 0;
+  bool bf16 = false;  // PackedRight: factors rounded to bf16, by the CPU's tiles
 };
 
 std::size_t gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a, Isa isa = cpu_isa());
@@ -37,6 +38,8 @@ class PackedRight {
   void multiply(std::int64_t first_row, std::int64_t rows) const;
 
  private:
+  void multiply_bf16(std::int64_t first_row, std::int64_t rows) const;
+
   const GemmProduct& product_;
   float* packed_;
   Isa isa_;

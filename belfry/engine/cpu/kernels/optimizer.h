@@ -22,11 +22,13 @@ struct AdamSettings {
 UpdateStep adam_step(const AdamSettings& settings, std::int64_t t);
 
 // Updates n weights.
-void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, std::int64_t n, Isa isa = cpu_isa());
+void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, std::int64_t n, Isa isa = cpu_isa());
+void apply_update(const UpdateStep& step, const UpdateBuffers<double>& buffers, std::int64_t n, Isa isa = cpu_isa());
 // Updates all tiles that the copy describes, and the copy.
-void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, const SecondCopy& copy, Isa isa = cpu_isa());
+void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const SecondCopy& copy,
+                  Isa isa = cpu_isa());
 // Updates rows * columns weights, and their transposed copy.
-void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, const TransposedCopy& copy,
+void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const TransposedCopy& copy,
                   Isa isa = cpu_isa());
 
 }  // namespace belfry

@@ -9,32 +9,24 @@ namespace {
 
 constexpr std::int64_t kGrain = 16384;  // weights a thread must have to be worth waking
 
-float* at_row(float* first, std::int64_t offset) { return first == nullptr ? nullptr : first + offset; }
-
-template <class Id>
-void update_rows(const UpdateStep& step, const UpdateBuffers& buffers, const UpdatedRows& rows, Isa isa) {
-  const auto* ids = static_cast<const Id*>(rows.ids);
-  const auto update = by_isa(isa, avx2::kOptimizer, avx512::kOptimizer).update;
+template <class T, class Update>
+void update_rows(const UpdateStep& step, const UpdateBuffers<T>& buffers, const UpdatedRows& rows, Update update) {
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, rows.width));
   parallel_for(rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t offset = static_cast<std::int64_t>(ids[k]) * rows.width;
-      const UpdateBuffers row{.weights = buffers.weights + offset,
-                              .gradient = buffers.gradient + k * rows.width,
-                              .slot0 = at_row(buffers.slot0, offset),
-                              .slot1 = at_row(buffers.slot1, offset)};
-      update(step, row, 0, rows.width);
-    }
+    for (std::int64_t k = begin; k < end; ++k) update(step, at_row(buffers, rows, k), 0, rows.width);
   });
 }
 
+const simd::OptimizerKernels& table(Isa isa) { return by_isa(isa, avx2::kOptimizer, avx512::kOptimizer); }
+
 }  // namespace
 
-void apply_update(const UpdateStep& step, const UpdateBuffers& buffers, const UpdatedRows& rows, Isa isa) {
-  if (rows.wide)
-    update_rows<std::int64_t>(step, buffers, rows, isa);
-  else
-    update_rows<std::int32_t>(step, buffers, rows, isa);
+void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const UpdatedRows& rows, Isa isa) {
+  update_rows(step, buffers, rows, table(isa).update);
+}
+
+void apply_update(const UpdateStep& step, const UpdateBuffers<double>& buffers, const UpdatedRows& rows, Isa isa) {
+  update_rows(step, buffers, rows, table(isa).update_f64);
 }
 
 }  // namespace belfry

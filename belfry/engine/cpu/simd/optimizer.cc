@@ -2,97 +2,67 @@
 
 #include "belfry/engine/cpu/simd/lanes.h"
 #include "belfry/engine/cpu/simd/transpose.h"
+#include "belfry/engine/cpu/simd/update_rules.h"
 
 namespace belfry::BELFRY_ISA {
 namespace {
 
 using simd::UpdateBuffers;
 using simd::UpdateRule;
-using simd::UpdateStep;
-
-// A rule gives the new weight and updates its slots; `slots` says how many of them it has.
-struct Sgd {
-  static constexpr int slots = 0;
-  explicit Sgd(const UpdateStep& step) : minus_rate(splat(-step.learning_rate)) {}
-  Vec operator()(Vec w, Vec g, Vec&, Vec&) const { return fma(minus_rate, g, w); }
-  Vec minus_rate;
-};
-
-template <bool kNesterov>
-struct Momentum {
-  static constexpr int slots = 1;
-  explicit Momentum(const UpdateStep& step) : minus_rate(splat(-step.learning_rate)), mu(splat(step.momentum)) {}
-  Vec operator()(Vec w, Vec g, Vec& v, Vec&) const {
-    v = fma(mu, v, g);
-    return fma(minus_rate, kNesterov ? fma(mu, v, g) : v, w);
-  }
-  Vec minus_rate, mu;
-};
-
-struct Adam {
-  static constexpr int slots = 2;
-  explicit Adam(const UpdateStep& step)
-      : minus_rate(splat(-step.learning_rate)),
-        beta1(splat(step.beta1)),
-        beta2(splat(step.beta2)),
-        rest1(splat(step.rest1)),
-        rest2(splat(step.rest2)),
-        epsilon(splat(step.epsilon)),
-        correction(splat(step.second_moment_scale)) {}
-  Vec operator()(Vec w, Vec g, Vec& m, Vec& s) const {
-    m = fma(beta1, m, rest1 * g);
-    s = fma(beta2, s, rest2 * g * g);
-    // With epsilon 0 the smallest normal number keeps 0 / 0 of untouched and padding elements at 0.
-    const Vec deviation = larger(splat(0x1p-126f), fma(sqrt(s), correction, epsilon));
-    return fma(minus_rate, m / deviation, w);
-  }
-  Vec minus_rate, beta1, beta2, rest1, rest2, epsilon, correction;
-};
 
 // The elements [begin, end). Part of a vector is loaded with zeros and goes through the same arithmetic, so an
 // element's bits do not depend on where ranges are cut.
-template <class Rule>
-void update_range(const UpdateStep& step, const Rule& rule, const UpdateBuffers& buffers, std::int64_t begin,
+template <class T, class Rule>
+void update_range(const UpdateStep& step, const Rule& rule, const UpdateBuffers<T>& buffers, std::int64_t begin,
                   std::int64_t end) {
-  const Vec scale = splat(step.gradient_scale), decay = splat(step.weight_decay);
-  const Vec keep = splat(1 - step.decoupled_decay);
-  const auto next = [&](Vec w, Vec g, Vec& s0, Vec& s1) { return rule(w * keep, fma(scale, g, decay * w), s0, s1); };
-  float* const w = buffers.weights;
+  using V = LanesOf<T>;
+  const UpdateOperands<T> operands(step);
+  T* const w = buffers.weights;
   std::int64_t i = begin;
-  for (; i + kWidth <= end; i += kWidth) {
-    Vec s0 = Rule::slots > 0 ? load(buffers.slot0 + i) : Vec{}, s1 = Rule::slots > 1 ? load(buffers.slot1 + i) : Vec{};
-    store(w + i, next(load(w + i), load(buffers.gradient + i), s0, s1));
-    if (Rule::slots > 0) store(buffers.slot0 + i, s0);
-    if (Rule::slots > 1) store(buffers.slot1 + i, s1);
+  for (; i + kLanesOf<T> <= end; i += kLanesOf<T>) {
+    V slots[simd::kMostSlots];
+    for (int k = 0; k < Rule::slots; ++k) slots[k] = load(buffers.slots[k] + i);
+    const V before = load(w + i);
+    store(w + i, rule(operands.weights(before), operands.gradient(before, load(buffers.gradient + i)), slots));
+    for (int k = 0; k < Rule::slots; ++k) store(buffers.slots[k] + i, slots[k]);
   }
   if (const std::int64_t n = end - i; n > 0) {
-    Vec s0 = Rule::slots > 0 ? load_first(buffers.slot0 + i, n) : Vec{};
-    Vec s1 = Rule::slots > 1 ? load_first(buffers.slot1 + i, n) : Vec{};
-    store_first(w + i, next(load_first(w + i, n), load_first(buffers.gradient + i, n), s0, s1), n);
-    if (Rule::slots > 0) store_first(buffers.slot0 + i, s0, n);
-    if (Rule::slots > 1) store_first(buffers.slot1 + i, s1, n);
+    V slots[simd::kMostSlots];
+    for (int k = 0; k < Rule::slots; ++k) slots[k] = load_first(buffers.slots[k] + i, n);
+    const V before = load_first(w + i, n), g = operands.gradient(before, load_first(buffers.gradient + i, n));
+    store_first(w + i, rule(operands.weights(before), g, slots), n);
+    for (int k = 0; k < Rule::slots; ++k) store_first(buffers.slots[k] + i, slots[k], n);
   }
 }
 
 // Calls body with the rule of this step.
-template <class Body>
+template <class T, class Body>
 void with_rule(const UpdateStep& step, Body body) {
   switch (step.rule) {
-    case UpdateRule::sgd: return body(Sgd(step));
-    case UpdateRule::momentum: return body(Momentum<false>(step));
-    case UpdateRule::nesterov: return body(Momentum<true>(step));
-    case UpdateRule::adam: return body(Adam(step));
+    case UpdateRule::sgd: return body(Sgd<T>(step));
+    case UpdateRule::momentum: return body(Momentum<T, false>(step));
+    case UpdateRule::nesterov: return body(Momentum<T, true>(step));
+    case UpdateRule::adam: return body(Adam<T>(step));
+    case UpdateRule::rmsprop: return body(RmsProp<T, false, false>(step));
+    case UpdateRule::rmsprop_momentum: return body(RmsProp<T, false, true>(step));
+    case UpdateRule::rmsprop_centered: return body(RmsProp<T, true, false>(step));
+    case UpdateRule::rmsprop_centered_momentum: return body(RmsProp<T, true, true>(step));
+    case UpdateRule::adagrad: return body(Adagrad<T>(step));
+    case UpdateRule::adadelta: return body(Adadelta<T>(step));
+    case UpdateRule::lars: return body(Lars<T>(step));
+    case UpdateRule::lamb: return body(Lamb<T>(step));
   }
 }
 
-void update(const UpdateStep& step, const UpdateBuffers& buffers, std::int64_t begin, std::int64_t end) {
-  with_rule(step, [&](const auto& rule) { update_range(step, rule, buffers, begin, end); });
+template <class T>
+void update(const UpdateStep& step, const UpdateBuffers<T>& buffers, std::int64_t begin, std::int64_t end) {
+  with_rule<T>(step, [&](const auto& rule) { update_range(step, rule, buffers, begin, end); });
 }
 
-void update_tiles(const UpdateStep& step, const UpdateBuffers& buffers, const simd::SecondCopy& copy,
+void update_tiles(const UpdateStep& step, const UpdateBuffers<float>& buffers, const simd::SecondCopy& copy,
                   std::int64_t begin, std::int64_t end) {
   const std::int64_t block = copy.block, size = block * block;
-  with_rule(step, [&](const auto& rule) {
+  with_rule<float>(step, [&](const auto& rule) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       update_range(step, rule, buffers, tile * size, (tile + 1) * size);
       const std::int64_t s = tile % copy.spatial, outer = tile / copy.spatial;
@@ -109,11 +79,11 @@ void update_tiles(const UpdateStep& step, const UpdateBuffers& buffers, const si
   });
 }
 
-void update_transposed(const UpdateStep& step, const UpdateBuffers& buffers, const simd::TransposedCopy& copy,
+void update_transposed(const UpdateStep& step, const UpdateBuffers<float>& buffers, const simd::TransposedCopy& copy,
                        std::int64_t begin, std::int64_t end) {
   const std::int64_t across = (copy.columns + simd::kTransposeColumns - 1) / simd::kTransposeColumns;
   const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
-  with_rule(step, [&](const auto& rule) {
+  with_rule<float>(step, [&](const auto& rule) {
     for (std::int64_t block = begin; block < end; ++block) {
       const std::int64_t row = block / across * simd::kTransposeRows, column = block % across * simd::kTransposeColumns;
       const std::int64_t rows = least(simd::kTransposeRows, copy.rows - row);
@@ -131,6 +101,6 @@ void update_transposed(const UpdateStep& step, const UpdateBuffers& buffers, con
 
 }  // namespace
 
-const simd::OptimizerKernels kOptimizer = {update, update_tiles, update_transposed};
+const simd::OptimizerKernels kOptimizer = {update<float>, update<double>, update_tiles, update_transposed};
 
 }  // namespace belfry::BELFRY_ISA

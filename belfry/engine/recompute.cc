@@ -1,0 +1,176 @@
+// A marked segment's values are not kept from the forward pass for its gradients: nodes that make them are copied, and
+// the gradients read the copies. It runs after fusion, so what is computed again is computed by the same kernels, to
+// the same bits. A copy is numbered directly before its first reader, and the schedule goes by numbers, so it runs when
+// the gradient has come that far. Copies are never needed for correctness: whatever must run once, or is not worth
+// it, is simply kept.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "belfry/engine/passes.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/subgraph.h"
+
+namespace belfry {
+namespace {
+
+// What is this much smaller than the segment's largest value is kept: statistics, masks of one bit an element.
+constexpr std::size_t kSmall = 16;
+
+bool repeatable(const OpDef& def) { return !def.side_effect && !def.host_kernel && (!def.stateful || def.random); }
+
+// The op and all that its sub-graphs hold.
+bool repeatable(const Node& node) {
+  return repeatable(*node.def) && std::ranges::all_of(node.attributes.items(), [](const auto& item) {
+           const auto* function = std::get_if<SubGraphPtr>(&item.second);
+           return function == nullptr || std::ranges::all_of((*function)->graph->nodes(), [](const auto& inner) {
+                    return inner->def->name == "Placeholder" || repeatable(*inner);
+                  });
+         });
+}
+
+class Recomputer {
+ public:
+  explicit Recomputer(Ir& ir) : ir_(ir), before_(static_cast<NodeId>(ir.nodes.size())) {}
+
+  void run() {
+    for (NodeId id = 0; id < before_; ++id)
+      if (const RecomputeMark& mark = ir_.node(id).origin->mark; !ir_.node(id).dead && mark.segment != 0)
+        segments_[mark.segment][mark.pass].push_back(id);
+    // The last segment first: what the copies of one read of the segments before it is kept there.
+    for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment)
+      for (const auto& [pass, readers] : segment->second)
+        if (pass != 0) recompute(segment->first, pass, readers);
+    if (static_cast<NodeId>(ir_.nodes.size()) == before_) return;
+    renumber();
+    remove_unneeded(ir_);
+    // What only the gradients read was moved to them, not computed twice.
+    for (IrNode& node : ir_.nodes)
+      if (node.copy_of != kNone && ir_.node(node.copy_of).dead) node.copy_of = kNone;
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  int segment_of(NodeId id) const { return ir_.node(id).origin->mark.segment; }
+  int pass_of(NodeId id) const {
+    return ir_.node(id).recomputed != 0 ? ir_.node(id).recomputed : ir_.node(id).origin->mark.pass;
+  }
+
+  void recompute(int segment, int pass, const std::vector<NodeId>& readers) {
+    const Uses uses(ir_);
+    const std::size_t small = largest_of(segment, pass) / kSmall;
+    std::vector<char> wanted(ir_.nodes.size(), 0);
+    std::vector<NodeId> open = readers;
+    while (!open.empty()) {
+      const NodeId reader = open.back();
+      open.pop_back();
+      for (ValueId read : ir_.node(reader).inputs) {
+        const ValueId v = original_of(read);
+        const NodeId producer = ir_.value(v).producer;
+        if (producer == kNone || wanted[at(producer)] || !belongs(producer, segment, pass)) continue;
+        if (ir_.info(v).bytes() <= small || !can_repeat(producer) || kept_anyway(v, segment, pass, uses)) continue;
+        wanted[at(producer)] = 1;
+        open.push_back(producer);
+      }
+    }
+    copy(wanted, pass, readers);
+  }
+
+  // What an earlier pass has a copy of. A gradient in turn recomputed for a later pass reads the later one's copies.
+  ValueId original_of(ValueId v) const {
+    const NodeId producer = ir_.value(v).producer;
+    if (producer == kNone || ir_.node(producer).copy_of == kNone) return v;
+    return ir_.node(ir_.node(producer).copy_of).outputs[at(ir_.value(v).output)];
+  }
+
+  // Made by the segment before this pass came to it.
+  bool belongs(NodeId id, int segment, int pass) const { return segment_of(id) == segment && pass_of(id) < pass; }
+
+  std::size_t largest_of(int segment, int pass) const {
+    std::size_t most = 0;
+    for (const auto& [made_in, nodes] : segments_.at(segment))
+      if (made_in < pass)
+        for (NodeId id : nodes)
+          for (ValueId v : ir_.node(id).outputs)
+            if (can_repeat(id)) most = std::max(most, ir_.info(v).bytes());
+    return most;
+  }
+
+  bool can_repeat(NodeId id) const {
+    static constexpr std::array kNever{"Variable", "Constant", "ShapeOnly", "Feed", "Fetch", "Send", "Receive"};
+    const IrNode& node = ir_.node(id);
+    if (std::ranges::find(kNever, node.op) != kNever.end() || !updated_inputs(node).empty()) return false;
+    return node.def() == nullptr || repeatable(*node.origin);
+  }
+
+  // Something outside reads it as late, or takes it to another device.
+  bool kept_anyway(ValueId v, int segment, int pass, const Uses& uses) const {
+    return std::ranges::any_of(uses.readers[at(v)], [&](NodeId reader) {
+      return ir_.node(reader).op == "Send" || (segment_of(reader) != segment && pass_of(reader) >= pass);
+    });
+  }
+
+  void copy(const std::vector<char>& wanted, int pass, const std::vector<NodeId>& readers) {
+    std::map<ValueId, ValueId> copies;
+    const auto take_copies = [&](NodeId reader) {
+      for (ValueId& v : ir_.node(reader).inputs) {
+        const auto found = copies.find(original_of(v));
+        v = found == copies.end() ? original_of(v) : found->second;
+      }
+    };
+    for (NodeId id : topological(ir_)) {
+      if (at(id) >= wanted.size() || !wanted[at(id)]) continue;
+      IrNode node = ir_.node(id);
+      node.rank = kNone;
+      node.recomputed = pass;
+      node.copy_of = id;
+      std::vector<TensorInfo> infos;
+      for (ValueId v : node.outputs) infos.push_back(ir_.info(v));
+      const NodeId made = ir_.add_node(std::move(node), infos);
+      take_copies(made);
+      for (std::size_t i = 0; i < infos.size(); ++i) copies[ir_.node(id).outputs[i]] = ir_.node(made).outputs[i];
+    }
+    for (NodeId reader : readers) take_copies(reader);
+  }
+
+  // Each copy goes directly before the first node that reads it.
+  void renumber() {
+    const NodeId end = static_cast<NodeId>(ir_.nodes.size());
+    const Uses uses(ir_);
+    std::vector<NodeId> place(at(end), end);
+    for (NodeId id = 0; id < before_; ++id) place[at(id)] = ir_.node(id).rank == kNone ? id : ir_.node(id).rank;
+    for (NodeId id = end - 1; id >= before_; --id)  // the readers among the copies have higher numbers
+      for (ValueId v : ir_.node(id).outputs)
+        for (NodeId reader : uses.readers[at(v)]) place[at(id)] = std::min(place[at(id)], place[at(reader)]);
+    for (NodeId id = 0; id < before_; ++id) place[at(id)] = id;
+    std::vector<NodeId> order(at(end));
+    for (NodeId id = 0; id < end; ++id) order[at(id)] = id;
+    std::ranges::sort(order, {}, [&](NodeId id) { return std::tuple(place[at(id)], id < before_, id); });
+    reorder_nodes(ir_, order);
+  }
+
+  Ir& ir_;
+  const NodeId before_;                                         // the first copy's number
+  std::map<int, std::map<int, std::vector<NodeId>>> segments_;  // segment -> pass -> its nodes
+};
+
+}  // namespace
+
+void recompute(Ir& ir) { Recomputer(ir).run(); }
+
+std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes) {
+  Ir plain = ir;
+  std::vector<NodeId> order = schedule(ir);
+  for (NodeId id : order) {
+    const NodeId original = ir.node(id).copy_of;
+    if (original == kNone) continue;
+    for (std::size_t i = 0; i < ir.node(id).outputs.size(); ++i)
+      replace_uses(plain, ir.node(id).outputs[i], ir.node(original).outputs[i]);
+    plain.node(id).dead = true;
+  }
+  std::erase_if(order, [&](NodeId id) { return plain.node(id).dead; });
+  return plan_memory(plain, order, scratch_bytes).arena_bytes;
+}
+
+}  // namespace belfry

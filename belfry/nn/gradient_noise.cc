@@ -1,0 +1,41 @@
+#include <cmath>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/node.h"
+#include "belfry/graph/scope.h"
+#include "belfry/nn/gradient_processor.h"
+#include "belfry/nn/slot_variables.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/random.h"
+
+namespace belfry {
+
+GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Location& where) {
+  BELFRY_CHECK(options.stddev > 0 && std::isfinite(options.stddev),
+               "[gradient_noise] expected stddev above 0, got {} (at {}). The paper's are 0.1, 0.55 and 1.",
+               options.stddev, to_string(where));
+  BELFRY_CHECK(options.decay >= 0 && std::isfinite(options.decay),
+               "[gradient_noise] expected decay from 0 up, got {} (at {}). 0 keeps the noise as it is.", options.decay,
+               to_string(where));
+  return [options, where, state = std::make_shared<SlotVariables>()](const GradientsAndVariables& all) {
+    const LocationScope location(where);
+    const NameScope scope("gradient_noise");
+    if (all.empty()) return all;
+    Tensor stddev = constant(Array(static_cast<float>(options.stddev)));
+    if (options.decay > 0) {
+      const Variable step = state->get(all.front().variable, "GradientNoise/step", {}, DType::f32);
+      stddev = stddev * pow(step.assign_add(1.f), -options.decay / 2);  // t + 1: the first is 1
+    }
+    GradientsAndVariables out = all;
+    for (GradientAndVariable& item : out) {
+      if (!item.gradient) continue;
+      const DeviceScope device(item.variable.node()->device);
+      const DType dtype = item.gradient.dtype();
+      item.gradient = item.gradient + random_normal(item.variable.shape(), {.dtype = dtype}) * cast(stddev, dtype);
+    }
+    return out;
+  };
+}
+
+}  // namespace belfry

@@ -1,0 +1,66 @@
+// Gradient processors: what happens to gradients between the cost and the update.
+//
+//   auto optimizer = apply_grad_processors(adam(), {check_gradient(), global_norm_clip(5), summary_gradient()});
+//   Operation train = optimizer->minimize(cost);
+//
+// A processor is any function from gradients to gradients; those here leave entries without a gradient alone. An entry
+// that a processor leaves out is not updated. Names are matched as a whole, without the tower's prefix, and an
+// expression that matches no variable is an error that names the variables.
+//
+// The sparse gradient of a table (see sparse_rows.h) stays sparse through global_norm_clip, clip_gradient_by_value,
+// scale_gradient, check_gradient and summary_gradient: only rows that were looked up are read or written.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "belfry/nn/name_pattern.h"
+#include "belfry/nn/optimizer.h"
+
+namespace belfry {
+
+using GradientProcessor = std::function<GradientsAndVariables(const GradientsAndVariables&)>;
+
+// The same optimizer, with the processors applied in this order before each update.
+std::unique_ptr<Optimizer> apply_grad_processors(std::unique_ptr<Optimizer> optimizer,
+                                                 std::vector<GradientProcessor> processors,
+                                                 const Location& where = Location::current());
+
+// All gradients times norm / max(their global norm, norm): see clip_by_global_norm().
+GradientProcessor global_norm_clip(double norm, const Location& where = Location::current());
+
+// Each element into [low, high], which holds 0; or into [-most, most].
+GradientProcessor clip_gradient_by_value(double low, double high, const Location& where = Location::current());
+GradientProcessor clip_gradient_by_value(double most, const Location& where = Location::current());
+
+// `map` makes the gradient of each variable whose name matches; an empty tensor leaves the variable out. It gets a
+// sparse gradient as such: reading it as a tensor makes it dense, as_sparse_rows() asks for the rows.
+using GradientMap = std::function<Tensor(const Tensor& gradient, const Variable& variable)>;
+GradientProcessor map_gradient(std::string_view regex, GradientMap map, const Location& where = Location::current());
+
+// Gradients times the factor of the first expression that matches: scale_gradient({{"conv0/.*", 0.1}}). 0 leaves the
+// variable out, weight decay included. Adam's steps hardly depend on the size of gradients: for those it is
+// learning_rate_by_regex().
+GradientProcessor scale_gradient(const std::vector<ScaleByRegex>& scales, const Location& where = Location::current());
+
+// A run in which a gradient holds NaN or infinity ends with a NumericError that names the variable. Its own update has
+// not happened then; those of other variables may have.
+GradientProcessor check_gradient(const Location& where = Location::current());
+
+// Adds "<variable>/gradient_norm" and "<variable>/gradient_rms" of the gradients as they are at this place in the list
+// to the moving summaries (see summary.h).
+GradientProcessor summary_gradient(std::string_view regex = ".*", const Location& where = Location::current());
+
+struct GradientNoiseOptions {
+  double stddev = 0;  // of the first update's noise
+  // The variance of the noise of update t (0 at first) is stddev^2 / (1 + t)^decay. Neelakantan et al. (2015) take
+  // stddev^2 from 0.01, 0.3 and 1 with decay 0.55.
+  double decay = 0;
+};
+// Adds normal noise, of its own for each variable and update; t is kept in "GradientNoise/step". A sparse gradient
+// becomes dense, since every row gets noise.
+GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Location& where = Location::current());
+
+}  // namespace belfry

@@ -1,0 +1,38 @@
+// Optimizers for large batches, whose rate each variable adapts to the ratio of its norm to that of its update: LARS
+// and LAMB. The rules are written out in ops/layerwise_optimizers.h; the slots are as optimizer.h says. Of a table
+// whose gradient is sparse the norms are over the rows that were looked up.
+#pragma once
+
+#include "belfry/nn/optimizer.h"
+
+namespace belfry {
+
+// The biases and the parameters of normalisations, by the names that layers give them: small vectors that are usually
+// left alone by weight decay and by the adapted rate.
+inline constexpr const char* kBiasesAndNorms = "(.*/)?(b|b_h|gamma|beta)";
+
+struct LarsOptions {
+  Operand learning_rate;
+  double momentum = 0.9;
+  double trust_coefficient = 1e-3;
+  double weight_decay = 1e-4;
+  double epsilon = 1e-8;
+  // Variables whose whole name matches have momentum alone: neither an adapted rate nor weight decay. "" is none.
+  std::string exclude = kBiasesAndNorms;
+};
+// Slot "accumulator". The learning rate is inside of it, as in the paper: a lower rate acts on new gradients alone.
+std::unique_ptr<Optimizer> lars(LarsOptions options, const Location& where = Location::current());
+
+struct LambOptions {
+  Operand learning_rate = 1e-3f;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0.01;
+  // Variables whose whole name matches are updated as by Adam: neither an adapted rate nor weight decay. "" is none.
+  std::string exclude = kBiasesAndNorms;
+};
+// Slots "m" and "v", and "LAMB/step" as Adam has it.
+std::unique_ptr<Optimizer> lamb(LambOptions options = {}, const Location& where = Location::current());
+
+}  // namespace belfry

@@ -1,0 +1,34 @@
+#include "belfry/nn/learning_rate_by_regex.h"
+
+#include "belfry/nn/proxy_optimizer.h"
+
+namespace belfry {
+namespace {
+
+class LearningRateByRegex final : public ProxyOptimizer {
+ public:
+  LearningRateByRegex(std::unique_ptr<Optimizer> wrapped, const std::vector<ScaleByRegex>& scales,
+                      const Location& where)
+      : ProxyOptimizer(std::move(wrapped), "learning_rate_by_regex", where),
+        scales_("learning_rate_by_regex", scales, where) {}
+
+  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name,
+                            const Location& where) override {
+    scales_.expect_matches(gradients);
+    GradientsAndVariables scaled = gradients;
+    for (GradientAndVariable& item : scaled) item.learning_rate_scale *= scales_.of(item.variable);
+    return wrapped().apply_gradients(scaled, name, where);
+  }
+
+ private:
+  ScalesByRegex scales_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> learning_rate_by_regex(std::unique_ptr<Optimizer> optimizer,
+                                                  const std::vector<ScaleByRegex>& scales, const Location& where) {
+  return std::make_unique<LearningRateByRegex>(std::move(optimizer), scales, where);
+}
+
+}  // namespace belfry

@@ -1,0 +1,78 @@
+#include "belfry/nn/name_pattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "belfry/base/check.h"
+#include "belfry/tower/tower_context.h"
+
+namespace belfry {
+namespace {
+
+std::regex compile(const std::string& caller, std::string_view expression, const Location& where) {
+  try {
+    return std::regex(expression.begin(), expression.end());
+  } catch (const std::regex_error& error) {
+    fail(
+        "[{}] expected an ECMAScript regular expression, got \"{}\" ({}; at {}). Escape special characters by a "
+        "backslash.",
+        caller, expression, error.what(), to_string(where));
+  }
+}
+
+}  // namespace
+
+std::string_view name_in_tower(const Variable& variable) {
+  const std::string_view name = variable.name();
+  const TowerContext* tower = current_tower_context_or_null();
+  const std::string_view prefix = tower != nullptr ? std::string_view(tower->variable_scope()) : "";
+  return !prefix.empty() && name.starts_with(prefix) && name.substr(prefix.size()).starts_with('/')
+             ? name.substr(prefix.size() + 1)
+             : name;
+}
+
+NamePattern::NamePattern(std::string caller, std::string_view expression, const Location& where)
+    : caller_(std::move(caller)),
+      expression_(expression),
+      where_(where),
+      matches_([regex = compile(caller_, expression, where)](std::string_view name) {
+        return std::regex_match(name.begin(), name.end(), regex);
+      }) {}
+
+bool NamePattern::matches(const Variable& variable) const { return matches_(name_in_tower(variable)); }
+
+void NamePattern::expect_match(const GradientsAndVariables& among) const {
+  if (std::ranges::any_of(among, [&](const GradientAndVariable& item) { return matches(item.variable); })) return;
+  std::string names;
+  for (const GradientAndVariable& item : among)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name_in_tower(item.variable));
+  fail(
+      "[{}] expected an expression that matches a variable to train, got \"{}\", which matches none of {} (at {}). A "
+      "name has to match as a whole.",
+      caller_, expression_, names.empty() ? "no variables" : names, to_string(where_));
+}
+
+ScalesByRegex::ScalesByRegex(const std::string& caller, const std::vector<ScaleByRegex>& scales,
+                             const Location& where) {
+  BELFRY_CHECK(!scales.empty(), "[{}] expected expressions and their factors, got none (at {})", caller,
+               to_string(where));
+  for (const ScaleByRegex& item : scales) {
+    BELFRY_CHECK(item.scale >= 0 && std::isfinite(item.scale),
+                 "[{}] expected factors from 0 up, got {} for \"{}\" (at {}). To maximise something, minimize its "
+                 "negative.",
+                 caller, item.scale, item.regex, to_string(where));
+    scales_.emplace_back(NamePattern(caller, item.regex, where), item.scale);
+  }
+}
+
+double ScalesByRegex::of(const Variable& variable) const {
+  const auto at = std::ranges::find_if(scales_, [&](const auto& item) { return item.first.matches(variable); });
+  return at == scales_.end() ? 1 : at->second;
+}
+
+void ScalesByRegex::expect_matches(const GradientsAndVariables& among) const {
+  for (const auto& [pattern, scale] : scales_) pattern.expect_match(among);
+}
+
+}  // namespace belfry

@@ -1,0 +1,48 @@
+// Choosing variables by a regular expression on their names.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/variable.h"
+#include "belfry/nn/optimizer.h"
+
+namespace belfry {
+
+// A variable's name without the prefix of the current tower, if the tower has variables of its own.
+std::string_view name_in_tower(const Variable& variable);
+
+// An ECMAScript expression that the whole name_in_tower() has to match.
+class NamePattern {
+ public:
+  // `caller` leads the text of the error that an expression which is none throws.
+  NamePattern(std::string caller, std::string_view expression, const Location& where);
+  bool matches(const Variable& variable) const;
+  const std::string& expression() const { return expression_; }
+  // Throws if it matches none of these: names them.
+  void expect_match(const GradientsAndVariables& among) const;
+
+ private:
+  std::string caller_, expression_;
+  Location where_;
+  std::function<bool(std::string_view)> matches_;
+};
+
+// Something for the variables that an expression matches. Of several that match, the first one counts.
+struct ScaleByRegex {
+  std::string regex{};
+  double scale = 1;
+};
+class ScalesByRegex {
+ public:
+  ScalesByRegex(const std::string& caller, const std::vector<ScaleByRegex>& scales, const Location& where);
+  double of(const Variable& variable) const;                      // 1 if none matches
+  void expect_matches(const GradientsAndVariables& among) const;  // of each expression
+
+ private:
+  std::vector<std::pair<NamePattern, double>> scales_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,36 @@
+#include "belfry/nn/replace_variables.h"
+
+#include "belfry/base/check.h"
+#include "belfry/ops/basic.h"
+
+namespace belfry {
+
+std::unique_ptr<VariableScope> freeze_variables(const FreezeOptions& options) {
+  const CustomGetter without_training = freeze_getter();
+  return VariableScope::reopen(
+      {.custom_getter = [options, without_training](const VariableGetter& next, const std::string& name,
+                                                    const VariableOptions& given) {
+        if (!given.trainable) return next(name, given);
+        const Variable variable = options.skip_collection ? without_training(next, name, given) : next(name, given);
+        return options.stop_gradient ? variable.with_value(stop_gradient(variable)) : variable;
+      }});
+}
+
+std::unique_ptr<VariableScope> remap_variables(std::function<Tensor(const Variable&)> map, const Location& where) {
+  BELFRY_CHECK(static_cast<bool>(map), "[remap_variables] expected a function, got an empty one (at {})",
+               to_string(where));
+  return VariableScope::reopen({.custom_getter = [map = std::move(map), where](const VariableGetter& next,
+                                                                               const std::string& name,
+                                                                               const VariableOptions& given) {
+    const Variable variable = next(name, given);
+    const Tensor seen = map(variable);
+    BELFRY_CHECK(seen && seen.dtype() == variable.dtype() && compatible(seen.shape(), variable.shape()),
+                 "[remap_variables] expected a tensor of {} {} for '{}', got {} (at {}). Give the variable itself to "
+                 "leave it as it is.",
+                 name_of(variable.dtype()), to_string(variable.shape()), variable.name(), to_string(seen),
+                 to_string(where));
+    return variable.with_value(seen);
+  }});
+}
+
+}  // namespace belfry

@@ -1,0 +1,38 @@
+#include "belfry/nn/slot_variables.h"
+
+#include <algorithm>
+
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/nn/initializers.h"
+
+namespace belfry {
+
+Variable SlotVariables::get(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
+                            const Initializer& initializer) {
+  const auto key = std::make_pair(static_cast<const Node*>(owner.node()), full_name);
+  if (const auto at = made_.find(key); at != made_.end()) return at->second;
+  Graph& graph = *owner.node()->graph;
+  const std::vector<Variable> saved = graph.collections().variables(collection::kGlobalVariables);
+  const bool owner_is_saved = std::ranges::find(saved, owner) != saved.end();
+  const GraphScope root(graph);  // the name is complete: no scope adds to it
+  const DeviceScope device(owner.node()->device);
+  const ReplicaScope replica(owner.node()->tower);
+  return made_[key] =
+             new_variable(full_name, {.shape = shape,
+                                      .dtype = dtype,
+                                      .initializer = initializer ? initializer : init::zeros(),
+                                      .collections = {std::string(owner_is_saved ? collection::kGlobalVariables
+                                                                                 : collection::kLocalVariables)}});
+}
+
+Variable SlotVariables::like(const Variable& owner, const std::string& name) {
+  return get(owner, owner.name() + "/" + name, owner.shape(), owner.dtype());
+}
+
+Variable SlotVariables::copy_of(const Variable& owner, const std::string& name) {
+  return get(owner, owner.name() + "/" + name, owner.shape(), owner.dtype(),
+             [owner](const Shape&, DType) { return owner.handle(); });
+}
+
+}  // namespace belfry

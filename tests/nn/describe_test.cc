@@ -1,0 +1,113 @@
+#include "belfry/nn/describe.h"
+
+#include "tests/nn/nn_test_support.h"
+
+namespace belfry {
+namespace {
+
+class DescribeTest : public NnTest {
+ protected:
+  static Tensor model(const Tensor& x) {
+    const auto conv = conv2d({.filters = 16, .kernel = 3, .activation = relu});
+    return x | conv("conv0") | max_pool("pool0", 2) | batch_norm("bn") | fully_connected("fc", {.units = 10});
+  }
+  // What is logged, while it lives.
+  std::string logged;
+  LogRedirect redirect{[this](LogLevel level, std::string_view text) {
+    (logged += name_of(level)).append(" ").append(text).append("\n");
+  }};
+};
+
+constexpr const char* kLayers =
+    "layer  input          output\n"
+    "conv0  [?, 8, 8, 3]   [?, 8, 8, 16]\n"
+    "pool0  [?, 8, 8, 16]  [?, 4, 4, 16]\n"
+    "bn     [?, 4, 4, 16]  [?, 4, 4, 16]\n"
+    "fc     [?, 4, 4, 16]  [?, 10]\n";
+
+TEST_F(DescribeTest, EveryLayerHasOneLineWhateverTheTowers) {
+  for (int i = 0; i < 2; ++i) {
+    const TrainTowerContext tower("tower" + std::to_string(i), {.index = i, .total = 2});
+    model(images());
+  }
+  {
+    const PredictTowerContext tower("predict");
+    model(placeholder(f32, {1, 8, 8, 3}));
+  }
+  EXPECT_EQ(describe_layers(graph), kLayers);
+}
+
+TEST_F(DescribeTest, TowersWithVariablesOfTheirOwnAndInferenceAloneShowTheSame) {
+  for (int i = 0; i < 2; ++i) {
+    const std::string name = "tower" + std::to_string(i);
+    const TrainTowerContext tower(name, {.index = i, .total = 2, .variable_scope = i == 0 ? "" : name});
+    model(images());
+  }
+  EXPECT_EQ(describe_layers(graph), kLayers);
+  Graph other;
+  const GraphScope inside(other);
+  {
+    const PredictTowerContext tower("predict");
+    model(images());
+  }
+  EXPECT_EQ(describe_layers(other), kLayers);
+}
+
+TEST_F(DescribeTest, LayersThatAreUsedAgainShowOnceAndPartsFollowTheWhole) {
+  const Tensor x = placeholder(f32, {kAny, kAny, 8});
+  const auto block = transformer_block({.heads = 2});
+  const Tensor y = x | block("block0");
+  {
+    const auto again = VariableScope::reopen({.reuse = Reuse::yes});
+    y | block("block0");
+  }
+  EXPECT_EQ(describe_layers(graph),
+            "layer                  input       output\n"
+            "block0                 [?, ?, 8]   [?, ?, 8]\n"
+            "block0/ln1             [?, ?, 8]   [?, ?, 8]\n"
+            "block0/attention       [?, ?, 8]   [?, ?, 8]\n"
+            "block0/attention/qkv   [?, ?, 8]   [?, ?, 24]\n"
+            "block0/attention/proj  [?, ?, 8]   [?, ?, 8]\n"
+            "block0/ln2             [?, ?, 8]   [?, ?, 8]\n"
+            "block0/fc1             [?, ?, 8]   [?, ?, 32]\n"
+            "block0/fc2             [?, ?, 32]  [?, ?, 8]\n");
+}
+
+TEST_F(DescribeTest, ALayerThatFailsHasNoLine) {
+  EXPECT_EQ(describe_layers(graph), "no layers\n");
+  const Layer broken("broken",
+                     [](const Tensor& x) { return x | fully_connected("fc", {.units = 2}) | conv2d("c", {}); });
+  EXPECT_THROW(images() | broken, Error);
+  EXPECT_EQ(describe_layers(graph), "no layers\n");
+}
+
+TEST_F(DescribeTest, LayersSayTheirShapesAtLevelDebugOnly) {
+  const Tensor x = images();
+  x | max_pool("pool", 2);
+  EXPECT_EQ(logged, "debug pool  input [?, 8, 8, 3] -> output [?, 4, 4, 3]\n");
+  const LogRedirect quiet([](LogLevel, std::string_view text) { ADD_FAILURE() << text; }, LogLevel::info);
+  x | max_pool("quiet", 2);
+}
+
+TEST_F(DescribeTest, TrainableVariablesAreListedWithTheirTotal) {
+  EXPECT_EQ(describe_trainable_vars(graph), "no trainable variables\n");
+  {
+    const TrainTowerContext tower("");
+    model(images());
+    const DeviceScope device("cpu:1");
+    get_variable("table", {.shape = {1000, 1000}, .dtype = f64});
+  }
+  EXPECT_EQ(describe_trainable_vars(graph),
+            "trainable variable  shape          type  elements   device\n"
+            "conv0/W             [3, 3, 3, 16]  f32   432        cpu:0\n"
+            "conv0/b             [16]           f32   16         cpu:0\n"
+            "bn/gamma            [16]           f32   16         cpu:0\n"
+            "bn/beta             [16]           f32   16         cpu:0\n"
+            "fc/W                [256, 10]      f32   2,560      cpu:0\n"
+            "fc/b                [10]           f32   10         cpu:0\n"
+            "table               [1000, 1000]   f64   1,000,000  cpu:1\n"
+            "7 trainable variables, 1,003,050 elements, 8.01 MB\n");
+}
+
+}  // namespace
+}  // namespace belfry
