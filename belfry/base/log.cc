@@ -69,6 +69,8 @@ struct Sink {
   }
 };
 
+thread_local int muted = 0;  // LogMutes alive on this thread
+
 // Never destroyed, so that destructors of static objects can still log.
 Sink& sink() {
   static Sink& only = *new Sink;
@@ -86,16 +88,21 @@ std::optional<LogLevel> log_level_from_name(std::string_view name) {
 }
 
 void log(LogLevel level, std::string_view text) {
+  if (muted > 0 && level < LogLevel::error) return;
   Sink& to = sink();
   const MutexLock lock(to.mutex);
   to.write(level, text);
 }
 
 bool log_enabled(LogLevel level) {
+  if (muted > 0 && level < LogLevel::error) return false;
   Sink& to = sink();
   const MutexLock lock(to.mutex);
   return to.shows(level);
 }
+
+LogMute::LogMute() { ++muted; }
+LogMute::~LogMute() { --muted; }
 
 LogRedirect::LogRedirect(Callback callback, LogLevel lowest) : callback_(std::move(callback)), lowest_(lowest) {
   Sink& to = sink();

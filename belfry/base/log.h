@@ -26,6 +26,15 @@ inline void log_error(std::string_view text) { log(LogLevel::error, text); }
 // Whether a line of this level would go anywhere: for lines that are costly to make.
 bool log_enabled(LogLevel level);
 
+// While it lives, what this thread logs below `error` goes nowhere: for work that is only tried out.
+class LogMute {
+ public:
+  LogMute();
+  ~LogMute();
+  LogMute(const LogMute&) = delete;
+  LogMute& operator=(const LogMute&) = delete;
+};
+
 std::string_view name_of(LogLevel level);
 std::optional<LogLevel> log_level_from_name(std::string_view name);  // nullopt if there is no such level
 

@@ -104,6 +104,7 @@ class Graph {
 // The graph that ops are added to; throws if no GraphScope is active.
 Graph& current_graph();
 Graph* current_graph_or_null();
+Graph* chosen_graph_or_null();  // by a GraphScope, not by a DefaultGraph
 
 struct OpOptions {
   std::string_view name = "";  // under the current name scope; empty: the op's type, made unique

@@ -11,6 +11,23 @@ namespace belfry {
 namespace {
 
 thread_local ScopeState current;
+thread_local std::vector<Graph*> default_graphs;  // those of living DefaultGraphs, the latest last
+
+ScopeState fresh(Graph* graph) {
+  ScopeState out;
+  out.graph = graph;
+  out.variable_scope = root_variable_scope();
+  return out;
+}
+
+// Where no GraphScope is open, the latest default counts, whatever was current before.
+void follow_default() {
+  if (current.graph != nullptr && !current.by_default) return;
+  Graph* latest = default_graphs.empty() ? nullptr : default_graphs.back();
+  if (current.graph == latest) return;
+  current = latest == nullptr ? ScopeState{} : fresh(latest);
+  current.by_default = latest != nullptr;
+}
 
 }  // namespace
 
@@ -21,13 +38,22 @@ std::string join_scope(const std::string& scope, std::string_view name) {
 }
 
 ScopeGuard::ScopeGuard() : before_(std::make_unique<ScopeState>(current)) {}
-ScopeGuard::~ScopeGuard() { current = std::move(*before_); }
+ScopeGuard::~ScopeGuard() {
+  current = std::move(*before_);
+  follow_default();
+}
 ScopeState& ScopeGuard::state() { return current; }
 
-GraphScope::GraphScope(Graph& graph) {
-  state() = ScopeState{};
-  state().graph = &graph;
-  state().variable_scope = root_variable_scope();
+GraphScope::GraphScope(Graph& graph) { state() = fresh(&graph); }
+
+DefaultGraph::DefaultGraph(Graph& graph) : graph_(graph) {
+  default_graphs.push_back(&graph);
+  follow_default();
+}
+
+DefaultGraph::~DefaultGraph() {
+  std::erase(default_graphs, &graph_);
+  follow_default();
 }
 
 OutermostGraphScope::OutermostGraphScope() {
@@ -78,6 +104,7 @@ ReplicaScope::ReplicaScope(int index) { state().replica = index; }
 std::string current_name_scope() { return current.name_scope; }
 
 Graph* current_graph_or_null() { return current.graph; }
+Graph* chosen_graph_or_null() { return current.by_default ? nullptr : current.graph; }
 
 Graph& current_graph() {
   BELFRY_CHECK(current.graph != nullptr,

@@ -34,6 +34,20 @@ class GraphScope : private ScopeGuard {
   explicit GraphScope(Graph& graph);
 };
 
+// Makes a graph current where no GraphScope is open, for as long as it lives: what a trainer that owns its graph does,
+// so that ops can be made in the constructors of classes derived from it. It may end in any order; the latest living
+// one counts.
+class DefaultGraph {
+ public:
+  explicit DefaultGraph(Graph& graph);
+  ~DefaultGraph();
+  DefaultGraph(const DefaultGraph&) = delete;
+  DefaultGraph& operator=(const DefaultGraph&) = delete;
+
+ private:
+  Graph& graph_;
+};
+
 // Inside cond() or while_loop(): adds to the outermost graph, free of control dependencies. Variables are made there.
 class OutermostGraphScope : private ScopeGuard {
  public:

@@ -18,7 +18,8 @@ struct UpdateConditionFlag {
 
 struct ScopeState {
   Graph* graph = nullptr;
-  std::string name_scope;  // "" or "a/b"
+  bool by_default = false;  // current because of a DefaultGraph, not of a GraphScope
+  std::string name_scope;   // "" or "a/b"
   std::shared_ptr<OpenedVariableScope> variable_scope;
   std::string device;
   std::vector<Node*> control;

@@ -10,7 +10,11 @@ namespace belfry {
 namespace {
 
 // Brings in something new with every run: a placeholder, a queue, random numbers.
-bool is_source(const Node& node) { return node.inputs.empty() && node.def->stateful && node.def != variable_op(); }
+bool is_source(const Node& node) {
+  for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i)
+    if (!node.def->uses_only_shape(i)) return false;
+  return node.def->stateful && node.def != variable_op();
+}
 bool is_input(const Node& node) { return is_source(node) && !node.def->random; }
 bool is_trainable(const Node& node) { return node.def == variable_op() && node.graph->record(&node).trainable; }
 

@@ -1,13 +1,11 @@
 #include "belfry/session/hooked_session.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <typeinfo>
 
 #include "belfry/base/check.h"
+#include "belfry/base/class_name.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/internal/session_state.h"
@@ -22,11 +20,12 @@ class MergedRun {
  public:
   MergedRun(const Graph& graph, const Location& where) : graph_(graph), where_(where) {}
 
-  // `hook` is empty for the caller's own.
-  Places add_fetches(const std::vector<Fetch>& fetches, const std::string& hook) {
+  // `hook` is null for the caller's own; its name is looked up only if there is something to complain about.
+  Places add_fetches(const std::vector<Fetch>& fetches, const SessionHook* hook) {
     Places places;
     for (const Fetch& fetch : fetches) {
-      const FetchTarget target = target_of(fetch, graph_, {"HookedSession::run", where_, hook});
+      const FetchTarget target = fetch.name().empty() ? FetchTarget{fetch.tensor(), fetch.operation()}
+                                                      : target_of(fetch, graph_, caller_of(hook));
       const auto at = std::ranges::find(targets_, target);
       places.push_back(static_cast<std::size_t>(at - targets_.begin()));
       if (at == targets_.end()) targets_.push_back(target);
@@ -34,15 +33,15 @@ class MergedRun {
     return places;
   }
 
-  void add_feeds(const Feeds& feeds, const std::string& party) {
+  void add_feeds(const Feeds& feeds, const SessionHook* party) {
     for (const auto& feed : feeds) {
       const auto at = std::ranges::find(feeds_, feed.first, &Feeds::value_type::first);
       if (at != feeds_.end()) {
-        const std::string& other = feeders_[static_cast<std::size_t>(at - feeds_.begin())];
+        const SessionHook* other = feeders_[static_cast<std::size_t>(at - feeds_.begin())];
         fail(
             "[HookedSession] expected each tensor to be fed once in a run, got {} from {} and from {}. Feed it in one "
             "of the two.",
-            feed.first ? fmt::format("'{}'", feed.first.name()) : "an empty handle", other, party);
+            feed.first ? fmt::format("'{}'", feed.first.name()) : "an empty handle", name_of(other), name_of(party));
       }
       feeds_.push_back(feed);
       feeders_.push_back(party);
@@ -50,10 +49,11 @@ class MergedRun {
   }
 
   // The caller's own choice was there first and stays.
-  void add_random_step(std::optional<std::uint64_t> step, const std::string& hook) {
+  void add_random_step(std::optional<std::uint64_t> step, const SessionHook* hook) {
     if (!step) return;
-    BELFRY_CHECK(counter_.empty(), "[HookedSession] expected one hook to give the step of random ops, got {} and {}.",
-                 counter_, hook);
+    if (counter_ != nullptr)
+      fail("[HookedSession] expected one hook to give the step of random ops, got {} and {}.", name_of(counter_),
+           name_of(hook));
     counter_ = hook;
     if (!options_.random_step) options_.random_step = step;
   }
@@ -68,13 +68,20 @@ class MergedRun {
   }
 
  private:
+  static std::string name_of(const SessionHook* party) {
+    return party == nullptr ? "the caller" : fmt::format("hook '{}'", party->name());
+  }
+  Caller caller_of(const SessionHook* hook) const {
+    return {"HookedSession::run", where_, hook == nullptr ? "" : name_of(hook)};
+  }
+
   const Graph& graph_;
   const Location where_;              // the call of run()
   std::vector<FetchTarget> targets_;  // each once
   Feeds feeds_;
-  std::vector<std::string> feeders_;  // who gave feeds_[i]
+  std::vector<const SessionHook*> feeders_;  // who gave feeds_[i]; null: the caller
   RunOptions options_;
-  std::string counter_;  // the hook that gave the random step
+  const SessionHook* counter_ = nullptr;  // the hook that gave the random step
 };
 
 // Keeps the first error of several hooks for later and logs the others.
@@ -116,12 +123,7 @@ std::vector<Array> values_at(const Places& places, const std::vector<Array>& val
 
 }  // namespace
 
-std::string SessionHook::name() const {
-  const char* mangled = typeid(*this).name();
-  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr),
-                                                     std::free);
-  return plain != nullptr ? plain.get() : mangled;
-}
+std::string SessionHook::name() const { return class_name(typeid(*this)); }
 
 HookedSession::HookedSession(Session& session, std::vector<std::shared_ptr<SessionHook>> hooks)
     : session_(session), hooks_(std::move(hooks)) {
@@ -140,14 +142,13 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
 
   MergedRun merged(session_.graph(), where);
   merged.set_options(options);
-  merged.add_feeds(feeds, "the caller");
-  const Places asked = merged.add_fetches(fetches, "");
+  merged.add_feeds(feeds, nullptr);
+  const Places asked = merged.add_fetches(fetches, nullptr);
   std::vector<Places> wanted;  // by hook
   for (std::size_t i = 0; i < hooks_.size(); ++i) {
-    const std::string party = fmt::format("hook '{}'", hooks_[i]->name());
-    merged.add_feeds(requests[i].feeds, party);
-    merged.add_random_step(requests[i].random_step, party);
-    wanted.push_back(merged.add_fetches(requests[i].fetches, party));
+    merged.add_feeds(requests[i].feeds, hooks_[i].get());
+    merged.add_random_step(requests[i].random_step, hooks_[i].get());
+    wanted.push_back(merged.add_fetches(requests[i].fetches, hooks_[i].get()));
   }
   const std::vector<Array> values = merged.run(session_);
 

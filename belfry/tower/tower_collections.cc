@@ -24,8 +24,9 @@ void keep_trace(Collections& now, const Collections& before, const TowerTrace& t
       add_new(now, name, after.tensors(name), before.tensors(name).size());
       add_new(now, name, after.operations(name), before.operations(name).size());
     }
-    const bool saved = name == collection::kGlobalVariables, exported = name == collection::kModelVariables;
-    if (trace.local_variables && exported) continue;
+    const bool saved = name == collection::kGlobalVariables;
+    const bool counted = name == collection::kModelVariables || name == collection::kTrainableVariables;
+    if (trace.local_variables && counted) continue;
     add_new(now, trace.local_variables && saved ? collection::kLocalVariables : std::string_view(name),
             after.variables(name), before.variables(name).size());
   }

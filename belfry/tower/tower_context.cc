@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
@@ -54,7 +55,7 @@ void check_options(std::string_view name, bool is_training, const TowerOptions& 
 Reuse choose_reuse(bool is_training, const TowerOptions& o) {
   if (o.reuse) return *o.reuse;
   if (is_training) return o.index > 0 && o.variable_scope.empty() ? Reuse::yes : Reuse::no;
-  return current_graph().collections().size(collection::kTrainableVariables) > 0 ? Reuse::yes : Reuse::no;
+  return std::ranges::any_of(current_graph().variables(), &Variable::trainable) ? Reuse::yes : Reuse::no;
 }
 
 }  // namespace
@@ -169,6 +170,9 @@ std::vector<Tensor> TowerContext::collected_tensors(std::string_view collection)
 std::vector<Operation> TowerContext::collected_operations(std::string_view collection) const {
   return beyond(impl_->graph.collections().operations(collection), impl_->before.operations(collection).size());
 }
+
+TowerPause::TowerPause() : open_(std::exchange(current, nullptr)) {}
+TowerPause::~TowerPause() { current = open_; }
 
 TowerContext* current_tower_context_or_null() { return current; }
 

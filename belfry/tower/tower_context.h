@@ -84,6 +84,18 @@ class PredictTowerContext : public TowerContext {
       : TowerContext(name, false, std::move(options), where) {}
 };
 
+// Sets the open tower aside while something else is built, in another graph.
+class TowerPause {
+ public:
+  TowerPause();
+  ~TowerPause();
+  TowerPause(const TowerPause&) = delete;
+  TowerPause& operator=(const TowerPause&) = delete;
+
+ private:
+  TowerContext* open_ = nullptr;
+};
+
 // The tower being built on this thread; throws if there is none.
 TowerContext& get_current_tower_context();
 TowerContext* current_tower_context_or_null();

@@ -1,0 +1,61 @@
+#include "belfry/callbacks/hyper_param_setter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/loop/trainer.h"
+
+namespace belfry {
+
+void HyperParamSetter::setup_graph() {
+  variable_ = trainer().graph().get_variable_by_name(parameter_);
+  BELFRY_CHECK(variable_.shape().rank() == 0 && is_float(variable_.dtype()),
+               "[{}] expected '{}' to be a scalar float, got {}. Make it with hyper_param().", name(), parameter_,
+               to_string(variable_));
+}
+
+double HyperParamSetter::current_value() const { return trainer().session().value(variable_).item(); }
+
+void HyperParamSetter::set() {
+  const std::optional<double> value = value_to_set();
+  if (!value || static_cast<float>(*value) == static_cast<float>(current_value())) return;
+  trainer().session().set_value(variable_, Array(*value));
+  if (trainer().epoch_num() != logged_epoch_)  // a schedule by steps would fill the log
+    log_info(fmt::format("[{}] {} is {} from here on", name(), parameter_, *value));
+  logged_epoch_ = trainer().epoch_num();
+}
+
+ScheduledHyperParamSetter::ScheduledHyperParamSetter(std::string parameter, Schedule schedule, ScheduleOptions options)
+    : HyperParamSetter(std::move(parameter)), schedule_(std::move(schedule)), options_(options) {
+  BELFRY_CHECK(!schedule_.empty(), "[ScheduledHyperParamSetter] expected a schedule, got an empty one.");
+  std::ranges::sort(schedule_);
+  for (std::size_t i = 0; i < schedule_.size(); ++i) {
+    BELFRY_CHECK(schedule_[i].first >= 0 && std::isfinite(schedule_[i].second),
+                 "[ScheduledHyperParamSetter] expected times from 0 up and finite values, got {} at {}.",
+                 schedule_[i].second, schedule_[i].first);
+    BELFRY_CHECK(i == 0 || schedule_[i].first != schedule_[i - 1].first,
+                 "[ScheduledHyperParamSetter] expected each time once, got {} twice.", schedule_[i].first);
+  }
+}
+
+void ScheduledHyperParamSetter::trigger_epoch() {
+  if (!options_.step_based) trigger();
+}
+
+void ScheduledHyperParamSetter::trigger_step() {
+  if (options_.step_based) trigger();
+}
+
+std::optional<double> ScheduledHyperParamSetter::value_to_set() {
+  const std::int64_t now = options_.step_based ? trainer().global_step() : trainer().epoch_num();
+  const auto next = std::ranges::upper_bound(schedule_, now, {}, &Schedule::value_type::first);
+  if (next == schedule_.begin()) return std::nullopt;
+  const auto& [begin, value] = *std::prev(next);
+  if (!options_.linear || next == schedule_.end()) return value;
+  const double part = static_cast<double>(now - begin) / static_cast<double>(next->first - begin);
+  return value + part * (next->second - value);
+}
+
+}  // namespace belfry

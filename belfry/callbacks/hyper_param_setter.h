@@ -1,0 +1,58 @@
+// Callbacks that change a number while training: a learning rate, say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "belfry/graph/variable.h"
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+// The base: sets a scalar variable, named as in hyper_param(), to what value_to_set() gives.
+class HyperParamSetter : public Callback {
+ public:
+  explicit HyperParamSetter(std::string parameter) : parameter_(std::move(parameter)) {}
+  void setup_graph() override;
+  // Where a schedule gives the value that training begins with, or continues with.
+  void before_train() override { set(); }
+  void trigger() override { set(); }
+
+ protected:
+  // Nothing: leave it as it is.
+  virtual std::optional<double> value_to_set() = 0;
+  double current_value() const;
+  void set();
+
+ private:
+  std::string parameter_;
+  Variable variable_;
+  int logged_epoch_ = -1;
+};
+
+struct ScheduleOptions {
+  bool linear = false;      // between two points of the schedule, not only at them
+  bool step_based = false;  // the schedule counts global steps instead of epochs
+};
+
+// {{8, 1e-4f}}: the value is 1e-4 once epoch 8 is finished, from epoch 9 on. A point at 0 is the value to begin with;
+// before the first point the value stays what it is.
+class ScheduledHyperParamSetter final : public HyperParamSetter {
+ public:
+  using Schedule = std::vector<std::pair<std::int64_t, double>>;
+  ScheduledHyperParamSetter(std::string parameter, Schedule schedule, ScheduleOptions options = {});
+  void trigger_epoch() override;
+  void trigger_step() override;
+
+ protected:
+  std::optional<double> value_to_set() override;
+
+ private:
+  Schedule schedule_;  // by time
+  ScheduleOptions options_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,120 @@
+#include "belfry/callbacks/inference_runner.h"
+
+#include <optional>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/scope.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/loop/callback_hook.h"
+#include "belfry/train/tower_trainer.h"
+
+namespace belfry {
+
+void ScalarStats::before_inference() {
+  sums_.assign(names_.size(), 0);
+  count_ = 0;
+}
+
+void ScalarStats::on_fetches(const std::vector<Array>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    BELFRY_CHECK(values[i].elements() == 1, "[ScalarStats] expected '{}' to be a scalar, got {}. Reduce it first.",
+                 names_[i], to_string(values[i].shape()));
+    sums_[i] += values[i].item();
+  }
+  ++count_;
+}
+
+std::map<std::string, double> ScalarStats::after_inference() {
+  std::map<std::string, double> out;
+  if (count_ == 0) return out;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    out[prefix_.empty() ? names_[i] : prefix_ + "_" + names_[i]] = sums_[i] / static_cast<double>(count_);
+  return out;
+}
+
+void ClassificationError::before_inference() {
+  wrong_ = 0;
+  count_ = 0;
+}
+
+void ClassificationError::on_fetches(const std::vector<Array>& values) {
+  BELFRY_CHECK(values[0].shape().rank() == 1,
+               "[ClassificationError] expected '{}' to be a vector with 1 for each wrong example, got {}. Use "
+               "prediction_incorrect().",
+               name_, to_string(values[0].shape()));
+  for (std::int64_t i = 0; i < values[0].elements(); ++i) wrong_ += values[0].item(i);
+  count_ += values[0].elements();
+}
+
+std::map<std::string, double> ClassificationError::after_inference() {
+  if (count_ == 0) return {};
+  return {{metric_, wrong_ / static_cast<double>(count_)}};
+}
+
+InferenceRunner::InferenceRunner(Flow flow, Inferencers inferencers, InferenceRunnerOptions options)
+    : InferenceRunner(
+          InputSourcePtr(QueueInput(std::move(flow),
+                                    {.infinite = false, .name = options.tower_name + "_queue", .show_size = false})),
+          std::move(inferencers), options) {}
+
+InferenceRunner::InferenceRunner(InputSourcePtr input, Inferencers inferencers, InferenceRunnerOptions options)
+    : input_(std::move(input)), inferencers_(std::move(inferencers)), options_(std::move(options)) {
+  BELFRY_CHECK(!inferencers_.empty(), "[InferenceRunner] expected inferencers, got none. Pass ScalarStats(...), say.");
+}
+
+void InferenceRunner::attach(Trainer& trainer) {
+  Callback::attach(trainer);
+  BELFRY_CHECK(dynamic_cast<TowerTrainer*>(&trainer) != nullptr,
+               "[InferenceRunner] expected a TowerTrainer, which has a tower function, got another trainer.");
+}
+
+void InferenceRunner::setup_graph() {
+  auto& towers = dynamic_cast<TowerTrainer&>(trainer());
+  const DeviceScope device(fmt::format("cpu:{}", options_.device));
+  callbacks_ = input_->setup(towers.tower_func().signature());
+  const TowerTensorHandle& tower =
+      towers.build_inference_tower(options_.tower_name, input_->get_input_tensors(), options_.device);
+  for (const Handle<Inferencer>& inferencer : inferencers_) {
+    std::vector<Fetch>& wanted = fetches_.emplace_back();
+    for (const std::string& name : inferencer->fetches()) wanted.emplace_back(tower.get_tensor(name));
+  }
+  for (const Handle<Callback>& callback : callbacks_) callback->attach(trainer());
+  for (const Handle<Callback>& callback : callbacks_) callback->setup_graph();
+}
+
+void InferenceRunner::before_train() {
+  session_ = std::make_unique<HookedSession>(trainer().session(), hooks_of(callbacks_));
+  for (const Handle<Callback>& callback : callbacks_) callback->before_train();
+  started_ = true;
+}
+
+void InferenceRunner::trigger() {
+  input_->reset_state();
+  for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
+  std::vector<Fetch> all;
+  for (const std::vector<Fetch>& wanted : fetches_) all.insert(all.end(), wanted.begin(), wanted.end());
+  const std::optional<std::int64_t> size = input_->size();
+  for (std::int64_t i = 0; !size || i < *size; ++i) {
+    std::vector<Array> values;
+    try {
+      values = session_->run(all);
+    } catch (const EndOfData&) {
+      break;
+    }
+    auto next = values.begin();
+    for (std::size_t k = 0; k < inferencers_.size(); ++k) {
+      const auto end = next + static_cast<std::ptrdiff_t>(fetches_[k].size());
+      inferencers_[k]->on_fetches({next, end});
+      next = end;
+    }
+  }
+  for (const Handle<Inferencer>& inferencer : inferencers_)
+    for (const auto& [name, value] : inferencer->after_inference()) trainer().monitors().put_scalar(name, value);
+}
+
+void InferenceRunner::after_train() {
+  if (!started_) return;
+  for (const Handle<Callback>& callback : callbacks_) callback->after_train();
+}
+
+}  // namespace belfry

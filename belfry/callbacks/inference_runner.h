@@ -1,0 +1,98 @@
+// Inference on a validation set, once an epoch.
+//
+//   InferenceRunner(fashion_mnist("test") | batch(256, Remainder::keep),
+//                   {ScalarStats("cross_entropy"), ClassificationError("incorrect")})
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/dataflow/flow.h"
+#include "belfry/input/input_source.h"
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+// Says what to fetch of each datapoint, and makes numbers of the values.
+class Inferencer {
+ public:
+  Inferencer() = default;
+  virtual ~Inferencer() = default;
+  Inferencer(Inferencer&&) = default;
+  Inferencer& operator=(Inferencer&&) = default;
+
+  virtual std::vector<std::string> fetches() const = 0;  // names as in the tower function
+  virtual void before_inference() {}
+  virtual void on_fetches(const std::vector<Array>& values) = 0;  // of one datapoint, in the order of fetches()
+  virtual std::map<std::string, double> after_inference() = 0;    // what goes to the monitors
+};
+using Inferencers = std::vector<Handle<Inferencer>>;
+
+// The mean over datapoints of scalars, each datapoint counting alike: validation_<name>.
+class ScalarStats final : public Inferencer {
+ public:
+  explicit ScalarStats(std::string name, std::string prefix = "validation")
+      : ScalarStats(std::vector<std::string>{std::move(name)}, std::move(prefix)) {}
+  explicit ScalarStats(std::vector<std::string> names, std::string prefix = "validation")
+      : names_(std::move(names)), prefix_(std::move(prefix)) {}
+  std::vector<std::string> fetches() const override { return names_; }
+  void before_inference() override;
+  void on_fetches(const std::vector<Array>& values) override;
+  std::map<std::string, double> after_inference() override;
+
+ private:
+  std::vector<std::string> names_;
+  std::string prefix_;
+  std::vector<double> sums_;
+  std::int64_t count_ = 0;
+};
+
+// The part of all examples that are wrong, given a vector with 1 for each that is (prediction_incorrect()). Exact, also
+// where the last batch is smaller.
+class ClassificationError final : public Inferencer {
+ public:
+  explicit ClassificationError(std::string name = "incorrect", std::string metric = "validation_error")
+      : name_(std::move(name)), metric_(std::move(metric)) {}
+  std::vector<std::string> fetches() const override { return {name_}; }
+  void before_inference() override;
+  void on_fetches(const std::vector<Array>& values) override;
+  std::map<std::string, double> after_inference() override;
+
+ private:
+  std::string name_, metric_;
+  double wrong_ = 0;
+  std::int64_t count_ = 0;
+};
+
+struct InferenceRunnerOptions {
+  std::string tower_name = "inference_tower";
+  int device = 0;
+};
+
+// Builds an inference tower of the trainer's tower function with an input of its own, and at each trigger runs it over
+// one pass of the data, from its start. These runs are no steps: only this input and these inferencers take part.
+class InferenceRunner final : public Callback {
+ public:
+  // A flow is read ahead by a thread, once through.
+  InferenceRunner(Flow flow, Inferencers inferencers, InferenceRunnerOptions options = {});
+  InferenceRunner(InputSourcePtr input, Inferencers inferencers, InferenceRunnerOptions options = {});
+  void attach(Trainer& trainer) override;
+  void setup_graph() override;
+  void before_train() override;
+  void trigger() override;
+  void after_train() override;
+
+ private:
+  InputSourcePtr input_;
+  Inferencers inferencers_;
+  InferenceRunnerOptions options_;
+  Callbacks callbacks_;                      // the input's
+  std::vector<std::vector<Fetch>> fetches_;  // by inferencer
+  std::unique_ptr<HookedSession> session_;
+  bool started_ = false;
+};
+
+}  // namespace belfry

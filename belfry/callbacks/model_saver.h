@@ -1,0 +1,78 @@
+// Checkpoints while training.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "belfry/loop/callback.h"
+#include "belfry/session/saver.h"
+
+namespace belfry {
+
+// Everything that a checkpoint keeps of a training besides the values: the loop's counters and each callback's state.
+CheckpointState training_state(Trainer& trainer);
+
+struct ModelSaverOptions {
+  std::string directory{};  // default: the run's directory
+  int keep = 10;            // newest ones; 0: all
+};
+
+// Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise). Files are
+// written while training goes on. A training that a signal ends is saved once more. A save that failed is thrown by the
+// next trigger, or at the end.
+class ModelSaver final : public Callback {
+ public:
+  explicit ModelSaver(ModelSaverOptions options = {}) : options_(std::move(options)) {}
+  void before_train() override;
+  void trigger() override;
+  void after_train() override;
+
+ private:
+  ModelSaverOptions options_;
+  std::unique_ptr<Saver> saver_;
+  std::int64_t saved_ = -1;  // the step of the last one
+};
+
+struct BestSaverOptions {
+  std::string directory{};  // default: the run's directory
+  std::string prefix{};     // default: min-<metric> or max-<metric>
+};
+
+// Keeps the checkpoint with the best value of a metric that was put in the same epoch, before this callback's turn.
+class BestSaver : public Callback {
+ public:
+  BestSaver(std::string metric, bool smallest, BestSaverOptions options);
+  void before_train() override;
+  void trigger() override;
+  void after_train() override;
+  std::string state() const override;
+  void restore(const std::string& state) override;
+
+  struct Best {
+    double value = 0;
+    std::int64_t step = 0;
+  };
+  const std::optional<Best>& best() const { return best_; }
+
+ private:
+  std::string metric_;
+  bool smallest_;
+  BestSaverOptions options_;
+  std::unique_ptr<Saver> saver_;
+  std::optional<Best> best_;
+  std::size_t seen_ = 0;  // values of the metric at the last trigger
+};
+
+class MinSaver final : public BestSaver {
+ public:
+  explicit MinSaver(std::string metric, BestSaverOptions options = {})
+      : BestSaver(std::move(metric), true, std::move(options)) {}
+};
+class MaxSaver final : public BestSaver {
+ public:
+  explicit MaxSaver(std::string metric, BestSaverOptions options = {})
+      : BestSaver(std::move(metric), false, std::move(options)) {}
+};
+
+}  // namespace belfry

@@ -1,0 +1,30 @@
+// The numbers of all epochs as a file that programs can read.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "belfry/loop/monitors.h"
+
+namespace belfry {
+
+// stats.json in the run's directory: a list with an object for each trigger, which holds "epoch_num", "global_step" and
+// every scalar that was put since the last one. The file is replaced as a whole each time, so that it is complete at
+// any moment. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
+class JSONWriter final : public Monitor {
+ public:
+  explicit JSONWriter(std::string file = "stats.json") : file_(std::move(file)) {}
+  void put_scalar(const std::string& name, double value, std::int64_t step) override;
+  void trigger() override;
+  void after_train() override;
+  std::string state() const override { return written_; }
+  void restore(const std::string& state) override;
+
+ private:
+  void write();
+  std::string file_;
+  std::map<std::string, double> values_;
+  std::string written_ = "[]";  // the file's text
+};
+
+}  // namespace belfry

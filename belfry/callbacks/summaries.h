@@ -1,0 +1,56 @@
+// Training's own numbers: from the collections that add_moving_summary() and add_summary() fill to the monitors. Names
+// lose the prefix of the main tower.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+struct MovingAverageOptions {
+  double decay = 0.95;
+};
+
+// The moving average over the steps of every scalar in MOVING_SUMMARIES; put at the end of each epoch, before any
+// trigger_epoch(). The first steps count fully: an average of one step is that step's value.
+class MovingAverageSummary final : public Callback {
+ public:
+  explicit MovingAverageSummary(MovingAverageOptions options = {});
+  void setup_graph() override;
+  HookRequest before_run(const RunContext& context) override;
+  void after_run(const RunContext& context, const RunValues& values) override;
+  void after_epoch() override;
+  std::string state() const override;
+  void restore(const std::string& state) override;
+
+ private:
+  MovingAverageOptions options_;
+  std::vector<std::string> names_;
+  std::vector<Fetch> fetches_;
+  std::vector<double> sums_;  // weighted, not yet divided by weight_
+  double weight_ = 0;
+};
+
+struct MergeAllSummariesOptions {
+  std::int64_t every_k_steps = 0;  // 0: with the last step of each epoch
+};
+
+// The values of SUMMARIES, fetched along with the last step of an epoch (or every k-th step): a scalar as it is, of any
+// other tensor its mean and its root mean square.
+class MergeAllSummaries final : public Callback {
+ public:
+  explicit MergeAllSummaries(MergeAllSummariesOptions options = {});
+  void setup_graph() override;
+  HookRequest before_run(const RunContext& context) override;
+  void after_run(const RunContext& context, const RunValues& values) override;
+
+ private:
+  MergeAllSummariesOptions options_;
+  std::vector<std::string> names_;
+  std::vector<Fetch> fetches_;
+  bool asked_ = false;
+};
+
+}  // namespace belfry

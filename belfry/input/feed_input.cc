@@ -1,0 +1,71 @@
+#include "belfry/base/check.h"
+#include "belfry/dataflow/repeat.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/ops/basic.h"
+
+namespace belfry {
+
+struct FeedInput::State {
+  Flow flow;
+  std::optional<std::int64_t> size;
+  std::vector<TensorSpec> signature{};
+  Tensors placeholders{};
+  FlowState consumed{};  // after the last point of a finished run
+};
+
+namespace {
+
+class FeedCallback final : public Callback {
+ public:
+  explicit FeedCallback(std::shared_ptr<FeedInput::State> state) : state_(std::move(state)) {}
+
+  HookRequest before_run(const RunContext&) override {
+    if (state_->placeholders.empty()) return {};
+    const std::optional<DataPoint> point = state_->flow.next();
+    if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
+    check_point("FeedInput", state_->signature, *point);
+    HookRequest out;
+    for (std::size_t i = 0; i < point->size(); ++i) out.feeds.emplace_back(state_->placeholders[i], (*point)[i]);
+    return out;
+  }
+  void after_run(const RunContext&, const RunValues&) override { state_->consumed = state_->flow.state(); }
+
+  std::string state() const override { return to_string(state_->consumed); }
+  void restore(const std::string& state) override {
+    state_->consumed = flow_state_from_string(state);
+    state_->flow.restore(state_->consumed);
+  }
+  bool chief_only() const override { return false; }
+  std::string name() const override { return "FeedInput"; }
+
+ private:
+  std::shared_ptr<FeedInput::State> state_;
+};
+
+}  // namespace
+
+FeedInput::FeedInput(Flow flow, FlowInputOptions options) {
+  const std::optional<std::int64_t> size = flow.size();
+  if (options.infinite) flow = std::move(flow) | repeat();
+  const FlowState start = flow.state();
+  state_ = std::make_shared<State>(State{.flow = std::move(flow), .size = size, .consumed = start});
+}
+
+std::optional<std::int64_t> FeedInput::size() const { return state_->size; }
+
+void FeedInput::reset_state() { state_->flow.start_epoch(0); }
+
+Callbacks FeedInput::make_callbacks() {
+  state_->signature = signature();
+  return {FeedCallback(state_)};
+}
+
+Tensors FeedInput::make_tensors() {
+  BELFRY_CHECK(state_->placeholders.empty(),
+               "[FeedInput] expected one tower, got a second one. Use QueueInput, of which each tower takes its own "
+               "points.");
+  for (const TensorSpec& spec : signature()) state_->placeholders.push_back(placeholder(spec));
+  return state_->placeholders;
+}
+
+}  // namespace belfry

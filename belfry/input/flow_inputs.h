@@ -1,0 +1,74 @@
+// Inputs that read a DataFlow.
+//
+// They repeat the flow without end, each pass the next epoch of the flow (so reshuffled); the trainer's epochs neither
+// reset nor drain anything. With .infinite = false the data's end is a clean end of training. What fails in a flow
+// fails the run that would have used the point.
+//
+// state() of their callbacks is the position after the last point that a finished run has used, whatever was read
+// ahead.
+#pragma once
+
+#include <memory>
+
+#include "belfry/dataflow/flow.h"
+#include "belfry/input/input_source.h"
+
+namespace belfry {
+
+struct FlowInputOptions {
+  bool infinite = true;
+};
+
+// Feeds a point to every hooked run, read when the run starts. For one tower only.
+class FeedInput final : public InputSource {
+ public:
+  explicit FeedInput(Flow flow, FlowInputOptions options = {});
+  std::optional<std::int64_t> size() const override;
+  bool feed_free() const override { return false; }
+  void reset_state() override;
+
+  struct State;
+
+ protected:
+  Callbacks make_callbacks() override;
+  Tensors make_tensors() override;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+struct QueueInputOptions {
+  int capacity = 50;  // points that are read ahead
+  bool infinite = true;
+  std::string name = "input_queue";
+  bool show_size = true;  // as a moving summary
+};
+
+// A thread reads the flow ahead into a queue; every run takes what it needs from it. How full the queue is, is shown as
+// the moving summary "<name>_size".
+class QueueInput : public InputSource {
+ public:
+  explicit QueueInput(Flow flow, QueueInputOptions options = {});
+  std::optional<std::int64_t> size() const override;
+  void reset_state() override;
+  void taken_through(const Tensors& gets) override;
+
+  struct State;
+
+ protected:
+  // The flow as it is, with a size that it does not know itself.
+  QueueInput(Flow flow, std::optional<std::int64_t> size, QueueInputOptions options);
+  Callbacks make_callbacks() override;
+  Tensors make_tensors() override;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// The same for a flow of single points: the thread makes batches of them, across the borders of passes.
+class BatchQueueInput final : public QueueInput {
+ public:
+  BatchQueueInput(const Flow& flow, std::int64_t batch_size, QueueInputOptions options = {});
+};
+
+}  // namespace belfry

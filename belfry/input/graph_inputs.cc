@@ -1,0 +1,107 @@
+#include "belfry/input/graph_inputs.h"
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/base/nearest.h"
+#include "belfry/graph/graph.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/random.h"
+
+namespace belfry {
+
+TensorInput::TensorInput(std::function<Tensors()> make, std::optional<std::int64_t> size)
+    : make_(std::move(make)), size_(size) {
+  BELFRY_CHECK(make_ != nullptr, "[TensorInput] expected a function that makes the tensors, got none.");
+}
+
+Tensors TensorInput::make_tensors() {
+  Tensors out = make_();
+  BELFRY_CHECK(out.size() == signature().size(), "[TensorInput] expected {} tensors, one for each input, got {}.",
+               signature().size(), out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const TensorSpec& spec = signature()[i];
+    BELFRY_CHECK(out[i] && out[i].dtype() == spec.dtype && compatible(out[i].shape(), spec.shape),
+                 "[TensorInput] input '{}' expects {} {}, tensor {} is {}.", spec.name, name_of(spec.dtype),
+                 to_string(spec.shape), i, to_string(out[i]));
+  }
+  return out;
+}
+
+// Variables, because the compiler would compute what follows from constants once and for all.
+Tensors DummyConstantInput::make_tensors() {
+  BELFRY_CHECK(shapes_.empty() || shapes_.size() == signature().size(),
+               "[DummyConstantInput] expected {} shapes, one for each input, got {}.", signature().size(),
+               shapes_.size());
+  Tensors out;
+  for (std::size_t i = 0; i < signature().size(); ++i) {
+    const TensorSpec& spec = signature()[i];
+    const Shape shape = shapes_.empty() ? spec.shape : shapes_[i];
+    BELFRY_CHECK(shape.is_concrete() && compatible(shape, spec.shape),
+                 "[DummyConstantInput] input '{}' expects a concrete shape that fits {}, got {}. Pass the shapes.",
+                 spec.name, to_string(spec.shape), to_string(shape));
+    const auto values = [](const Shape& s, DType dtype) {
+      return is_float(dtype) ? cast(random_uniform(s), dtype) : constant(Array::zeros(dtype, s));
+    };
+    out.push_back(new_variable("dummy_" + spec.name, {.shape = shape,
+                                                      .dtype = spec.dtype,
+                                                      .initializer = values,
+                                                      .collections = {std::string(collection::kLocalVariables)}}));
+  }
+  return out;
+}
+
+Tensors PlaceholderInput::make_tensors() {
+  Tensors out;
+  for (const TensorSpec& spec : signature()) out.push_back(placeholder(spec));
+  return out;
+}
+
+namespace {
+
+class RemappedInput final : public InputSource {
+ public:
+  RemappedInput(InputSourcePtr input, std::vector<std::string> names)
+      : input_(std::move(input)), names_(std::move(names)) {}
+  std::string name() const override { return "remap_input"; }
+  std::optional<std::int64_t> size() const override { return input_->size(); }
+  bool feed_free() const override { return input_->feed_free() && names_.size() == signature().size(); }
+  void reset_state() override { input_->reset_state(); }
+  void taken_through(const Tensors& gets) override { input_->taken_through(gets); }
+
+ protected:
+  Callbacks make_callbacks() override {
+    std::vector<TensorSpec> inner;
+    std::vector<std::string> known;
+    for (const TensorSpec& spec : signature()) known.push_back(spec.name);
+    for (const std::string& name : names_) {
+      const auto at = std::ranges::find(known, name);
+      if (at == known.end())
+        fail("[remap_input] expected names of inputs, got '{}'.{}", name, did_you_mean(name, known));
+      inner.push_back(signature()[static_cast<std::size_t>(at - known.begin())]);
+    }
+    return input_->setup(inner);
+  }
+
+  Tensors make_tensors() override {
+    const Tensors given = input_->get_input_tensors();
+    Tensors out;
+    for (const TensorSpec& spec : signature()) {
+      const auto at = std::ranges::find(names_, spec.name);
+      out.push_back(at == names_.end() ? placeholder(spec) : given[static_cast<std::size_t>(at - names_.begin())]);
+    }
+    return out;
+  }
+
+ private:
+  InputSourcePtr input_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+InputSourcePtr remap_input(InputSourcePtr input, std::vector<std::string> names) {
+  return RemappedInput(std::move(input), std::move(names));
+}
+
+}  // namespace belfry

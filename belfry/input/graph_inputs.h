@@ -1,0 +1,73 @@
+// Inputs that are made by the graph, and inputs made of other inputs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/input/input_source.h"
+
+namespace belfry {
+
+// What graph ops compute: a reading pipeline, random numbers. The function is called for each tower.
+class TensorInput final : public InputSource {
+ public:
+  explicit TensorInput(std::function<Tensors()> make, std::optional<std::int64_t> size = std::nullopt);
+  std::optional<std::int64_t> size() const override { return size_; }
+
+ protected:
+  Tensors make_tensors() override;
+
+ private:
+  std::function<Tensors()> make_;
+  std::optional<std::int64_t> size_;
+};
+
+// The same values in every step, without any cost: to measure a model alone. Floats are uniform in [0, 1), integers 0.
+// `shapes` gives the unknown dimensions; one a component, or none if the signature has no unknown one.
+class DummyConstantInput final : public InputSource {
+ public:
+  explicit DummyConstantInput(std::vector<Shape> shapes = {}) : shapes_(std::move(shapes)) {}
+
+ protected:
+  Tensors make_tensors() override;
+
+ private:
+  std::vector<Shape> shapes_;
+};
+
+// Placeholders that the user feeds by himself, to a run or through a hook.
+class PlaceholderInput final : public InputSource {
+ public:
+  bool feed_free() const override { return false; }
+
+ protected:
+  Tensors make_tensors() override;
+};
+
+// Takes the points of the next step while this one runs. `input` is feed-free; not for inference, and does not nest.
+// Filled before the first hooked run; stages along with a hooked run if that depends on the input, for all towers or
+// none.
+class StagingInput final : public InputSource {
+ public:
+  explicit StagingInput(InputSourcePtr input);
+  std::string name() const override { return "StagingInput"; }
+  std::optional<std::int64_t> size() const override { return input_->size(); }
+  void reset_state() override;
+
+  struct State;
+
+ protected:
+  Callbacks make_callbacks() override;
+  Tensors make_tensors() override;
+
+ private:
+  InputSourcePtr input_;
+  std::shared_ptr<State> state_;
+};
+
+// An input whose components are these inputs of the signature, in this order; the others are placeholders.
+InputSourcePtr remap_input(InputSourcePtr input, std::vector<std::string> names);
+
+}  // namespace belfry

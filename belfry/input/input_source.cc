@@ -1,0 +1,41 @@
+#include "belfry/input/input_source.h"
+
+#include "belfry/base/check.h"
+#include "belfry/base/class_name.h"
+
+namespace belfry {
+
+std::string InputSource::name() const { return short_class_name(typeid(*this)); }
+
+Callbacks InputSource::setup(std::vector<TensorSpec> signature) {
+  BELFRY_CHECK(!signature_.has_value(), "[{}] expected setup() once, got it a second time. Make another input.",
+               name());
+  signature_ = std::move(signature);
+  return make_callbacks();
+}
+
+Tensors InputSource::get_input_tensors() {
+  (void)this->signature();
+  return make_tensors();
+}
+
+const std::vector<TensorSpec>& InputSource::signature() const {
+  BELFRY_CHECK(signature_.has_value(), "[{}] expected setup() before its tensors are used, got none.", name());
+  return *signature_;
+}
+
+void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point) {
+  BELFRY_CHECK(point.size() == signature.size(),
+               "[{}] expected points of {} components, one for each input, got one of {}. Select components, or change "
+               "the inputs.",
+               where, signature.size(), point.size());
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    const TensorSpec& spec = signature[i];
+    if (point[i].dtype() == spec.dtype && compatible(point[i].shape(), spec.shape)) continue;
+    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}. Map the flow, or change the input.", where,
+         spec.name, name_of(spec.dtype), to_string(spec.shape), i, name_of(point[i].dtype()),
+         to_string(point[i].shape()));
+  }
+}
+
+}  // namespace belfry

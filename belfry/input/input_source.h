@@ -1,0 +1,54 @@
+// InputSource: how datapoints enter a running graph.
+//
+//   Handle<InputSource> input = QueueInput(flow);
+//   trainer.register_callbacks(input->setup(signature));
+//   Tensors first = input->get_input_tensors();   // of a tower; each call takes its own points
+//
+// All but FeedInput and PlaceholderInput are feed-free: the data are waiting before the step asks for them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+class InputSource {
+ public:
+  InputSource() = default;
+  virtual ~InputSource() = default;
+  InputSource(InputSource&&) = default;
+  InputSource& operator=(InputSource&&) = default;
+
+  // Once, in the graph that will use it. Gives the callbacks that make it work: register them.
+  Callbacks setup(std::vector<TensorSpec> signature);
+  // One tensor for each of the signature. Each call is another input: two towers get different points in a step.
+  Tensors get_input_tensors();
+
+  virtual std::string name() const;                                          // for texts: "QueueInput"
+  virtual std::optional<std::int64_t> size() const { return std::nullopt; }  // points in one pass, if known
+  virtual bool feed_free() const { return true; }
+  // Back to the start of the data, for the next round of inference. Not while a run uses it.
+  virtual void reset_state() {}
+  // The runs get its points from staging areas: these tensors, one a tower, carry the state of what is really used.
+  virtual void taken_through(const Tensors& /*gets*/) {}
+
+  const std::vector<TensorSpec>& signature() const;
+
+ protected:
+  virtual Callbacks make_callbacks() { return {}; }  // called once, when the signature is known
+  virtual Tensors make_tensors() = 0;
+
+ private:
+  std::optional<std::vector<TensorSpec>> signature_;
+};
+
+using InputSourcePtr = Handle<InputSource>;
+
+// Throws unless the point fits: "[QueueInput] input 'image' expects f32 [?, 28, 28, 1], the flow's component 0 is ...".
+void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point);
+
+}  // namespace belfry

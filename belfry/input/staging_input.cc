@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <map>
+
+#include "belfry/base/check.h"
+#include "belfry/engine/data_queue.h"
+#include "belfry/graph/ancestors.h"
+#include "belfry/graph/graph.h"
+#include "belfry/input/graph_inputs.h"
+#include "belfry/loop/trainer.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/queue.h"
+
+namespace belfry {
+
+struct StagingInput::State {
+  std::vector<StagingArea> areas{};  // one a tower
+  std::vector<Operation> puts{};
+  std::vector<Tensor> gets{};    // the first component of each tower's
+  Operation stage{}, unstage{};  // all towers'
+  bool filled = false;
+};
+
+namespace {
+
+class StagingCallback final : public Callback {
+ public:
+  explicit StagingCallback(std::shared_ptr<StagingInput::State> state) : state_(std::move(state)) {}
+
+  void setup_graph() override {
+    if (state_->puts.empty()) return;
+    std::vector<Operation> takes;
+    for (const Tensor& get : state_->gets) takes.emplace_back(get);
+    state_->stage = group(state_->puts);
+    state_->unstage = group(takes);
+  }
+
+  HookRequest before_run(const RunContext& context) override {
+    if (state_->puts.empty() || !depends(context)) return {};
+    if (!state_->filled) context.session.run(state_->stage);
+    state_->filled = true;
+    return {.fetches = {state_->stage, state_->unstage}};
+  }
+  bool chief_only() const override { return false; }
+  std::string name() const override { return "StagingInput"; }
+
+ private:
+  // Whether the run needs a staged point; found out once for each set of fetches.
+  bool depends(const RunContext& context) {
+    std::vector<Node*> roots;
+    for (const Fetch& fetch : context.fetches) {
+      if (fetch.operation()) roots.push_back(fetch.operation().node());
+      if (fetch.tensor()) roots.push_back(fetch.tensor().node());
+      if (!fetch.name().empty()) roots.push_back(context.session.graph().get_tensor_by_name(fetch.name()).node());
+    }
+    const auto [known, added] = known_.try_emplace(roots, false);
+    if (added)
+      known->second = std::ranges::any_of(with_ancestors(roots), [&](const Node* node) {
+        return std::ranges::any_of(state_->gets, [&](const Tensor& get) { return get.node() == node; });
+      });
+    return known->second;
+  }
+
+  std::shared_ptr<StagingInput::State> state_;
+  std::map<std::vector<Node*>, bool> known_;
+};
+
+}  // namespace
+
+StagingInput::StagingInput(InputSourcePtr input) : input_(std::move(input)), state_(std::make_shared<State>()) {
+  BELFRY_CHECK(input_->feed_free(),
+               "[StagingInput] expected an input whose data wait in the graph, got {}, which is fed. Use QueueInput.",
+               input_->name());
+  BELFRY_CHECK(input_->name() != name(),
+               "[StagingInput] expected another kind of input, got a StagingInput: they do "
+               "not nest.");
+}
+
+void StagingInput::reset_state() {
+  fail("[StagingInput] expected to be used for training, got a reset, as for inference. Use the input inside it.");
+}
+
+Callbacks StagingInput::make_callbacks() {
+  Callbacks out = input_->setup(signature());
+  out.emplace_back(StagingCallback(state_));
+  return out;
+}
+
+Tensors StagingInput::make_tensors() {
+  const StagingArea& area = state_->areas.emplace_back(fmt::format("stage{}", state_->areas.size()), signature(),
+                                                       QueueOptions{.capacity = 1});
+  state_->puts.push_back(area.put(input_->get_input_tensors()));
+  Tensors out = area.get();
+  state_->gets.push_back(out[0]);
+  input_->taken_through(state_->gets);
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,76 @@
+#include "belfry/launch/train_config.h"
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/graph/ancestors.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/input/graph_inputs.h"
+#include "belfry/launch/internal/signal_watch.h"
+#include "belfry/nn/describe.h"
+#include "belfry/train/trainers.h"
+
+namespace belfry {
+namespace {
+
+InputSourcePtr input_of(TrainConfig& config, const SingleCostTrainer& trainer, const Location& where) {
+  const bool flow = static_cast<bool>(config.dataflow), input = static_cast<bool>(config.input);
+  BELFRY_CHECK(flow != input,
+               "[launch_train_with_config] expected either .dataflow or .input, got {} (at {}). Set one of the two.",
+               flow ? "both" : "neither", to_string(where));
+  if (input) return config.input;
+  InputSourcePtr queue = QueueInput(config.dataflow);
+  const bool several = dynamic_cast<const MultiDeviceTrainer*>(&trainer) != nullptr;
+  return several ? InputSourcePtr(StagingInput(std::move(queue))) : queue;
+}
+
+// A cost for weights that nobody pays is a mistake that shows nowhere else.
+void warn_of_unused_regularization(const Graph& graph, const Operation& train_op) {
+  const std::vector<Tensor> losses = graph.collections().tensors(collection::kRegularizationLosses);
+  if (losses.empty() || !train_op) return;
+  Node* const train[] = {train_op.node()};
+  const std::vector<const Node*> used = with_ancestors(train);
+  std::string unused;
+  for (const Tensor& loss : losses)
+    if (std::ranges::find(used, loss.node()) == used.end())
+      unused += fmt::format("{}'{}'", unused.empty() ? "" : ", ", loss.name());
+  if (!unused.empty())
+    log_warning(
+        fmt::format("[launch_train_with_config] the regularisation losses {} are not part of the cost. Add "
+                    "regularize_cost_from_collection() to it, or remove the regularisers.",
+                    unused));
+}
+
+}  // namespace
+
+Interrupted::Interrupted(int signal)
+    : Error(fmt::format("[training] ended by signal {}: the step was finished and everything was closed", signal)),
+      signal_(signal) {}
+
+std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer, const Location& where) {
+  BELFRY_CHECK(static_cast<bool>(config.model), "[launch_train_with_config] expected a model, got none (at {}).",
+               to_string(where));
+  const Handle<ModelDesc> model = config.model;
+  GetOptimizer optimizer = config.optimizer ? config.optimizer : [model] { return model->optimizer(); };
+  trainer.setup_graph(
+      model->inputs(), input_of(config, trainer, where),
+      [model](Inputs in) { return model->build_graph(std::move(in)); }, optimizer, where);
+  log_info("The model:\n" + describe_layers(trainer.graph()) + "\n" + describe_trainable_vars(trainer.graph()));
+  warn_of_unused_regularization(trainer.graph(), trainer.train_op);
+
+  std::optional<SignalWatch> signals;
+  if (config.handle_signals)
+    signals.emplace([&trainer](int signal) { trainer.request_stop(fmt::format("signal {}", signal), true); });
+  const std::string reason = trainer.train_with_defaults({.callbacks = std::move(config.callbacks),
+                                                          .extra_callbacks = std::move(config.extra_callbacks),
+                                                          .monitors = std::move(config.monitors),
+                                                          .session_config = config.session_config,
+                                                          .session_init = config.session_init,
+                                                          .steps_per_epoch = config.steps_per_epoch,
+                                                          .starting_epoch = config.starting_epoch,
+                                                          .max_epoch = config.max_epoch,
+                                                          .run_dir = config.run_dir});
+  if (signals && signals->caught() != 0) throw Interrupted(signals->caught());
+  return reason;
+}
+
+}  // namespace belfry

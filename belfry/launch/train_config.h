@@ -1,0 +1,64 @@
+// TrainConfig: a whole training in one structure, and the function that runs it.
+//
+//   TrainConfig config{.model = model<MyNet>(),
+//                      .dataflow = fashion_mnist("train") | batch(128),
+//                      .callbacks = {ModelSaver()},
+//                      .max_epoch = 10};
+//   SimpleTrainer trainer;
+//   launch_train_with_config(std::move(config), trainer);
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/dataflow/flow.h"
+#include "belfry/input/input_source.h"
+#include "belfry/loop/trainer.h"
+#include "belfry/train/model_desc.h"
+#include "belfry/train/single_cost_trainer.h"
+
+namespace belfry {
+
+struct TrainConfig {
+  Handle<ModelDesc> model{};
+  // One of the two. A flow is wrapped in a QueueInput, and that in a StagingInput for several devices.
+  Flow dataflow{};
+  InputSourcePtr input{};
+  GetOptimizer optimizer{};  // instead of the model's
+
+  Callbacks callbacks{};
+  std::optional<Callbacks> extra_callbacks{};  // instead of the default ones
+  std::vector<Handle<Monitor>> monitors{};     // instead of the default ones, if there are any
+
+  SessionConfig session_config{};
+  SessionInit session_init{};
+  int starting_epoch = 1;
+  std::optional<std::int64_t> steps_per_epoch{};  // default: one pass of the data
+  int max_epoch = 99999;                          // the last one
+  std::string run_dir{};                          // default: train_log/<name of the program>
+
+  // Ctrl-C and SIGTERM finish the step and end training (see Interrupted); a second one ends the program at once.
+  bool handle_signals = true;
+};
+
+// Thrown by launch_train_with_config() after a training that a signal has ended: after_train() of all callbacks has
+// run.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(int signal);
+  int signal() const { return signal_; }
+  int exit_code() const { return 128 + signal_; }  // what a shell expects
+
+ private:
+  int signal_;
+};
+
+// Returns why training ended, as Trainer::train() does.
+std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer,
+                                     const Location& where = Location::current());
+
+}  // namespace belfry

@@ -1,0 +1,73 @@
+// Callback: everything that happens around the steps of a training.
+//
+//   class PrintLoss final : public Callback {
+//     HookRequest before_run(const RunContext&) override { return {.fetches = {"cost"}}; }
+//     void after_run(const RunContext&, const RunValues& values) override { last_ = values[0].item(); }
+//     void trigger_epoch() override { fmt::print("epoch {}: {}\n", trainer().epoch_num(), last_); }
+//     double last_ = 0;
+//   };
+//
+// When each is called, exactly (see Trainer::main_loop):
+//
+//   setup_graph                      the graph may still grow
+//   before_train                     the session is ready, the graph is not to be changed any more
+//   each epoch:  before_epoch
+//     each step: before_run, the step, after_run (both for every run of hooked_session()), then trigger_step
+//     after_epoch, trigger_epoch
+//   after_train                      whatever the end was
+//
+// The callbacks of a training are called in the order: the input's and the trainer's, the step counter, the user's, the
+// defaults, the monitors. All on the thread that trains.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "belfry/base/handle.h"
+#include "belfry/session/hooked_session.h"
+
+namespace belfry {
+
+class Trainer;
+
+class Callback {
+ public:
+  Callback() = default;
+  virtual ~Callback() = default;
+  Callback(Callback&&) = default;
+  Callback& operator=(Callback&&) = default;
+
+  virtual void setup_graph() {}
+  virtual void before_train() {}
+  virtual void before_epoch() {}
+  // What to fetch and feed along with the run.
+  virtual HookRequest before_run(const RunContext&) { return {}; }
+  // The values of what before_run() asked for, of the same execution. Only after a run that succeeded.
+  virtual void after_run(const RunContext&, const RunValues&) {}
+  virtual void trigger_step() {}
+  virtual void after_epoch() {}
+  virtual void trigger_epoch() { trigger(); }
+  // What the callback is there for, by default once an epoch; wrappers (triggers.h) call it at other times.
+  virtual void trigger() {}
+  virtual void after_train() {}
+
+  // What a checkpoint keeps of it, any text, and back. A callback that is resumed goes on as if nothing had happened.
+  virtual std::string state() const { return ""; }
+  virtual void restore(const std::string& /*state*/) {}
+
+  // Whether only the chief of several processes calls it.
+  virtual bool chief_only() const { return true; }
+  virtual std::string name() const;  // for texts; default: the class's
+
+  // Of the training that it takes part in; throws before that has called setup_graph().
+  Trainer& trainer() const;
+  // Called by the trainer, before setup_graph(). A wrapper passes it on.
+  virtual void attach(Trainer& trainer) { trainer_ = &trainer; }
+
+ private:
+  Trainer* trainer_ = nullptr;
+};
+
+using Callbacks = std::vector<Handle<Callback>>;
+
+}  // namespace belfry

@@ -1,0 +1,25 @@
+#include "belfry/loop/callback_hook.h"
+
+namespace belfry {
+namespace {
+
+class CallbackHook final : public SessionHook {
+ public:
+  explicit CallbackHook(Handle<Callback> callback) : callback_(std::move(callback)) {}
+  HookRequest before_run(const RunContext& context) override { return callback_->before_run(context); }
+  void after_run(const RunContext& context, const RunValues& values) override { callback_->after_run(context, values); }
+  std::string name() const override { return callback_->name(); }
+
+ private:
+  Handle<Callback> callback_;
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<SessionHook>> hooks_of(const Callbacks& callbacks) {
+  std::vector<std::shared_ptr<SessionHook>> out;
+  for (const Handle<Callback>& callback : callbacks) out.push_back(std::make_shared<CallbackHook>(callback));
+  return out;
+}
+
+}  // namespace belfry

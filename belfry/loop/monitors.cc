@@ -1,0 +1,58 @@
+#include "belfry/loop/monitors.h"
+
+#include <nlohmann/json.hpp>
+
+#include "belfry/base/check.h"
+#include "belfry/loop/trainer.h"
+
+namespace belfry {
+
+void Monitors::put_scalar(std::string_view name, double value) {
+  const std::int64_t step = trainer_.global_step();
+  auto at = history_.find(name);
+  if (at == history_.end()) at = history_.emplace(std::string(name), std::vector<Entry>{}).first;
+  at->second.push_back({step, value});
+  for (const Handle<Monitor>& monitor : all_) monitor->put_scalar(at->first, value, step);
+}
+
+std::optional<double> Monitors::latest(std::string_view name) const {
+  const std::vector<Entry>& all = history(name);
+  return all.empty() ? std::nullopt : std::optional(all.back().value);
+}
+
+const std::vector<Monitors::Entry>& Monitors::history(std::string_view name) const {
+  static const std::vector<Entry> none;
+  const auto at = history_.find(name);
+  return at == history_.end() ? none : at->second;
+}
+
+std::vector<std::string> Monitors::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, entries] : history_) out.push_back(name);
+  return out;
+}
+
+// A JSON number cannot be NaN or infinite: values go as text that reads back to the same bits.
+std::string Monitors::state() const {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [name, entries] : history_) {
+    nlohmann::json& list = out[name] = nlohmann::json::array();
+    for (const Entry& e : entries) list.push_back({e.step, fmt::format("{}", e.value)});
+  }
+  return out.dump();
+}
+
+void Monitors::restore(const std::string& state) {
+  std::map<std::string, std::vector<Entry>, std::less<>> history;
+  try {
+    const nlohmann::json all = nlohmann::json::parse(state);
+    for (const auto& [name, list] : all.items())
+      for (const nlohmann::json& e : list)
+        history[name].push_back({e.at(0).get<std::int64_t>(), std::stod(e.at(1).get<std::string>())});
+  } catch (const std::exception& error) {
+    fail("[monitors] expected the history that a checkpoint keeps, got something else ({}).", error.what());
+  }
+  history_ = std::move(history);
+}
+
+}  // namespace belfry

@@ -1,0 +1,58 @@
+// Monitors: where the numbers of a training go. Callbacks put them; each monitor does something with them (a file, the
+// screen), and the latest values can be asked for.
+//
+//   trainer().monitors().put_scalar("validation_error", 0.08);
+//   trainer().monitors().latest("validation_error");
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+// A monitor is a callback that also gets what is put. Called after all others, so that its trigger_epoch() sees the
+// whole epoch.
+class Monitor : public Callback {
+ public:
+  // `step` is the global step at which it was put.
+  virtual void put_scalar(const std::string& name, double value, std::int64_t step) = 0;
+};
+
+class Monitors {
+ public:
+  explicit Monitors(Trainer& trainer) : trainer_(trainer) {}
+
+  void put_scalar(std::string_view name, double value);
+
+  // The value that was put last; nothing if there is none.
+  std::optional<double> latest(std::string_view name) const;
+  struct Entry {
+    std::int64_t step = 0;
+    double value = 0;
+    bool operator==(const Entry&) const = default;
+  };
+  // All values, the oldest first; empty if there is none.
+  const std::vector<Entry>& history(std::string_view name) const;
+  std::vector<std::string> names() const;  // of what was ever put, sorted
+
+  // The history as text for a checkpoint, and back.
+  std::string state() const;
+  void restore(const std::string& state);
+
+  // For the trainer.
+  void add(Handle<Monitor> monitor) { all_.push_back(std::move(monitor)); }
+  const std::vector<Handle<Monitor>>& all() const { return all_; }
+
+ private:
+  Trainer& trainer_;
+  std::vector<Handle<Monitor>> all_;
+  std::map<std::string, std::vector<Entry>, std::less<>> history_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,48 @@
+#include "belfry/loop/run_op.h"
+
+#include <set>
+
+#include "belfry/base/check.h"
+#include "belfry/graph/ancestors.h"
+#include "belfry/loop/trainer.h"
+#include "belfry/nn/update_ops.h"
+
+namespace belfry {
+
+RunOp::RunOp(Fetch op, RunOpOptions options) : op_(std::move(op)), options_(options) {}
+
+RunOp::RunOp(std::function<Operation()> make, RunOpOptions options) : make_(std::move(make)), options_(options) {}
+
+void RunOp::setup_graph() {
+  if (make_ == nullptr) return;
+  const Operation made = make_();
+  BELFRY_CHECK(static_cast<bool>(made), "[RunOp] expected a function that makes an operation, got an empty handle.");
+  op_.emplace(made);
+}
+
+void RunOp::before_train() {
+  if (options_.before_train) trainer().session().run(*op_);
+}
+
+HookRequest RunOp::before_run(const RunContext&) {
+  if (!options_.along_with_step) return {};
+  return {.fetches = {*op_}};
+}
+
+void RunOp::trigger() {
+  if (options_.as_trigger) trainer().session().run(*op_);
+}
+
+void RunUpdateOps::setup_graph() {
+  std::set<const Node*> taken;
+  if (trainer().train_op) {
+    Node* const train[] = {trainer().train_op.node()};
+    for (const Node* node : with_ancestors(train)) taken.insert(node);
+  }
+  for (const Operation& update : update_ops(trainer().graph()))
+    if (!taken.contains(update.node())) updates_.emplace_back(update);
+}
+
+HookRequest RunUpdateOps::before_run(const RunContext&) { return {.fetches = updates_}; }
+
+}  // namespace belfry

@@ -1,0 +1,75 @@
+// Small callbacks: run an op, call a function.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+struct RunOpOptions {
+  bool before_train = true;      // once, before the loop
+  bool as_trigger = true;        // every trigger(): once an epoch
+  bool along_with_step = false;  // in the same run as each step
+};
+
+// Runs an operation or tensor; by itself (a run of session(), not a step) or, along_with_step, as part of each step.
+class RunOp final : public Callback {
+ public:
+  // The op is there already ...
+  explicit RunOp(Fetch op, RunOpOptions options = {});
+  // ... or made in setup_graph().
+  explicit RunOp(std::function<Operation()> make, RunOpOptions options = {});
+
+  void setup_graph() override;
+  void before_train() override;
+  HookRequest before_run(const RunContext&) override;
+  void trigger() override;
+  bool chief_only() const override { return false; }
+
+ private:
+  std::function<Operation()> make_;
+  std::optional<Fetch> op_;
+  RunOpOptions options_;
+};
+
+// Runs the UPDATE_OPS of the graph that no train op has taken along, in the same run as each step.
+class RunUpdateOps final : public Callback {
+ public:
+  void setup_graph() override;
+  HookRequest before_run(const RunContext&) override;
+  bool chief_only() const override { return false; }
+
+ private:
+  std::vector<Fetch> updates_;
+};
+
+// A callback from functions; those that are left out do nothing.
+struct CallbackFunctions {
+  std::function<void(Trainer&)> setup_graph{}, before_train{}, before_epoch{}, trigger_step{}, after_epoch{},
+      trigger_epoch{}, after_train{};
+  std::string name = "CallbackFactory";
+};
+class CallbackFactory final : public Callback {
+ public:
+  explicit CallbackFactory(CallbackFunctions functions) : functions_(std::move(functions)) {}
+
+  void setup_graph() override { call(functions_.setup_graph); }
+  void before_train() override { call(functions_.before_train); }
+  void before_epoch() override { call(functions_.before_epoch); }
+  void trigger_step() override { call(functions_.trigger_step); }
+  void after_epoch() override { call(functions_.after_epoch); }
+  void trigger() override { call(functions_.trigger_epoch); }
+  void after_train() override { call(functions_.after_train); }
+  std::string name() const override { return functions_.name; }
+
+ private:
+  void call(const std::function<void(Trainer&)>& f) {
+    if (f) f(trainer());
+  }
+  CallbackFunctions functions_;
+};
+
+}  // namespace belfry

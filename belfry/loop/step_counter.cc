@@ -1,0 +1,52 @@
+#include "belfry/loop/step_counter.h"
+
+#include <algorithm>
+
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/loop/trainer.h"
+#include "belfry/ops/basic.h"
+
+namespace belfry {
+namespace {
+
+constexpr const char* kName = "global_step";
+
+Variable find_variable(const Graph& graph) {
+  const std::vector<Variable>& all = graph.variables();
+  const auto at = std::ranges::find_if(all, [](const Variable& v) { return v.name() == kName; });
+  return at == all.end() ? Variable() : *at;
+}
+
+}  // namespace
+
+Tensor get_global_step() {
+  Graph& graph = current_graph().outermost();
+  if (const Variable known = find_variable(graph)) return known.value();
+  const GraphScope root(graph);
+  return get_variable(kName, {.shape = {},
+                              .dtype = DType::i64,
+                              .initializer = [](const Shape&, DType) { return constant(Array(std::int64_t{0})); },
+                              .trainable = false})
+      .value();
+}
+
+void StepCounter::setup_graph() {
+  variable_ = find_variable(trainer().graph());
+  if (variable_) count_ = Operation(variable_.assign_add(1).node());
+}
+
+// A value that was loaded counts on.
+void StepCounter::before_train() {
+  if (variable_) trainer().global_step_ = static_cast<std::int64_t>(trainer().session().value(variable_).item());
+}
+
+HookRequest StepCounter::before_run(const RunContext&) {
+  HookRequest out{.random_step = static_cast<std::uint64_t>(trainer().global_step_)};
+  if (count_) out.fetches.emplace_back(count_);
+  return out;
+}
+
+void StepCounter::after_run(const RunContext&, const RunValues&) { ++trainer().global_step_; }
+
+}  // namespace belfry

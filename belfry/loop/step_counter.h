@@ -1,0 +1,28 @@
+// The callback that counts: global_step is the number of finished runs of the hooked session.
+#pragma once
+
+#include "belfry/graph/variable.h"
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+// n in a user's before_run() of the (n+1)-th run, n + 1 in its after_run() and trigger_step(). Random ops of a hooked
+// run draw by it. If the graph has a global_step() variable, it is counted up in the same run, after all reads.
+class StepCounter final : public Callback {
+ public:
+  void setup_graph() override;
+  void before_train() override;
+  HookRequest before_run(const RunContext&) override;
+  void after_run(const RunContext&, const RunValues&) override;
+  bool chief_only() const override { return false; }
+
+ private:
+  Variable variable_;
+  Operation count_;
+};
+
+// The global step as a tensor, i64, for schedules that are part of the graph. The variable behind it, "global_step", is
+// made when first asked for and saved in checkpoints.
+Tensor get_global_step();
+
+}  // namespace belfry

@@ -1,0 +1,218 @@
+#include "belfry/loop/trainer.h"
+
+#include <errno.h>  // program_invocation_short_name
+
+#include <exception>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/loop/callback_hook.h"
+#include "belfry/loop/step_counter.h"
+#include "belfry/loop/training_defaults.h"
+
+namespace belfry {
+Trainer::Trainer()
+    : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
+  if (graph_ != nullptr) return;
+  own_graph_ = std::make_unique<Graph>();
+  graph_ = own_graph_.get();
+  default_graph_ = std::make_unique<DefaultGraph>(*graph_);
+}
+
+Trainer::~Trainer() = default;
+
+// The loop. Everything else here is preparation.
+void Trainer::run_epochs() {
+  call("before_train", &Callback::before_train);
+  for (epoch_num_ = loop_.starting_epoch; epoch_num_ <= loop_.max_epoch; ++epoch_num_) {
+    check_stop();
+    call("before_epoch", &Callback::before_epoch);
+    for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
+      check_stop();
+      run_step();
+      ++iteration_;
+      call("trigger_step", &Callback::trigger_step);
+    }
+    call("after_epoch", &Callback::after_epoch);
+    call("trigger_epoch", &Callback::trigger_epoch);
+  }
+  --epoch_num_;
+}
+
+std::string Trainer::main_loop(const LoopOptions& options) {
+  BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch from 0 up, got {}.",
+               options.steps_per_epoch);
+  BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {}.",
+               options.starting_epoch);
+  enter(Phase::session_ready, Phase::looping, "main_loop");
+  loop_ = options;
+  epoch_num_ = options.starting_epoch - 1;
+  std::string reason;
+  std::exception_ptr error;
+  try {
+    run_epochs();
+    reason = fmt::format("finished epoch {}", epoch_num_);
+  } catch (const StopTraining& stop) {
+    reason = stop.what();
+  } catch (const EndOfData& end) {
+    reason = end.what();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  end_loop(std::move(error));
+  if (is_chief()) log_info(fmt::format("Training has ended: {}.", reason));
+  return reason;
+}
+
+// Every callback's after_train() runs, whatever the others do; the first error of the training is what is thrown.
+void Trainer::end_loop(std::exception_ptr error) {
+  phase_ = Phase::ended;
+  for (const Handle<Callback>& callback : callbacks_) {
+    try {
+      callback->after_train();
+    } catch (const std::exception& e) {
+      if (error != nullptr)
+        log_error(fmt::format("[{}] after an error that is thrown, after_train failed as well: {}", callback->name(),
+                              e.what()));
+      else
+        error = std::current_exception();
+    }
+  }
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+void Trainer::call(const char* hook, void (Callback::*method)()) {
+  std::exception_ptr stop;
+  for (const Handle<Callback>& callback : callbacks_) {
+    try {
+      ((*callback).*method)();
+    } catch (const StopTraining& e) {
+      if (stop != nullptr)
+        log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback->name(), hook, e.what()));
+      if (stop == nullptr) stop = std::current_exception();
+    }
+  }
+  if (stop != nullptr) std::rethrow_exception(stop);
+}
+
+void Trainer::run_step() {
+  BELFRY_CHECK(static_cast<bool>(train_op),
+               "[Trainer] expected a train_op or a class that overrides run_step(), got neither. Set train_op before "
+               "training.");
+  hooked_session().run(train_op);
+}
+
+void Trainer::request_stop(std::string reason, bool save) {
+  const MutexLock lock(stop_mutex_);
+  if (stop_requested_) return;
+  save_at_end_ = save;
+  stop_reason_ = std::move(reason);
+  stop_requested_ = true;
+}
+
+void Trainer::check_stop() {
+  if (!stop_requested_) return;
+  const MutexLock lock(stop_mutex_);
+  throw StopTraining(stop_reason_);
+}
+
+void Trainer::enter(Phase from, Phase to, const char* method) {
+  static constexpr const char* kPhases[] = {"the graph is being defined", "the callbacks are set up",
+                                            "the session is initialized", "the loop runs", "training has ended"};
+  static constexpr const char* kNext[] = {"setup_callbacks", "initialize", "main_loop"};
+  const auto now = static_cast<std::size_t>(phase_);
+  BELFRY_CHECK(phase_ == from, "[{}] expected to be called when {}, got a call when {}. {}", method,
+               kPhases[static_cast<std::size_t>(from)], kPhases[now],
+               now < std::size(kNext) ? fmt::format("Next is {}().", kNext[now])
+                                      : std::string("A trainer trains once: make another one."));
+  phase_ = to;
+}
+
+void Trainer::register_callback(Handle<Callback> callback) {
+  BELFRY_CHECK(static_cast<bool>(callback), "[register_callback] expected a callback, got an empty handle.");
+  BELFRY_CHECK(phase_ == Phase::defining,
+               "[register_callback] expected '{}' before setup_callbacks(), got it after. Pass it to train().",
+               callback->name());
+  callbacks_.push_back(std::move(callback));
+}
+
+void Trainer::register_callbacks(const Callbacks& callbacks) {
+  for (const Handle<Callback>& callback : callbacks) register_callback(callback);
+}
+
+void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors) {
+  register_callback(StepCounter());
+  register_callbacks(callbacks);
+  for (const Handle<Monitor>& monitor : monitors) {
+    register_callback(monitor.shared());
+    monitors_.add(monitor);
+  }
+  enter(Phase::defining, Phase::callbacks_ready, "setup_callbacks");
+  const GraphScope scope(*graph_);
+  if (!is_chief()) std::erase_if(callbacks_, [](const Handle<Callback>& c) { return c->chief_only(); });
+  for (const Handle<Callback>& callback : callbacks_) callback->attach(*this);
+  for (const Handle<Callback>& callback : callbacks_) callback->setup_graph();
+}
+
+void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
+  enter(Phase::callbacks_ready, Phase::session_ready, "initialize");
+  session_ = std::make_unique<Session>(*graph_, adapt(config));
+  session_->initialize();
+  init.init(*session_);
+  graph_->finalize();
+  hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
+}
+
+std::int64_t Trainer::steps_of(const TrainOptions& options) const {
+  if (options.steps_per_epoch) return *options.steps_per_epoch;
+  const std::optional<std::int64_t> steps = default_steps_per_epoch();
+  BELFRY_CHECK(steps.has_value(),
+               "[train] expected steps_per_epoch, or data that knows its size, got neither. Set steps_per_epoch.");
+  return *steps;
+}
+
+std::string Trainer::train(const TrainOptions& options) {
+  if (!options.run_dir.empty()) set_run_dir(options.run_dir);
+  const std::int64_t steps = steps_of(options);
+  setup_callbacks(options.callbacks, options.monitors);
+  initialize(options.session_config, options.session_init);
+  return main_loop(
+      {.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch});
+}
+
+std::string Trainer::train_with_defaults(TrainOptions options) {
+  const TrainingDefaults& defaults = training_defaults();
+  for (Handle<Callback>& callback : options.extra_callbacks ? *options.extra_callbacks : defaults.callbacks())
+    options.callbacks.push_back(std::move(callback));
+  if (options.monitors.empty()) options.monitors = defaults.monitors();
+  return train(options);
+}
+
+Session& Trainer::session() const {
+  BELFRY_CHECK(session_ != nullptr,
+               "[Trainer::session] expected to be called after initialize(), got a call before. Callbacks can use it "
+               "from before_train() on.");
+  return *session_;
+}
+
+HookedSession& Trainer::hooked_session() const {
+  BELFRY_CHECK(hooked_session_ != nullptr,
+               "[Trainer::hooked_session] expected to be called after initialize(), got a call before. Callbacks can "
+               "use it from before_train() on.");
+  return *hooked_session_;
+}
+
+void Trainer::set_run_dir(std::string dir) {
+  BELFRY_CHECK(!dir.empty(), "[Trainer] expected a directory for the run's files, got an empty name.");
+  run_dir_ = std::move(dir);
+}
+
+Tensor Trainer::get_tensor(std::string_view name) const {
+  if (const Tensor found = graph_->find_tensor(name)) return found;
+  if (const Tensor found = find_tensor(name)) return found;
+  return graph_->get_tensor_by_name(name);  // throws, with the nearest names
+}
+
+Tensor Trainer::find_tensor(std::string_view) const { return {}; }
+
+}  // namespace belfry

@@ -1,0 +1,141 @@
+// Trainer: the loop. It knows steps, epochs and callbacks, and nothing of models, towers or devices:
+//
+//   Trainer trainer;                       // uses the graph that is current, else owns one
+//   trainer.train_op = sgd({.learning_rate = 0.1f})->minimize(cost);
+//   trainer.train({.callbacks = {...}, .steps_per_epoch = 100, .max_epoch = 5});
+//
+// or a class of its own that decides what a step is:
+//
+//   class MyTrainer final : public Trainer {
+//     void run_step() override { hooked_session().run(d_min_); hooked_session().run(g_min_); }
+//   };
+//
+// train() is three calls that can be made alone: setup_callbacks(), initialize(), main_loop(). One thread does all
+// this; request_stop() may be called from any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/base/mutex.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/loop/callback.h"
+#include "belfry/loop/monitors.h"
+#include "belfry/loop/stop_training.h"
+#include "belfry/session/session_init.h"
+
+namespace belfry {
+
+struct LoopOptions {
+  std::int64_t steps_per_epoch = 0;  // 0: callbacks only
+  int starting_epoch = 1;
+  int max_epoch = 99999;  // the last one
+};
+
+struct TrainOptions {
+  Callbacks callbacks{};
+  // Of train_with_defaults(): instead of the default ones. Monitors, if none is given, are the default ones too.
+  std::optional<Callbacks> extra_callbacks{};
+  std::vector<Handle<Monitor>> monitors{};
+  SessionConfig session_config{};
+  SessionInit session_init{};
+  std::optional<std::int64_t> steps_per_epoch{};  // must be given, unless the trainer knows it from its data
+  int starting_epoch = 1;
+  int max_epoch = 99999;  // the last one
+  std::string run_dir{};  // where the run's files go; default: train_log/<name of the program>
+};
+
+class Trainer {
+ public:
+  Trainer();
+  virtual ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // What the default run_step() runs. Alternatively override run_step().
+  Operation train_op;
+
+  // Phase 1 ends here: callbacks define what they need. Then the session is made and variables get their values. Then
+  // the loop. Each once, in this order; train() does all three. main_loop() and train() return why training ended:
+  // "finished epoch 5", the text of a StopTraining or of a request_stop(), or the end of the data.
+  void setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors = {});
+  virtual void initialize(const SessionConfig& config = {}, const SessionInit& init = {});
+  std::string main_loop(const LoopOptions& options);
+  std::string train(const TrainOptions& options);
+  // The same with the default callbacks and monitors behind those that are given.
+  std::string train_with_defaults(TrainOptions options);
+
+  // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet.
+  void request_stop(std::string reason, bool save = false);
+  bool save_at_end() const { return save_at_end_; }
+
+  // One iteration. Runs train_op, unless overridden.
+  virtual void run_step();
+
+  Graph& graph() const { return *graph_; }
+  Session& session() const;
+  HookedSession& hooked_session() const;  // runs of it are steps: callbacks take part, global_step counts them
+  Monitors& monitors() { return monitors_; }
+  const std::string& run_dir() const { return run_dir_; }
+  void set_run_dir(std::string dir);
+
+  int starting_epoch() const { return loop_.starting_epoch; }
+  int max_epoch() const { return loop_.max_epoch; }
+  std::int64_t steps_per_epoch() const { return loop_.steps_per_epoch; }
+  int epoch_num() const { return epoch_num_; }             // of the running epoch; starting_epoch - 1 before the first
+  std::int64_t local_step() const { return local_step_; }  // of the running step in its epoch, from 0
+  std::int64_t iteration() const { return iteration_; }    // finished run_step()s
+  std::int64_t global_step() const { return global_step_; }  // finished runs of hooked_session()
+  // Of several processes, the one that writes files. Alone: true.
+  virtual bool is_chief() const { return true; }
+
+  // By name in the graph, or where the trainer looks besides (the main training tower); throws with the nearest names.
+  Tensor get_tensor(std::string_view name) const;
+
+  // Called along with the user's callbacks, before them. For inputs and trainers, until setup_callbacks().
+  void register_callback(Handle<Callback> callback);
+  void register_callbacks(const Callbacks& callbacks);
+  const Callbacks& callbacks() const { return callbacks_; }  // all, in the order they are called
+
+ protected:
+  // Other places to look a name up; empty if there is none.
+  virtual Tensor find_tensor(std::string_view name) const;
+  // How many steps an epoch has if nobody says so: the size of the data.
+  virtual std::optional<std::int64_t> default_steps_per_epoch() const { return std::nullopt; }
+  // What the session needs besides what the user configured: devices, say.
+  virtual SessionConfig adapt(SessionConfig config) const { return config; }
+
+ private:
+  friend class StepCounter;
+  enum class Phase { defining, callbacks_ready, session_ready, looping, ended };
+  void enter(Phase from, Phase to, const char* method);
+  std::int64_t steps_of(const TrainOptions& options) const;
+  void check_stop();
+  void run_epochs();
+  void end_loop(std::exception_ptr error);
+  void call(const char* hook, void (Callback::*method)());
+
+  std::unique_ptr<Graph> own_graph_;
+  Graph* graph_ = nullptr;
+  std::unique_ptr<DefaultGraph> default_graph_;
+  Phase phase_ = Phase::defining;
+  Callbacks callbacks_;
+  Monitors monitors_{*this};
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<HookedSession> hooked_session_;
+  std::string run_dir_;
+  LoopOptions loop_;
+  int epoch_num_ = 0;
+  std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
+  std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
+  Mutex stop_mutex_;
+  std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
+};
+
+}  // namespace belfry

@@ -1,0 +1,95 @@
+// Wrappers that change when a callback acts. Each passes everything else on.
+//
+//   PeriodicTrigger(ModelSaver(), {.every_k_epochs = 5})
+//   PeriodicTrigger(InferenceRunner(...), {.every_k_steps = 1000, .every_k_epochs = 1})
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+// Everything goes to another callback.
+class ProxyCallback : public Callback {
+ public:
+  explicit ProxyCallback(Handle<Callback> callback);
+
+  void attach(Trainer& trainer) override;
+  void setup_graph() override { wrapped().setup_graph(); }
+  void before_train() override { wrapped().before_train(); }
+  void before_epoch() override { wrapped().before_epoch(); }
+  HookRequest before_run(const RunContext& context) override { return wrapped().before_run(context); }
+  void after_run(const RunContext& context, const RunValues& values) override { wrapped().after_run(context, values); }
+  void trigger_step() override { wrapped().trigger_step(); }
+  void after_epoch() override { wrapped().after_epoch(); }
+  void trigger_epoch() override { wrapped().trigger_epoch(); }
+  void trigger() override { wrapped().trigger(); }
+  void after_train() override { wrapped().after_train(); }
+  std::string state() const override { return callback_->state(); }
+  void restore(const std::string& state) override { wrapped().restore(state); }
+  bool chief_only() const override { return callback_->chief_only(); }
+  std::string name() const override { return callback_->name(); }
+
+ protected:
+  Callback& wrapped() const { return *callback_; }
+
+ private:
+  Handle<Callback> callback_;
+};
+
+struct TriggerPeriod {
+  std::int64_t every_k_steps = 0;  // of global_step; 0: not by steps
+  int every_k_epochs = 0;          // of epoch_num; 0: not by epochs
+  bool before_train = false;
+};
+// Calls trigger() at other times than once an epoch. The callback's own trigger_epoch() is not called.
+class PeriodicTrigger final : public ProxyCallback {
+ public:
+  PeriodicTrigger(Handle<Callback> callback, TriggerPeriod period);
+  void before_train() override;
+  void trigger_step() override;
+  void trigger_epoch() override;
+
+ private:
+  TriggerPeriod period_;
+};
+
+// before_run() and after_run() only in every k-th hooked run.
+class PeriodicRunHooks final : public ProxyCallback {
+ public:
+  PeriodicRunHooks(Handle<Callback> callback, std::int64_t every_k_steps);
+  HookRequest before_run(const RunContext& context) override;
+  void after_run(const RunContext& context, const RunValues& values) override;
+
+ private:
+  std::int64_t period_;
+  bool active_ = false;
+};
+
+// Nothing between before_train() and after_train(), except while the function gives true. Asked before each epoch, run,
+// step trigger and epoch trigger.
+class EnableCallbackIf : public ProxyCallback {
+ public:
+  EnableCallbackIf(Handle<Callback> callback, std::function<bool(Trainer&)> enabled);
+  void before_epoch() override;
+  HookRequest before_run(const RunContext& context) override;
+  void after_run(const RunContext& context, const RunValues& values) override;
+  void trigger_step() override;
+  void after_epoch() override;
+  void trigger_epoch() override;
+
+ private:
+  bool enabled() const;
+  std::function<bool(Trainer&)> condition_;
+  bool active_ = false;  // in the current run
+};
+
+// Enabled in every k-th epoch only.
+class PeriodicCallback final : public EnableCallbackIf {
+ public:
+  PeriodicCallback(Handle<Callback> callback, int every_k_epochs);
+};
+
+}  // namespace belfry

@@ -1,0 +1,20 @@
+#include "belfry/predict/online_predictor.h"
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+OnlinePredictor::OnlinePredictor(std::function<Session&()> session, Tensors inputs, Tensors outputs)
+    : session_(std::move(session)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
+std::vector<Array> OnlinePredictor::operator()(const std::vector<Array>& inputs, const Location& where) const {
+  BELFRY_CHECK(session_ != nullptr, "[predictor] expected one from get_predictor(), got an empty one (at {}).",
+               to_string(where));
+  BELFRY_CHECK(inputs.size() == inputs_.size(), "[predictor] expected {} inputs, got {} (at {}).", inputs_.size(),
+               inputs.size(), to_string(where));
+  Feeds feeds;
+  for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs_[i], inputs[i]);
+  return session_().run(std::vector<Fetch>(outputs_.begin(), outputs_.end()), feeds, {}, where);
+}
+
+}  // namespace belfry

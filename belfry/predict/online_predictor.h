@@ -1,0 +1,31 @@
+// OnlinePredictor: a function from arrays to arrays, computed by a graph.
+//
+//   OnlinePredictor predict = trainer.get_predictor({"image"}, {"prob"});   // while the graph is being defined
+//   Array probabilities = predict({image})[0];                              // once the session is there
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "belfry/session/session.h"
+
+namespace belfry {
+
+class OnlinePredictor {
+ public:
+  OnlinePredictor() = default;  // empty: not to be called
+  // The session is asked for at each call: it need not exist yet.
+  OnlinePredictor(std::function<Session&()> session, Tensors inputs, Tensors outputs);
+
+  // One array for each input; gives one for each output. Uses the session: on its thread, between its runs.
+  std::vector<Array> operator()(const std::vector<Array>& inputs, const Location& where = Location::current()) const;
+
+  const Tensors& inputs() const { return inputs_; }
+  const Tensors& outputs() const { return outputs_; }
+
+ private:
+  std::function<Session&()> session_;
+  Tensors inputs_, outputs_;
+};
+
+}  // namespace belfry

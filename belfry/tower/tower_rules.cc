@@ -1,0 +1,165 @@
+#include "belfry/tower/tower_rules.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/ops/basic.h"
+#include "belfry/tower/tower_context.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::string_view kReserved = "tower";
+
+std::set<std::string> trainables(const TowerTensorHandle& tower) {
+  std::set<std::string> out;
+  for (const Variable& v : tower.trainable_variables()) out.insert(tower.local_name(v));
+  return out;
+}
+
+std::string quoted(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += fmt::format("{}'{}'", out.empty() ? "" : ", ", name);
+  return out.empty() ? "none" : out;
+}
+
+std::set<std::string> without(const std::set<std::string>& a, const std::set<std::string>& b) {
+  std::set<std::string> out;
+  std::ranges::set_difference(a, b, std::inserter(out, out.end()));
+  return out;
+}
+
+// Rule 1 for two training towers.
+void check_same(const std::set<std::string>& first, const std::set<std::string>& now, const std::string& tower) {
+  if (first == now) return;
+  const std::set<std::string> missing = without(first, now), extra = without(now, first);
+  fail(
+      "[tower '{}'] expected the same trainable variables as in the first tower, got {} only here and {} only there "
+      "(rule 1). A tower function must do the same each time that it is called, and a variable's name must not depend "
+      "on the tower.",
+      tower, quoted(extra), quoted(missing));
+}
+
+bool is_model_variable(const Variable& v) {
+  const std::vector<Variable> all = v.node()->graph->collections().variables(collection::kModelVariables);
+  return std::ranges::find(all, v) != all.end();
+}
+
+}  // namespace
+
+ReuseWatch::ReuseWatch(const TowerContext& tower) : tower_(tower.name()) {
+  for (const OpenedVariableScope* s = &get_variable_scope(); s != nullptr; s = s->parent().get())
+    open_.emplace_back(s, s->reuse());
+}
+
+void ReuseWatch::check() const {
+  for (const auto& [scope, reuse] : open_)
+    BELFRY_CHECK(scope->reuse() == reuse,
+                 "[tower '{}'] expected the reuse of variable scope '{}' as it was, got it changed (rule 4). A tower "
+                 "function may set the reuse of scopes that it opens itself: VariableScope scope(\"name\", {{.reuse = "
+                 "Reuse::yes}}).",
+                 tower_, scope->name());
+}
+
+TowerTrail::TowerTrail() : nodes_before_(current_graph().nodes().size()) {}
+
+void TowerTrail::check_names(const TowerTensorHandle& tower) const {
+  const std::string prefix = tower.name().empty() ? "" : tower.name() + "/";
+  const auto nodes = current_graph().nodes();
+  for (std::size_t i = nodes_before_; i < nodes.size(); ++i) {
+    std::string_view name = nodes[i]->name;
+    if (!prefix.empty() && name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    const bool variable = nodes[i]->def->name == "Variable";
+    const std::size_t slash = name.rfind('/');
+    const std::string_view scope = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+    if ((variable ? name : scope).find(kReserved) == std::string_view::npos) continue;
+    fail(
+        "[tower '{}'] expected no {} with the word '{}' in its name, got '{}' {} (rule 5). The word marks the towers "
+        "themselves: choose another name.",
+        tower.name(), variable ? "variable" : "scope", kReserved, variable ? name : scope, made_at(*nodes[i]));
+  }
+}
+
+void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTensorHandle>& before) {
+  const auto first = std::ranges::find_if(before, &TowerTensorHandle::is_training);
+  if (first == before.end()) return;
+  if (tower.is_training()) return check_same(trainables(*first), trainables(tower), tower.name());
+  const std::set<std::string> made = without(trainables(tower), trainables(*first));
+  BELFRY_CHECK(made.empty(),
+               "[tower '{}'] expected an inference tower to use trainable variables of the training towers, got {} of "
+               "its own (rule 1). Make them in training too, or not trainable.",
+               tower.name(), quoted(made));
+  for (const Variable& v : tower.variables())
+    if (!v.trainable() && !is_model_variable(v) && std::ranges::find(first->variables(), v) != first->variables().end())
+      log_warning(
+          fmt::format("[tower '{}'] inference uses '{}', which is neither trainable nor one of MODEL_VARIABLES (rule "
+                      "2): an exported model will lack it.",
+                      tower.name(), v.name()));
+}
+
+namespace {
+
+// The trainables of one call on the scratch graph.
+class ScratchCall {
+ public:
+  ScratchCall(const std::function<Tensors(const Inputs&)>& function, const std::vector<TensorSpec>& signature,
+              std::string_view name, TowerOptions options) {
+    const TrainTowerContext tower(name, std::move(options));
+    Tensors inputs;
+    for (const TensorSpec& spec : signature) inputs.push_back(placeholder(spec.dtype, spec.shape));
+    const Inputs named(signature, inputs);
+    Tensors outputs = function(named);
+    for (const Variable& v : tower.trainable_variables()) variables.insert(v.name());
+  }
+  std::set<std::string> variables;
+};
+
+// Rule 3: the names of a tower with the variable scope `prefix`, against those of one without.
+void check_prefix(const std::set<std::string>& plain, const std::set<std::string>& prefixed, const std::string& prefix,
+                  const std::string& tower) {
+  std::set<std::string> local;
+  for (const std::string& name : prefixed) {
+    const std::size_t again = name.find(prefix, prefix.size());
+    BELFRY_CHECK(name.starts_with(prefix) && again == std::string::npos,
+                 "[tower '{}'] expected a trainable variable whose name begins with the enclosing variable scope, '{}' "
+                 "say, and holds it once, got '{}' (rule 3). Use get_variable() with a name of its own, not one made "
+                 "from a tensor's or a scope's name.",
+                 tower, prefix, name);
+    local.insert(name.substr(prefix.size()));
+  }
+  check_same(plain, local, tower);
+}
+
+}  // namespace
+
+void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& function,
+                            const std::vector<TensorSpec>& signature, const std::string& tower) {
+  const TowerPause pause;  // the real one is open
+  const LogMute mute;
+  Graph scratch;
+  const GraphScope scope(scratch);
+  std::optional<ScratchCall> first, own, shared;
+  try {
+    first.emplace(function, signature, "", TowerOptions{});
+    own.emplace(function, signature, "replica1", TowerOptions{.index = 1, .total = 3, .variable_scope = "replica1"});
+    shared.emplace(function, signature, "replica2", TowerOptions{.index = 2, .total = 3, .reuse = Reuse::automatic});
+  } catch (const std::exception& error) {
+    log_debug(fmt::format("[tower '{}'] the rules of tower functions were not checked on a scratch graph: {}", tower,
+                          error.what()));
+    return;
+  }
+  check_prefix(first->variables, own->variables, "replica1/", tower);
+  const std::set<std::string> extra = without(shared->variables, first->variables);
+  BELFRY_CHECK(
+      extra.empty(),
+      "[tower '{}'] expected a second call under reuse to find its trainable variables, got {} made anew (rule "
+      "4). Use get_variable() and leave reuse to the scope.",
+      tower, quoted(extra));
+}
+
+}  // namespace belfry

@@ -1,0 +1,41 @@
+#include "belfry/train/single_cost_trainer.h"
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+
+namespace belfry {
+
+void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
+                                    const GetOptimizer& get_optimizer, const Location& where) {
+  BELFRY_CHECK(!optimizer_,
+               "[setup_graph] expected to be called once, got a second call (at {}). Make another trainer.",
+               to_string(where));
+  BELFRY_CHECK(get_cost != nullptr && get_optimizer != nullptr && input,
+               "[setup_graph] expected an input, a cost function and an optimizer, got an empty one (at {}).",
+               to_string(where));
+  const GraphScope scope(graph());
+  where_ = where;
+  input_ = std::move(input);
+  optimizer_ = get_optimizer();
+  BELFRY_CHECK(optimizer_ != nullptr, "[setup_graph] expected an optimizer, got none (at {}).", to_string(where));
+  set_tower_func(std::move(get_cost), signature);
+  register_callbacks(input_->setup(signature));
+  build(*input_, *optimizer_);
+}
+
+Tensor SingleCostTrainer::build_tower(InputSource& input) {
+  const Tensors outputs = tower_func()(input.get_input_tensors(), where_);
+  const Tensor cost = outputs.empty() ? Tensor() : outputs[0];
+  BELFRY_CHECK(
+      static_cast<bool>(cost) && cost.rank() == 0 && is_float(cost.dtype()),
+      "[setup_graph] expected a tower function that returns a scalar float as its cost, got {} (at {}). Reduce "
+      "it first, by reduce_mean() say.",
+      cost ? to_string(cost) : "an empty tensor", to_string(where_));
+  return cost;
+}
+
+std::optional<std::int64_t> SingleCostTrainer::default_steps_per_epoch() const {
+  return input_ ? input_->size() : std::nullopt;
+}
+
+}  // namespace belfry

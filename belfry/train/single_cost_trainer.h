@@ -1,0 +1,42 @@
+// SingleCostTrainer: from a tower function that returns a cost, and an optimizer, to the op that trains.
+//
+//   SimpleTrainer trainer;                          // or SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+//   trainer.setup_graph(signature, QueueInput(flow), [](Inputs in) { return cost_of(in); },
+//                       [] { return sgd({.learning_rate = 0.1f}); });
+//   trainer.train_with_defaults({.max_epoch = 5});
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/input/input_source.h"
+#include "belfry/nn/optimizer.h"
+#include "belfry/train/tower_trainer.h"
+
+namespace belfry {
+
+using GetCost = std::function<Tensor(Inputs)>;
+using GetOptimizer = std::function<std::unique_ptr<Optimizer>()>;
+
+class SingleCostTrainer : public TowerTrainer {
+ public:
+  // Once. The optimizer is built once; the cost function is called for every tower.
+  void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
+                   const GetOptimizer& get_optimizer, const Location& where = Location::current());
+
+ protected:
+  // Builds the towers and sets train_op.
+  virtual void build(InputSource& input, Optimizer& optimizer) = 0;
+  std::optional<std::int64_t> default_steps_per_epoch() const override;
+  // Builds one tower in the context that is open; gives its cost.
+  Tensor build_tower(InputSource& input);
+
+ private:
+  InputSourcePtr input_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Location where_;
+};
+
+}  // namespace belfry

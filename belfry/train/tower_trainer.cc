@@ -1,0 +1,66 @@
+#include "belfry/train/tower_trainer.h"
+
+#include "belfry/base/check.h"
+#include "belfry/ops/basic.h"
+#include "belfry/tower/tower_context.h"
+
+namespace belfry {
+
+void TowerTrainer::set_tower_func(TowerFunc function) {
+  BELFRY_CHECK(!tower_func_, "[TowerTrainer] expected one tower function, got a second one. Make another trainer.");
+  BELFRY_CHECK(static_cast<bool>(function), "[TowerTrainer] expected a tower function, got an empty one.");
+  tower_func_ = std::move(function);
+}
+
+TowerFunc& TowerTrainer::tower_func() {
+  BELFRY_CHECK(static_cast<bool>(tower_func_),
+               "[TowerTrainer] expected a tower function, got none. Call setup_graph() or set_tower_func() first.");
+  return tower_func_;
+}
+
+const TowerTensorHandles& TowerTrainer::towers() const { return tower_func_.towers(); }
+
+// In the main training tower.
+Tensor TowerTrainer::find_tensor(std::string_view name) const {
+  for (const TowerTensorHandle& tower : towers().all())
+    if (tower.is_training() && tower.index() == 0) return tower.find_tensor(name);
+  return {};
+}
+
+const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
+                                                             int device) {
+  const GraphScope scope(graph());
+  const DeviceScope place(fmt::format("cpu:{}", device));
+  const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
+                                         .reuse = towers().training().empty() ? std::optional<Reuse>() : Reuse::yes});
+  tower_func()(inputs);
+  return towers()[name];
+}
+
+OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
+                                            const std::vector<std::string>& outputs, int device) {
+  BELFRY_CHECK(device >= 0 && device < device_count(),
+               "[get_predictor] expected a device from 0 to {}, got {}. A predictor runs where a tower trains.",
+               device_count() - 1, device);
+  const auto [known, added] = predict_towers_.try_emplace(device, fmt::format("predict_tower{}", device));
+  if (added) {
+    if (graph().finalized()) {
+      predict_towers_.erase(known);
+      fail(
+          "[get_predictor] expected to be called before initialize(), got a call after. Ask for it while the graph is "
+          "defined, in a callback's setup_graph() say; the predictor itself is used later.");
+    }
+    const GraphScope scope(graph());
+    const NameScope names(known->second + "_inputs");
+    Tensors fed;
+    for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec.dtype, spec.shape));
+    build_inference_tower(known->second, fed, device);
+  }
+  const TowerTensorHandle& tower = towers()[known->second];
+  Tensors from, to;
+  for (const std::string& name : inputs) from.push_back(tower.get_tensor(name));
+  for (const std::string& name : outputs) to.push_back(tower.get_tensor(name));
+  return {[this]() -> Session& { return session(); }, std::move(from), std::move(to)};
+}
+
+}  // namespace belfry

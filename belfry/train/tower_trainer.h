@@ -1,0 +1,47 @@
+// TowerTrainer: a trainer that has a tower function, and so can build inference towers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/loop/trainer.h"
+#include "belfry/predict/online_predictor.h"
+#include "belfry/tower/tower_func.h"
+
+namespace belfry {
+
+class TowerTrainer : public Trainer {
+ public:
+  // Once. The function keeps the rules in tower_func.h.
+  template <class F>
+  void set_tower_func(F function, std::vector<TensorSpec> signature, TowerFuncOptions options = {}) {
+    set_tower_func(TowerFunc(std::move(function), std::move(signature), options));
+  }
+  void set_tower_func(TowerFunc function);
+  TowerFunc& tower_func();
+  const TowerTensorHandles& towers() const;
+
+  // A function from tensors to tensors of an inference tower, by the names that the tower function gave them; an input
+  // may be any tensor. The tower is built when first asked for, one a device, so before initialize(): in a callback's
+  // setup_graph() at the latest. On device k it reads the variables of training tower k.
+  OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                                int device = 0);
+  // The inference tower itself, fed by `inputs`, one for each of the signature.
+  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0);
+
+ protected:
+  Tensor find_tensor(std::string_view name) const override;
+  // The prefix of the variables that a predictor on this device reads.
+  virtual std::string variables_on(int /*device*/) const { return ""; }
+  virtual int device_count() const { return 1; }
+
+ private:
+  TowerFunc tower_func_;
+  std::map<int, std::string> predict_towers_;  // by device: the tower's name
+};
+
+}  // namespace belfry

@@ -1,0 +1,75 @@
+// The trainers for models with a single cost. What differs is what an iteration is; the model does not change.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "belfry/train/single_cost_trainer.h"
+
+namespace belfry {
+
+// Devices of the session, by number: cpu:0, cpu:1, ...
+using Devices = std::vector<int>;
+Devices cpu_devices(int count);  // 0 to count - 1
+
+// One tower, one update.
+class SimpleTrainer : public SingleCostTrainer {
+ protected:
+  void build(InputSource& input, Optimizer& optimizer) override;
+};
+
+// The old name for SimpleTrainer with a QueueInput.
+class QueueInputTrainer final : public SimpleTrainer {
+ protected:
+  void build(InputSource& input, Optimizer& optimizer) override;
+};
+
+// Builds the tower and runs only callbacks: an iteration is an empty hooked run.
+class NoOpTrainer final : public SimpleTrainer {
+ public:
+  void run_step() override { hooked_session().run({}); }
+};
+
+// What trainers on several devices share: which those are, and a session that has them. If the user's SessionConfig has
+// one device, it is divided: each gets an equal share of the cores.
+class MultiDeviceTrainer : public SingleCostTrainer {
+ public:
+  explicit MultiDeviceTrainer(Devices devices, const Location& where = Location::current());
+  const Devices& devices() const { return devices_; }
+
+ protected:
+  SessionConfig adapt(SessionConfig config) const override;
+  int device_count() const override { return devices_.back() + 1; }
+
+ private:
+  Devices devices_;  // ascending
+  Location where_;
+};
+
+// One copy of the variables. The gradients of all towers, each of its own point, are averaged in the order of the
+// towers and applied once; the work of both is spread over the devices.
+class SyncMultiDeviceTrainerParameterServer final : public MultiDeviceTrainer {
+ public:
+  using MultiDeviceTrainer::MultiDeviceTrainer;
+
+ protected:
+  void build(InputSource& input, Optimizer& optimizer) override;
+};
+
+// A copy of the variables a tower; the first tower's has no prefix and is the one that is saved. The averages of the
+// gradients are made once, spread over the devices, and every tower applies them to its copy, so that the copies stay
+// equal. They are made equal at the start and after each epoch.
+class SyncMultiDeviceTrainerReplicated final : public MultiDeviceTrainer {
+ public:
+  using MultiDeviceTrainer::MultiDeviceTrainer;
+
+ protected:
+  void build(InputSource& input, Optimizer& optimizer) override;
+  std::string variables_on(int device) const override;
+
+ private:
+  // Copies what the first tower and its updates have to the others. `slots` are the optimizer's, by tower.
+  Operation broadcast(const std::vector<std::vector<Variable>>& slots) const;
+};
+
+}  // namespace belfry

@@ -1,0 +1,64 @@
+// The handbook's code on trainers: ./dev docs checks that every block there stands here word for word.
+#include <belfry/belfry.h>
+#include <gtest/gtest.h>
+
+namespace bf = belfry;
+
+namespace {
+
+class Line final : public bf::ModelDesc {
+ public:
+  std::vector<bf::TensorSpec> inputs() const override {
+    return {{"x", bf::f32, {bf::kAny, 1}}, {"y", bf::f32, {bf::kAny, 1}}};
+  }
+  bf::Tensor build_graph(bf::Inputs in) override {
+    const bf::Tensor y = in["x"] | bf::fully_connected("fc", {.units = 1});
+    const bf::Tensor cost = bf::reduce_mean(bf::square(y - in["y"]), "cost");
+    bf::add_moving_summary({cost});
+    return cost;
+  }
+  std::unique_ptr<bf::Optimizer> optimizer() override {
+    return bf::sgd({.learning_rate = bf::hyper_param("rate", 0.1f)});
+  }
+};
+
+bf::Flow points() {
+  std::vector<bf::DataPoint> out;
+  for (int i = 0; i < 32; ++i)
+    out.push_back({bf::Array::full(bf::f32, {1}, i * 0.05), bf::Array::full(bf::f32, {1}, 1 - i * 0.1)});
+  return bf::from_list(std::move(out));
+}
+
+}  // namespace
+
+TEST(HandbookTrainers, OneLineChooses) {
+  const std::string directory = testing::TempDir() + "handbook_trainers";
+  const bf::Flow data = points(), test = points();
+  bf::TrainConfig config{
+      .model = bf::model<Line>(),
+      .dataflow = data | bf::batch(8),
+      .callbacks = {bf::ModelSaver(), bf::InferenceRunner(test | bf::batch(8), {bf::ScalarStats("cost")}),
+                    bf::MinSaver("validation_cost"), bf::ScheduledHyperParamSetter("rate", {{2, 0.01}})},
+      .max_epoch = 3,
+      .run_dir = directory};
+  bf::SyncMultiDeviceTrainerReplicated trainer(bf::cpu_devices(2));  // or bf::SimpleTrainer trainer;
+  bf::launch_train_with_config(std::move(config), trainer);
+  EXPECT_LT(*trainer.monitors().latest("validation_cost"), 0.5);
+}
+
+TEST(HandbookTrainers, Raw) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Variable centre = bf::get_variable("centre", {.initializer = bf::init::zeros(), .trainable = false});
+  const bf::Tensor point = bf::random_uniform({});
+  std::vector<int> shown;
+  const auto show = [&](bf::Trainer& t) { shown.push_back(t.epoch_num()); };
+  bf::Trainer trainer;
+  trainer.train_op = bf::Operation(centre.assign_sub((centre - point) * 0.5f).node());
+  trainer.train(
+      {.callbacks = {bf::PeriodicTrigger(bf::CallbackFactory({.trigger_epoch = show}), {.every_k_epochs = 2})},
+       .steps_per_epoch = 10,
+       .max_epoch = 4});
+  EXPECT_EQ(shown, (std::vector<int>{2, 4}));
+  EXPECT_GT(trainer.session().value(centre).item(), 0);
+}

@@ -1,0 +1,348 @@
+// The loop: the order of hooks, the counters, the ends. Each point that is easily got wrong has its test.
+#include "belfry/loop/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "belfry/loop/run_op.h"
+#include "belfry/loop/step_counter.h"
+#include "belfry/loop/triggers.h"
+#include "belfry/nn/initializers.h"
+#include "belfry/nn/optimizer.h"
+#include "belfry/ops/queue.h"
+#include "belfry/ops/random.h"
+#include "tests/session/session_testing.h"
+
+namespace belfry {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+// Writes down what is called, with the counters of that moment: "after_run epoch 1 global 1 local 0 iteration 0".
+class Recorder final : public Callback {
+ public:
+  explicit Recorder(Calls& calls, std::string prefix = "") : calls_(&calls), prefix_(std::move(prefix)) {}
+  void setup_graph() override { record("setup_graph"); }
+  void before_train() override { record("before_train"); }
+  void before_epoch() override { record("before_epoch"); }
+  HookRequest before_run(const RunContext&) override {
+    record("before_run");
+    return {};
+  }
+  void after_run(const RunContext&, const RunValues&) override { record("after_run"); }
+  void trigger_step() override { record("trigger_step"); }
+  void after_epoch() override { record("after_epoch"); }
+  void trigger_epoch() override { record("trigger_epoch"); }
+  void after_train() override { record("after_train"); }
+
+ private:
+  void record(const std::string& what) {
+    const Trainer& t = trainer();
+    calls_->push_back(prefix_ + what + " epoch " + std::to_string(t.epoch_num()) + " global " +
+                      std::to_string(t.global_step()) + " local " + std::to_string(t.local_step()) + " iteration " +
+                      std::to_string(t.iteration()));
+  }
+  Calls* calls_;
+  std::string prefix_;
+};
+
+class TrainerTest : public testing_support::GraphTest {
+ protected:
+  // Counts how often it was trained.
+  Variable steps = var("steps", Array(0.f));
+  Operation train = Operation(steps.assign_add(1.f).node());
+
+  static CallbackFactory at(const char* when, std::function<void(Trainer&)> f) {
+    CallbackFunctions functions{.name = std::string("at ") + when};
+    const std::string name = when;
+    (name == "before_train"    ? functions.before_train
+     : name == "before_epoch"  ? functions.before_epoch
+     : name == "trigger_step"  ? functions.trigger_step
+     : name == "after_epoch"   ? functions.after_epoch
+     : name == "trigger_epoch" ? functions.trigger_epoch
+                               : functions.after_train) = std::move(f);
+    return CallbackFactory(std::move(functions));
+  }
+  static std::vector<std::string> words(const Calls& calls) {
+    std::vector<std::string> out;
+    for (const std::string& c : calls) out.push_back(c.substr(0, c.find(' ')));
+    return out;
+  }
+};
+
+TEST_F(TrainerTest, HooksComeInTheDocumentedOrderWithTheDocumentedCounts) {
+  Calls calls;
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_EQ(trainer.train({.callbacks = {Recorder(calls)}, .steps_per_epoch = 2, .max_epoch = 2}), "finished epoch 2");
+  const Calls expected{
+      "setup_graph epoch 0 global 0 local 0 iteration 0",   "before_train epoch 0 global 0 local 0 iteration 0",
+      "before_epoch epoch 1 global 0 local 0 iteration 0",  "before_run epoch 1 global 0 local 0 iteration 0",
+      "after_run epoch 1 global 1 local 0 iteration 0",     "trigger_step epoch 1 global 1 local 0 iteration 1",
+      "before_run epoch 1 global 1 local 1 iteration 1",    "after_run epoch 1 global 2 local 1 iteration 1",
+      "trigger_step epoch 1 global 2 local 1 iteration 2",  "after_epoch epoch 1 global 2 local 2 iteration 2",
+      "trigger_epoch epoch 1 global 2 local 2 iteration 2", "before_epoch epoch 2 global 2 local 2 iteration 2",
+      "before_run epoch 2 global 2 local 0 iteration 2",    "after_run epoch 2 global 3 local 0 iteration 2",
+      "trigger_step epoch 2 global 3 local 0 iteration 3",  "before_run epoch 2 global 3 local 1 iteration 3",
+      "after_run epoch 2 global 4 local 1 iteration 3",     "trigger_step epoch 2 global 4 local 1 iteration 4",
+      "after_epoch epoch 2 global 4 local 2 iteration 4",   "trigger_epoch epoch 2 global 4 local 2 iteration 4",
+      "after_train epoch 2 global 4 local 2 iteration 4"};
+  EXPECT_EQ(calls, expected);
+  EXPECT_EQ(trainer.session().value(steps).item(), 4);
+}
+
+TEST_F(TrainerTest, EpochsRunFromTheStartingOneToTheLastInclusive) {
+  std::vector<int> epochs;
+  int before = -1;
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.train({.callbacks = {at("before_train", [&](Trainer& t) { before = t.epoch_num(); }),
+                               at("trigger_epoch", [&](Trainer& t) { epochs.push_back(t.epoch_num()); })},
+                 .steps_per_epoch = 1,
+                 .starting_epoch = 3,
+                 .max_epoch = 5});
+  EXPECT_EQ(before, 2);
+  EXPECT_EQ(epochs, (std::vector<int>{3, 4, 5}));
+}
+
+TEST_F(TrainerTest, ZeroStepsPerEpochRunCallbacksOnly) {
+  Calls calls;
+  Trainer trainer;  // no train_op is needed
+  trainer.train({.callbacks = {Recorder(calls)}, .steps_per_epoch = 0, .max_epoch = 1});
+  EXPECT_EQ(words(calls),
+            (Calls{"setup_graph", "before_train", "before_epoch", "after_epoch", "trigger_epoch", "after_train"}));
+}
+
+TEST_F(TrainerTest, RegisteredCallbacksComeBeforeTheUsersAndMonitorsLast) {
+  struct Last final : Monitor {
+    explicit Last(Calls& c) : calls(&c) {}
+    void put_scalar(const std::string&, double, std::int64_t) override {}
+    void trigger_epoch() override { calls->push_back("monitor"); }
+    Calls* calls;
+  };
+  Calls calls;
+  const auto note = [&](const char* text) {
+    return at("trigger_epoch", [&calls, text](Trainer&) { calls.emplace_back(text); });
+  };
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.register_callback(note("input"));
+  trainer.register_callbacks({note("trainer")});
+  trainer.train(
+      {.callbacks = {note("user 1"), note("user 2")}, .monitors = {Last(calls)}, .steps_per_epoch = 1, .max_epoch = 1});
+  EXPECT_EQ(calls, (Calls{"input", "trainer", "user 1", "user 2", "monitor"}));
+}
+
+TEST_F(TrainerTest, AfterAStopTheOthersOfTheHookRunAndTheEpochIsUnfinished) {
+  Calls calls;
+  Trainer trainer;
+  trainer.train_op = train;
+  const std::string reason = trainer.train({.callbacks = {at("trigger_step",
+                                                             [](Trainer& t) {
+                                                               if (t.global_step() == 2)
+                                                                 throw StopTraining("the loss is low enough");
+                                                             }),
+                                                          Recorder(calls)},
+                                            .steps_per_epoch = 5,
+                                            .max_epoch = 3});
+  EXPECT_EQ(reason, "the loss is low enough");
+  EXPECT_EQ(words(calls), (Calls{"setup_graph", "before_train", "before_epoch", "before_run", "after_run",
+                                 "trigger_step", "before_run", "after_run", "trigger_step", "after_train"}));
+}
+
+TEST_F(TrainerTest, AStopInBeforeRunRunsNothing) {
+  struct Stopper final : Callback {
+    HookRequest before_run(const RunContext&) override { throw StopTraining("enough"); }
+  };
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_EQ(trainer.train({.callbacks = {Stopper()}, .steps_per_epoch = 5}), "enough");
+  EXPECT_EQ(trainer.session().value(steps).item(), 0);
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(TrainerTest, ARequestFromAnotherThreadActsBeforeTheNextStep) {
+  Trainer trainer;
+  trainer.train_op = train;
+  const std::string reason = trainer.train(
+      {.callbacks = {at("trigger_step", [](Trainer& t) { std::thread([&t] { t.request_stop("asked to"); }).join(); })},
+       .steps_per_epoch = 100});
+  EXPECT_EQ(reason, "asked to");
+  EXPECT_EQ(trainer.session().value(steps).item(), 1);
+}
+
+TEST_F(TrainerTest, AnErrorReachesTheCallerAfterEveryAfterTrain) {
+  for (const char* when : {"before_train", "before_epoch", "trigger_step", "after_epoch", "trigger_epoch"}) {
+    Graph own;
+    const GraphScope inside(own);
+    Calls calls;
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    const auto fails = [](Trainer&) { throw std::runtime_error("broken"); };
+    EXPECT_THROW(trainer.train({.callbacks = {at(when, fails), Recorder(calls)}, .steps_per_epoch = 1, .max_epoch = 1}),
+                 std::runtime_error)
+        << when;
+    EXPECT_EQ(words(calls).back(), "after_train") << when;
+  }
+}
+
+TEST_F(TrainerTest, AnErrorInAfterTrainSkipsNobody) {
+  Calls calls;
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_EQ(error_of([&] {
+              trainer.train({.callbacks = {at("after_train", [](Trainer&) { throw Error("first"); }),
+                                           at("after_train", [](Trainer&) { throw Error("second"); }), Recorder(calls)},
+                             .steps_per_epoch = 1,
+                             .max_epoch = 1});
+            }),
+            "first");
+  EXPECT_EQ(words(calls).back(), "after_train");
+}
+
+TEST_F(TrainerTest, TheEndOfTheDataIsACleanEnd) {
+  const Queue queue("q", {{"x", f32, {}}});
+  Trainer trainer;
+  trainer.train_op = Operation(steps.assign_add(queue.dequeue()[0]).node());
+  const std::string reason = trainer.train({.callbacks = {at("before_train",
+                                                             [&](Trainer& t) {
+                                                               t.session().queue(queue)->put({{Array(5.f)}});
+                                                               t.session().queue(queue)->close();
+                                                             })},
+                                            .steps_per_epoch = 10});
+  EXPECT_TRUE(reason.starts_with("[queue 'q'] expected a point, got the end of the data")) << reason;
+  EXPECT_EQ(trainer.session().value(steps).item(), 5);
+}
+
+TEST_F(TrainerTest, ATrainerNeedsSomethingToDo) {
+  Trainer trainer;
+  EXPECT_EQ(error_of([&] { trainer.train({.steps_per_epoch = 1, .max_epoch = 1}); }),
+            "[Trainer] expected a train_op or a class that overrides run_step(), got neither. Set train_op before "
+            "training.");
+}
+
+TEST_F(TrainerTest, PhasesComeOnceAndInOrder) {
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_EQ(error_of([&] { trainer.main_loop({}); }),
+            "[main_loop] expected to be called when the session is initialized, got a call when the graph is being "
+            "defined. Next is setup_callbacks().");
+  EXPECT_EQ(error_of([&] { trainer.session(); }),
+            "[Trainer::session] expected to be called after initialize(), got a call before. Callbacks can use it from "
+            "before_train() on.");
+  trainer.setup_callbacks({});
+  EXPECT_EQ(error_of([&] { trainer.register_callback(CallbackFactory({})); }),
+            "[register_callback] expected 'CallbackFactory' before setup_callbacks(), got it after. Pass it to "
+            "train().");
+  trainer.initialize();
+  EXPECT_EQ(error_of([&] { trainer.initialize(); }),
+            "[initialize] expected to be called when the callbacks are set up, got a call when the session is "
+            "initialized. Next is main_loop().");
+  trainer.main_loop({.steps_per_epoch = 1, .max_epoch = 1});
+  EXPECT_EQ(error_of([&] { trainer.main_loop({}); }),
+            "[main_loop] expected to be called when the session is initialized, got a call when training has ended. A "
+            "trainer trains once: make another one.");
+}
+
+TEST_F(TrainerTest, StepsPerEpochMustBeKnown) {
+  Trainer trainer;
+  EXPECT_EQ(error_of([&] { trainer.train({}); }),
+            "[train] expected steps_per_epoch, or data that knows its size, got neither. Set steps_per_epoch.");
+  EXPECT_EQ(error_of([&] { trainer.train({.steps_per_epoch = -1}); }),
+            "[main_loop] expected steps_per_epoch from 0 up, got -1.");
+}
+
+TEST_F(TrainerTest, DrawsOfHookedRunsFollowTheGlobalStep) {
+  const Tensor noise = random_uniform({}, {}, "noise");
+  std::vector<double> drawn;
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.train({.callbacks = {at("trigger_step",
+                                  [&](Trainer& t) {
+                                    drawn.push_back(
+                                        t.session().run(noise, {}, {.random_step = t.global_step() - 1}).item());
+                                  })},
+                 .steps_per_epoch = 2,
+                 .max_epoch = 1});
+  ASSERT_EQ(drawn.size(), 2u);
+  EXPECT_NE(drawn[0], drawn[1]);
+}
+
+TEST_F(TrainerTest, TheGlobalStepIsAlsoATensor) {
+  const Tensor step = get_global_step();
+  EXPECT_EQ(step.node(), get_global_step().node());
+  std::vector<double> seen;
+  struct Watch final : Callback {
+    explicit Watch(Tensor t, std::vector<double>& s) : tensor(t), seen(&s) {}
+    HookRequest before_run(const RunContext&) override { return {.fetches = {tensor}}; }
+    void after_run(const RunContext&, const RunValues& v) override { seen->push_back(v[0].item()); }
+    Tensor tensor;
+    std::vector<double>* seen;
+  };
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.train({.callbacks = {Watch(step, seen)}, .steps_per_epoch = 3, .max_epoch = 1});
+  EXPECT_EQ(seen, (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(trainer.session().run(step).item(), 3);
+}
+
+// Without a current graph a trainer owns one, and ops can be made in the constructor of a class derived from it.
+class OwnGraphTrainer final : public Trainer {
+ public:
+  OwnGraphTrainer() {
+    weight = get_variable("w", {.initializer = init::constant(4)});
+    step_ = sgd({.learning_rate = 0.25f})->minimize(weight * weight);
+  }
+  void run_step() override {
+    hooked_session().run(step_);
+    if (iteration() % 2 == 0) session().run(step_);  // not a step: nobody counts it
+  }
+  Variable weight;
+
+ private:
+  Operation step_;
+};
+
+TEST(OwnGraphTrainerTest, DecidesWhatAStepIs) {
+  OwnGraphTrainer one, two;  // each has a graph of its own
+  EXPECT_NE(&one.graph(), &two.graph());
+  one.train({.steps_per_epoch = 3, .max_epoch = 1});
+  EXPECT_EQ(one.global_step(), 3);
+  EXPECT_EQ(one.iteration(), 3);
+  EXPECT_EQ(one.session().value(one.weight).item(), 4. / 32);  // halved five times
+  two.train({.steps_per_epoch = 1, .max_epoch = 1});
+  EXPECT_EQ(two.session().value(two.weight).item(), 1);
+}
+
+TEST(OwnGraphTrainerTest, LeavesNothingBehind) {
+  {
+    const OwnGraphTrainer trainer;
+  }
+  EXPECT_EQ(current_graph_or_null(), nullptr);
+  Graph graph;
+  const GraphScope scope(graph);
+  {
+    const OwnGraphTrainer trainer;
+  }  // uses the current one
+  EXPECT_EQ(graph.variables().size(), 1u);
+}
+
+TEST(MonitorsTest, KeepWhatWasPutAndTheirStateReadsBack) {
+  Graph graph;
+  const GraphScope scope(graph);
+  Trainer trainer, other;
+  trainer.monitors().put_scalar("loss", 0.1);
+  trainer.monitors().put_scalar("loss", 1e300 * 1e300);
+  EXPECT_EQ(trainer.monitors().latest("loss"), 1e300 * 1e300);
+  EXPECT_EQ(trainer.monitors().latest("other"), std::nullopt);
+  other.monitors().restore(trainer.monitors().state());
+  EXPECT_EQ(other.monitors().history("loss"), trainer.monitors().history("loss"));
+  EXPECT_TRUE(error_of([&] {
+                other.monitors().restore("{");
+              }).starts_with("[monitors] expected the history that a checkpoint keeps, got something else"));
+  EXPECT_EQ(other.monitors().names(), std::vector<std::string>{"loss"});
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,129 @@
+// Wrappers that change when a callback acts, and the small callbacks.
+#include "belfry/loop/triggers.h"
+
+#include <gtest/gtest.h>
+
+#include "belfry/graph/collections.h"
+#include "belfry/loop/run_op.h"
+#include "belfry/loop/trainer.h"
+#include "tests/session/session_testing.h"
+
+namespace belfry {
+namespace {
+
+// Writes down the global step of every call.
+class Probe final : public Callback {
+ public:
+  struct Steps {
+    std::vector<std::int64_t> triggers, runs, epochs;
+    int before_train = 0, after_train = 0;
+  };
+  explicit Probe(Steps& steps) : steps_(&steps) {}
+  void before_train() override { ++steps_->before_train; }
+  void after_train() override { ++steps_->after_train; }
+  void before_epoch() override { steps_->epochs.push_back(trainer().epoch_num()); }
+  void after_run(const RunContext&, const RunValues&) override { steps_->runs.push_back(trainer().global_step()); }
+  void trigger() override { steps_->triggers.push_back(trainer().global_step()); }
+  std::string state() const override { return "kept"; }
+
+ private:
+  Steps* steps_;
+};
+
+using List = std::vector<std::int64_t>;
+
+class TriggersTest : public testing_support::GraphTest {
+ protected:
+  Probe::Steps steps;
+  Variable count = var("count", Array(0.f));
+
+  std::string run(Handle<Callback> callback, int max_epoch = 3) {
+    Trainer trainer;
+    trainer.train_op = Operation(count.assign_add(1.f).node());
+    return trainer.train({.callbacks = {std::move(callback)}, .steps_per_epoch = 4, .max_epoch = max_epoch});
+  }
+};
+
+TEST_F(TriggersTest, ByItselfACallbackTriggersOnceAnEpoch) {
+  run(Probe(steps));
+  EXPECT_EQ(steps.triggers, (List{4, 8, 12}));
+}
+
+TEST_F(TriggersTest, PeriodicTriggerGoesByStepsAndEpochs) {
+  run(PeriodicTrigger(Probe(steps), {.every_k_steps = 5, .every_k_epochs = 2, .before_train = true}));
+  EXPECT_EQ(steps.triggers, (List{0, 5, 8, 10}));
+  EXPECT_EQ(steps.runs.size(), 12u);
+}
+
+TEST_F(TriggersTest, PeriodicRunHooksTakePartInEveryKthRun) {
+  run(PeriodicRunHooks(Probe(steps), 5));
+  EXPECT_EQ(steps.runs, (List{5, 10}));
+  EXPECT_EQ(steps.triggers, (List{4, 8, 12}));
+}
+
+TEST_F(TriggersTest, ADisabledCallbackSeesOnlyTheEndsOfTraining) {
+  run(EnableCallbackIf(Probe(steps), [](Trainer& t) { return t.epoch_num() == 2; }));
+  EXPECT_EQ(steps.runs, (List{5, 6, 7, 8}));
+  EXPECT_EQ(steps.epochs, List{2});
+  EXPECT_EQ(steps.triggers, List{8});
+  EXPECT_EQ(steps.before_train, 1);
+  EXPECT_EQ(steps.after_train, 1);
+}
+
+TEST_F(TriggersTest, PeriodicCallbackIsEnabledEveryKthEpoch) {
+  run(PeriodicCallback(Probe(steps), 3), 6);
+  EXPECT_EQ(steps.epochs, (List{3, 6}));
+}
+
+TEST_F(TriggersTest, WrappersKeepNameAndState) {
+  const PeriodicTrigger wrapped(PeriodicCallback(Probe(steps), 1), {.every_k_epochs = 1});
+  EXPECT_EQ(wrapped.name(), "Probe");
+  EXPECT_EQ(wrapped.state(), "kept");
+}
+
+TEST_F(TriggersTest, MistakesAreNamed) {
+  EXPECT_EQ(error_of([&] { PeriodicTrigger(Probe(steps), {}); }),
+            "[PeriodicTrigger] expected a time to trigger 'Probe' at, got none. Set every_k_steps, every_k_epochs or "
+            "before_train.");
+  EXPECT_EQ(error_of([&] { PeriodicRunHooks(Probe(steps), 0); }),
+            "[PeriodicRunHooks] expected a period from 1 up, got 0.");
+  EXPECT_EQ(error_of([&] { PeriodicCallback(Probe(steps), 0); }),
+            "[PeriodicCallback] expected a period from 1 up, got 0.");
+  EXPECT_TRUE(error_of([&] {
+                Probe(steps).trainer();
+              }).starts_with("[Probe] expected to take part in a training, got a call before"));
+}
+
+TEST_F(TriggersTest, RunOpRunsAloneOrAlongWithTheStep) {
+  const Variable alone = var("alone", Array(0.f)), along = var("along", Array(0.f));
+  const Operation add = Operation(along.assign_add(1.f).node());
+  double at_end = 0, along_at_end = 0;
+  Trainer trainer;
+  trainer.train_op = Operation(count.assign_add(1.f).node());
+  trainer.train({.callbacks = {RunOp([&] { return Operation(alone.assign_add(1.f).node()); }),
+                               RunOp(add, {.before_train = false, .as_trigger = false, .along_with_step = true}),
+                               CallbackFactory({.after_train =
+                                                    [&](Trainer& t) {
+                                                      at_end = t.session().value(alone).item();
+                                                      along_at_end = t.session().value(along).item();
+                                                    }})},
+                 .steps_per_epoch = 4,
+                 .max_epoch = 3});
+  EXPECT_EQ(at_end, 4);         // before training and after each epoch
+  EXPECT_EQ(along_at_end, 12);  // once a step
+}
+
+TEST_F(TriggersTest, RunUpdateOpsRunsWhatTheTrainOpDoesNot) {
+  const Variable taken = var("taken", Array(0.f)), left = var("left", Array(0.f));
+  const Operation first = Operation(taken.assign_add(1.f).node()), second = Operation(left.assign_add(1.f).node());
+  graph.collections().add(collection::kUpdateOps, first);
+  graph.collections().add(collection::kUpdateOps, second);
+  Trainer trainer;
+  trainer.train_op = group({first, Operation(count.assign_add(1.f).node())});
+  trainer.train({.callbacks = {RunUpdateOps()}, .steps_per_epoch = 4, .max_epoch = 1});
+  EXPECT_EQ(trainer.session().value(taken).item(), 4);
+  EXPECT_EQ(trainer.session().value(left).item(), 4);
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,245 @@
+// Trainers of a single cost: the same model, one or several devices, the same weights.
+#include "belfry/train/trainers.h"
+
+#include <gtest/gtest.h>
+
+#include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/list.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/input/graph_inputs.h"
+#include "belfry/loop/run_op.h"
+#include "belfry/nn/initializers.h"
+#include "belfry/nn/layers.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/reduce.h"
+#include "belfry/ops/softmax.h"
+#include "belfry/tower/tower_context.h"
+#include "belfry/train/model_desc.h"
+#include "tests/session/session_testing.h"
+#include "tests/support/files.h"
+
+namespace belfry {
+namespace {
+
+const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 6}}, {"label", i32, {kAny}}};
+
+// Two classes; numbers that do not repeat soon.
+Flow points(int count) {
+  std::vector<DataPoint> out;
+  for (int i = 0; i < count; ++i) {
+    Array x = Array::zeros(f32, {6});
+    for (int k = 0; k < 6; ++k) x.set_item(k, static_cast<float>((i * 7 + k * 5) % 13) / 13.f - 0.5f);
+    out.push_back({x, Array(static_cast<std::int32_t>((i * 3 + i / 4) % 2))});
+  }
+  return from_list(std::move(out));
+}
+
+Tensor cost_of(const Inputs& in) {
+  const Tensor logits =
+      in["x"] | fully_connected("fc0", {.units = 8, .activation = tanh}) | fully_connected("fc1", {.units = 2});
+  softmax(logits, "prob");
+  return reduce_mean(sparse_softmax_cross_entropy(logits, in["label"]), "cost");
+}
+
+std::unique_ptr<Optimizer> make_momentum() { return momentum({.learning_rate = 0.1f, .momentum = 0.9}); }
+
+struct Trained {
+  std::map<std::string, Array> weights;
+  std::string reason;
+};
+
+template <class T, class... Args>
+Trained train(std::int64_t batch_size, std::int64_t steps, const GetOptimizer& optimizer, Args&&... args) {
+  Graph graph;
+  const GraphScope scope(graph);
+  T trainer(std::forward<Args>(args)...);
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(batch_size)), cost_of, optimizer);
+  Trained out;
+  out.reason = trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = steps, .max_epoch = 1});
+  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
+    out.weights.emplace(v.name(), trainer.session().value(v));
+  return out;
+}
+
+void expect_close(const Trained& a, const Trained& b, double relative) {
+  for (const auto& [name, value] : a.weights) {
+    if (name.starts_with("tower")) continue;
+    const Array& other = b.weights.at(name);
+    ASSERT_EQ(value.shape(), other.shape());
+    for (std::int64_t i = 0; i < value.elements(); ++i)
+      EXPECT_NEAR(value.item(i), other.item(i), relative * (std::abs(value.item(i)) + 1e-3)) << name << " " << i;
+  }
+}
+
+void expect_same_bits(const Trained& a, const Trained& b) {
+  for (const auto& [name, value] : a.weights)
+    EXPECT_TRUE(name.starts_with("tower") || equal(value, b.weights.at(name))) << name;
+}
+
+TEST(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {
+  const Trained one = train<SimpleTrainer>(16, 20, make_momentum);
+  const Trained ps = train<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2));
+  const Trained replicated = train<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2));
+  expect_close(one, ps, 1e-5);
+  expect_close(one, replicated, 1e-5);
+  expect_same_bits(ps, replicated);
+  expect_same_bits(ps, train<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2)));
+  expect_same_bits(replicated, train<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2)));
+}
+
+TEST(TrainersTest, ReplicatedTowersStayBitIdentical) {
+  const Trained got = train<SyncMultiDeviceTrainerReplicated>(8, 20, [] { return adam(); }, cpu_devices(2));
+  ASSERT_EQ(got.weights.size(), 4u);  // the copies are not collected: they are found by name below
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, [] { return adam(); });
+  trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 20, .max_epoch = 1});
+  int copies = 0;
+  for (const Variable& v : graph.variables()) {
+    if (!v.name().starts_with("tower1/")) continue;
+    ++copies;
+    const Variable original = graph.get_variable_by_name(v.name().substr(7));
+    EXPECT_TRUE(equal(trainer.session().value(v), trainer.session().value(original))) << v.name();
+  }
+  EXPECT_EQ(copies, 12);  // weights, and Adam's m and v of each
+}
+
+// The README's promise: the line that makes the trainer is the only one that changes.
+TEST(TrainersTest, SimpleBecomesReplicatedByOneLine) {
+  EXPECT_EQ(train<SimpleTrainer>(8, 5, make_momentum).reason, "finished epoch 1");
+  EXPECT_EQ(train<SyncMultiDeviceTrainerReplicated>(8, 5, make_momentum, cpu_devices(2)).reason, "finished epoch 1");
+}
+
+TEST(TrainersTest, StepsPerEpochComeFromTheData) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SimpleTrainer trainer;
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(16)), cost_of, make_momentum);
+  trainer.train({.max_epoch = 2});
+  EXPECT_EQ(trainer.steps_per_epoch(), 4);
+  EXPECT_EQ(trainer.global_step(), 8);
+}
+
+TEST(TrainersTest, TowersMaySeeDifferentShapes) {
+  std::vector<DataPoint> ragged;
+  for (int n : {2, 5, 3, 4}) ragged.push_back({Array::full(f32, {n, 6}, 0.1 * n), Array::zeros(i32, {n})});
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(from_list(std::move(ragged))), cost_of, make_momentum);
+  trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 4, .max_epoch = 1});
+  EXPECT_EQ(trainer.global_step(), 4);
+}
+
+TEST(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  const OnlinePredictor first = trainer.get_predictor({"x"}, {"prob"});
+  const OnlinePredictor second = trainer.get_predictor({"x"}, {"prob", "fc0/output"}, 1);
+  trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 3, .max_epoch = 1});
+  const Array x = Array::full(f32, {2, 6}, 0.3);
+  EXPECT_TRUE(equal(first({x})[0], second({x})[0]));
+  EXPECT_EQ(second({x})[1].shape(), (Shape{2, 8}));
+  trainer.session().set_value(graph.get_variable_by_name("tower1/fc1/b"), Array::of<float>({2}, {5, -5}));
+  EXPECT_FALSE(equal(first({x})[0], second({x})[0]));
+  EXPECT_TRUE(contains(error_of([&] { trainer.get_predictor({"x"}, {"prob"}, 2); }),
+                       "[get_predictor] expected a device from 0 to 1, got 2."));
+  EXPECT_TRUE(contains(error_of([&] { first({x, x}); }), "[predictor] expected 1 inputs, got 2"));
+}
+
+TEST(TrainersTest, NoOpRunsOnlyCallbacks) {
+  Graph graph;
+  const GraphScope scope(graph);
+  NoOpTrainer trainer;
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  const Tensor weight = graph.get_variable_by_name("fc1/W");
+  Array before, after;
+  trainer.train({.callbacks = {CallbackFactory({.before_train = [&](Trainer& t) { before = t.session().run(weight); },
+                                                .after_train = [&](Trainer& t) { after = t.session().run(weight); }})},
+                 .steps_per_epoch = 3,
+                 .max_epoch = 1});
+  EXPECT_TRUE(equal(before, after));
+  EXPECT_EQ(trainer.global_step(), 3);
+}
+
+TEST(TrainersTest, CallbacksFindTensorsInTheMainTower) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  EXPECT_EQ(trainer.get_tensor("cost").name(), "tower0/cost");
+  EXPECT_EQ(trainer.get_tensor("tower1/cost").name(), "tower1/cost");
+  EXPECT_TRUE(contains(error_of([&] { trainer.get_tensor("cosd"); }), "cosd"));
+}
+
+TEST(TrainersTest, UpdatesAreSpreadOverTheDevices) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  std::set<std::string> homes;
+  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
+    homes.insert(v.node()->device);
+  EXPECT_EQ(homes, (std::set<std::string>{"cpu:0", "cpu:1"}));
+}
+
+TEST(TrainersTest, MistakesAreNamed) {
+  Graph graph;
+  const GraphScope scope(graph);
+  EXPECT_TRUE(contains(error_of([] { SyncMultiDeviceTrainerReplicated({0, 1, 0}); }),
+                       "[trainer] expected each device once, got cpu:0 twice"));
+  EXPECT_TRUE(contains(error_of([] { SyncMultiDeviceTrainerReplicated(Devices{}); }), "expected at least one device"));
+  EXPECT_TRUE(contains(error_of([] { cpu_devices(0); }), "[cpu_devices] expected at least one device, got 0."));
+  {
+    SimpleTrainer trainer;
+    const auto vector_cost = [](const Inputs& in) { return in["x"] | fully_connected("fc", {.units = 2}); };
+    EXPECT_TRUE(
+        contains(error_of([&] { trainer.setup_graph(kSignature, PlaceholderInput(), vector_cost, make_momentum); }),
+                 "[setup_graph] expected a tower function that returns a scalar float as its cost, got "));
+  }
+  SyncMultiDeviceTrainerReplicated twice(cpu_devices(2));
+  EXPECT_TRUE(contains(
+      error_of([&] { twice.setup_graph(kSignature, FeedInput(points(8) | batch(2)), cost_of, make_momentum); }),
+      "[FeedInput] expected one tower, got a second one."));
+}
+
+TEST(TrainersTest, ACostMustDependOnSomethingToTrain) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SimpleTrainer trainer;
+  const auto constant_cost = [](const Inputs& in) {
+    in["x"] | fully_connected("fc", {.units = 2});
+    return reduce_mean(in["x"]);
+  };
+  EXPECT_TRUE(
+      contains(error_of([&] { trainer.setup_graph(kSignature, PlaceholderInput(), constant_cost, make_momentum); }),
+               "expected a cost that depends on the variables to train, got no gradient for 'fc/W', 'fc/b'"));
+}
+
+TEST(TrainersTest, GradientsMustBeTheSameInAllTowers) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
+  const auto uneven = [](const Inputs& in) {
+    const Tensor a = in["x"] | fully_connected("a", {.units = 1}), b = in["x"] | fully_connected("b", {.units = 1});
+    return reduce_mean(get_current_tower_context().index() == 1 ? a : a + b);
+  };
+  EXPECT_TRUE(contains(
+      error_of([&] { trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), uneven, make_momentum); }),
+      "got some with and some without for 'b/W', 'b/b'."));
+}
+
+TEST(TrainersTest, ASessionMustHaveTheDevices) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({.session_config = {.devices = {{1}}}, .steps_per_epoch = 1}); }),
+                       "[trainer] expected a session with devices cpu:0 to cpu:1, got 1"));
+}
+
+}  // namespace
+}  // namespace belfry
