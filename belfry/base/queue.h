@@ -54,6 +54,17 @@ class BoundedQueue {
     return true;
   }
 
+  // Gives a value back that was popped: it is the next one again, even if the queue is full or closed. Dropped if the
+  // queue is cancelled.
+  void push_front(T value) {
+    {
+      MutexLock lock(mutex_);
+      if (cancelled_) return;
+      items_.push_front(std::move(value));
+    }
+    filled_.notify_one();
+  }
+
   // Waits for a value. Nothing once the queue is cancelled, or closed and empty; then throws close()'s error, once.
   std::optional<T> pop() {
     std::optional<T> value;

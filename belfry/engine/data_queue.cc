@@ -42,10 +42,14 @@ bool DataQueue::put(QueuedPoint point) {
 }
 
 void DataQueue::put_now(QueuedPoint point) {
-  BELFRY_CHECK(points_.try_push(point),
-               "{} expected room for a point, got {} of {} points{}. Take before putting, or make the capacity larger.",
-               where(), size(), capacity(), points_.closed() ? " and a closed queue" : "");
+  check(point.values);
+  if (points_.try_push(point)) return;
+  BELFRY_CHECK(!points_.closed(), "{} expected an open queue to put a point into, got one that is closed.", where());
+  fail("{} expected room for a point, got {} of {} points. Take before putting, or make the capacity larger.", where(),
+       size(), capacity());
 }
+
+void DataQueue::put_back(QueuedPoint point) { points_.push_front(std::move(point)); }
 
 QueuedPoint DataQueue::take() {
   std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop();
@@ -56,13 +60,33 @@ QueuedPoint DataQueue::take() {
 }
 
 QueueStore::~QueueStore() {
+  const MutexLock lock(mutex_);
   for (const auto& [node, queue] : queues_) queue->cancel();
 }
 
-const std::shared_ptr<DataQueue>& QueueStore::of(const Node* queue) {
+std::shared_ptr<DataQueue> QueueStore::of(const Node* queue) {
+  const MutexLock lock(mutex_);
   std::shared_ptr<DataQueue>& found = queues_[queue];
   if (found == nullptr) found = std::make_shared<DataQueue>(options_of(*queue));
   return found;
+}
+
+void QueueStore::forget_taken() {
+  for (auto& [take, state] : taken_) state.reset();
+}
+
+std::shared_ptr<const void> QueueStore::find_taken(const Node* take) const {
+  const auto at = taken_.find(take);
+  return at == taken_.end() ? nullptr : at->second;
+}
+
+TakenPoints::~TakenPoints() {
+  for (auto at = points_.rbegin(); at != points_.rend(); ++at) at->first->put_back(std::move(at->second));
+}
+
+const QueuedPoint& TakenPoints::take(std::shared_ptr<DataQueue> queue) {
+  QueuedPoint point = queue->take();
+  return points_.emplace_back(std::move(queue), std::move(point)).second;
 }
 
 const Node* queue_of(const Node& op) { return op.inputs[0].node(); }

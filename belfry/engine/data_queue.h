@@ -5,14 +5,15 @@
 //   std::thread producer([points] { while (...) if (!points->put({{image, label}})) return; points->close(); });
 #pragma once
 
-#include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "belfry/array/array.h"
+#include "belfry/base/mutex.h"
 #include "belfry/base/queue.h"
 #include "belfry/graph/tensor.h"
 
@@ -43,6 +44,8 @@ class DataQueue {
   // Waits for a point; if it is a staging area, does not. Throws EndOfData after close(), or the error that it was
   // closed with (once), and Cancelled after cancel().
   QueuedPoint take();
+  // A point that was taken and not used goes back to the front, even of a full queue.
+  void put_back(QueuedPoint point);
 
   // The orderly end: what is queued is still taken.
   void close(std::exception_ptr error = nullptr) { points_.close(std::move(error)); }
@@ -64,18 +67,42 @@ class DataQueue {
   BoundedQueue<QueuedPoint> points_;
 };
 
+// The points that a run has taken. Unless they are used, they go back when this ends: a run that fails before it starts
+// loses nothing.
+class TakenPoints {
+ public:
+  TakenPoints() = default;
+  ~TakenPoints();
+  TakenPoints(const TakenPoints&) = delete;
+  TakenPoints& operator=(const TakenPoints&) = delete;
+
+  const QueuedPoint& take(std::shared_ptr<DataQueue> queue);  // waits, throws as DataQueue::take()
+  void use() { points_.clear(); }                             // from here on they are gone
+
+ private:
+  std::vector<std::pair<std::shared_ptr<DataQueue>, QueuedPoint>> points_;
+};
+
 // A session's queues, by the graph's node, and what the current run has taken.
 class QueueStore {
  public:
+  QueueStore() = default;
   ~QueueStore();  // cancels them: whoever waits to put something goes on
+  QueueStore(const QueueStore&) = delete;
+  QueueStore& operator=(const QueueStore&) = delete;
 
-  // Made when first asked for.
-  const std::shared_ptr<DataQueue>& of(const Node* queue);
-  // The state of the point that a "QueueTake" of the current run took; the address does not change.
+  // Made when first asked for. From any thread.
+  std::shared_ptr<DataQueue> of(const Node* queue);
+
+  // The rest is for whoever runs the session. The state of the point that a "QueueTake" of the current run took; the
+  // address does not change.
   std::shared_ptr<const void>& taken(const Node* take) { return taken_[take]; }
+  std::shared_ptr<const void> find_taken(const Node* take) const;  // null if there is none
+  void forget_taken();                                             // a new run starts
 
  private:
-  std::map<const Node*, std::shared_ptr<DataQueue>> queues_;
+  Mutex mutex_;
+  std::map<const Node*, std::shared_ptr<DataQueue>> queues_ BELFRY_GUARDED_BY(mutex_);
   std::map<const Node*, std::shared_ptr<const void>> taken_;
 };
 

@@ -30,9 +30,10 @@ class Explainer {
       text_ += "precision f32\n";
       return;
     }
-    text_ += fmt::format("precision bf16 ({}): {} instructions multiply in bf16, {} of them emulated, and sum in f32",
+    text_ += fmt::format("precision bf16 ({}): {} instructions multiply in bf16, {} of them emulated{}, and sum in f32",
                          precision == Precision::bf16 ? bf16_support().reason : "emulation was asked for",
-                         native_ + emulated_, emulated_);
+                         native_ + emulated_, emulated_,
+                         native_ > 0 && emulated_ > 0 ? " (convolutions with groups or channels first)" : "");
     for (std::size_t i = 0; i < f32_.size(); ++i)
       text_ += fmt::format("{} {}", i == 0 ? "; these multiply in f32:" : ",", f32_[i]);
     text_ += "\n";
@@ -85,10 +86,11 @@ class Explainer {
     reorders_ += node.op == "Reorder";
     fused_ += !node.fused.empty();
     const std::string precision = node.attributes.get_or<std::string>(kPrecision, "");
-    native_ += precision == kBf16;
-    emulated_ += precision == kBf16Emulated;
-    if (const KernelDef* kernel = ir.kernel_of(node); kernel != nullptr && kernel->keeps_f32)
-      f32_.push_back("'" + node.origin->name + "'");
+    const KernelDef* kernel = ir.kernel_of(node);
+    const bool multiplies = kernel == nullptr || !kernel->runs_plans;  // a sub-plan has the precision, and no product
+    native_ += multiplies && precision == kBf16;
+    emulated_ += multiplies && precision == kBf16Emulated;
+    if (kernel != nullptr && kernel->keeps_f32) f32_.push_back("'" + node.origin->name + "'");
     const std::string how = instruction.kernel->describe();
     text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op, inputs, outputs,
                          how.empty() ? "" : "  [" + how + "]", node.origin->name);

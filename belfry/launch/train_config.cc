@@ -1,5 +1,7 @@
 #include "belfry/launch/train_config.h"
 
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/ancestors.h"

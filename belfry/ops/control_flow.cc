@@ -207,8 +207,9 @@ Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensor
                    dtypes_of(pass->outputs));
   for (std::size_t i = 0; i < start.size(); ++i)
     BELFRY_CHECK(compatible(pass->outputs[i].shape(), start[i].shape()),
-                 "[while_loop] expected a body that keeps the loop's shapes, got {} for number {} of {}",
-                 to_string(pass->outputs[i].shape()), i, to_string(start[i].shape()));
+                 "[while_loop] expected a body that keeps the loop's shapes, got {} for number {} of {} {}",
+                 to_string(pass->outputs[i].shape()), i, to_string(start[i].shape()),
+                 made_at(*pass->outputs[i].node()));
   const Tensors captured = joined(test->captured, pass->captured);
   std::vector<Operand> inputs = operands_of(start);
   inputs.insert(inputs.end(), captured.begin(), captured.end());

@@ -3,11 +3,14 @@
 //   Queue queue("input_queue", {{"image", f32, {kAny, 28, 28, 1}}, {"label", i32, {kAny}}}, {.capacity = 50});
 //   Tensors in = queue.dequeue();                             // a run that needs these takes one point
 //   ...
-//   session.queue(queue)->put({{image, label}});              // from any thread; waits while the queue is full
+//   session.queue(queue)->put({{image, label}});              // from any thread; waits while the queue is full, and
+//                                                             // gives false once it is closed or cancelled
 //
 // A run takes its points before it starts computing, one for each dequeue() that what it computes depends on, in the
 // order in which they were made, and waits for them if need be; data_queue.h says how such a wait ends. Tensors that
-// are fed are not taken. A dequeue() inside a branch or loop body is an error: take outside and pass the tensors in.
+// are fed are not taken. A run that fails before it computes (a feed is missing, a variable has no value) puts its
+// points back; one that fails while it computes has used them. A dequeue() inside a branch or loop body is an error:
+// take outside and pass the tensors in.
 #pragma once
 
 #include <string>
@@ -50,7 +53,8 @@ class Queue : public PointStore {
   Tensors dequeue(std::string_view name = "", const Location& where = Location::current()) const {
     return take(name, where);
   }
-  // Puts a copy of the values. A full queue is an error: nobody could take from it while the run waits.
+  // Puts a copy of the values, in memory that is allocated for it. A full queue is an error: nobody could take from it
+  // while the run waits.
   Operation enqueue(const Tensors& values, std::string_view name = "",
                     const Location& where = Location::current()) const {
     return put(values, name, where);

@@ -56,11 +56,11 @@ struct Callable::State {
   }
 
   // The caller's feeds and the points that the run takes.
-  std::span<const Array> inputs_with(std::span<const Array> feeds) {
+  std::span<const Array> inputs_with(std::span<const Array> feeds, TakenPoints& points) {
     check_count(feeds);
     if (takes.nodes.empty()) return feeds;
     all.assign(feeds.begin(), feeds.end());
-    session.take(takes, all, caller);
+    session.take(takes, points, all, caller);
     return all;
   }
 
@@ -120,11 +120,11 @@ struct Callable::State {
                  to_string(caller.where));
   }
 
-  void run(std::span<const Array> feeds, std::span<Array> results) {
+  void run(std::span<const Array> feeds, std::span<Array> results, TakenPoints& points) {
     for (std::size_t i = 0; i < feeds.size(); ++i) inputs[i] = feeds[i].raw();
     for (std::size_t i = 0; i < places.size(); ++i)
       if (places[i] != kNone) outputs[static_cast<std::size_t>(places[i])] = results[i].raw();
-    session.execute(*plan, std::nullopt, inputs, outputs, caller);
+    session.execute(*plan, std::nullopt, inputs, outputs, points, caller);
   }
 
   SessionState& session;
@@ -151,20 +151,22 @@ Callable::State& Callable::state() const {
 void Callable::operator()(std::span<const Array> feeds, std::span<Array> results) const {
   State& s = state();
   const SessionUse use(s.session.user, s.caller);
-  const std::span<const Array> inputs = s.inputs_with(feeds);
+  TakenPoints points;
+  const std::span<const Array> inputs = s.inputs_with(feeds, points);
   s.bind(inputs);
   s.check_results(inputs, results);
-  s.run(inputs, results);
+  s.run(inputs, results, points);
 }
 
 std::span<const Array> Callable::operator()(std::span<const Array> feeds) const {
   State& s = state();
   const SessionUse use(s.session.user, s.caller);
-  const std::span<const Array> inputs = s.inputs_with(feeds);
+  TakenPoints points;
+  const std::span<const Array> inputs = s.inputs_with(feeds, points);
   s.bind(inputs);
   if (s.own.size() != s.places.size()) s.own = s.make_results();
   s.check_results(inputs, s.own);
-  s.run(inputs, s.own);
+  s.run(inputs, s.own, points);
   return s.own;
 }
 

@@ -77,6 +77,9 @@ std::optional<std::string> latest_checkpoint(const std::string& directory, const
 
 std::string find_checkpoint(const std::string& path) {
   const std::string file = checkpoint_file(path);
+  BELFRY_CHECK_AS(FileError, is_directory(path) || file_exists(file),
+                  "[checkpoint] expected a checkpoint or a directory of checkpoints, got '{}', and neither is there.",
+                  path);
   if (!is_directory(path) || (file_exists(file) && !is_directory(file))) return file;
   const auto latest = latest_checkpoint(path);
   BELFRY_CHECK_AS(FileError, latest.has_value(),

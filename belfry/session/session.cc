@@ -15,6 +15,7 @@ struct PreparedRun {
   std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
   std::vector<const void*> feeds;
   std::vector<Array> taken;
+  std::unique_ptr<TakenPoints> points = std::make_unique<TakenPoints>();
 };
 
 void add_feed(Signature& signature, DType dtype, const Shape& shape) { signature.fed.push_back({"", dtype, shape}); }
@@ -43,7 +44,7 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
     out.feeds.push_back(value.raw());
   }
   if (take) {
-    state.take(takes, out.taken, caller);
+    state.take(takes, *out.points, out.taken, caller);
     for (const Array& value : out.taken) {
       add_feed(signature, value.dtype(), value.shape());
       out.feeds.push_back(value.raw());
@@ -83,7 +84,7 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
   std::vector<void*> results;
   for (const TensorInfo& info : run.plan->fetched())
     results.push_back(values.emplace_back(info.dtype, info.shape).raw());
-  state_->execute(*run.plan, options.random_step, run.feeds, results, caller);
+  state_->execute(*run.plan, options.random_step, run.feeds, results, *run.points, caller);
   std::vector<Array> out;
   for (int place : run.places) out.push_back(place == kNone ? Array() : values[static_cast<std::size_t>(place)]);
   return out;
@@ -118,16 +119,19 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
 }
 
 std::shared_ptr<DataQueue> Session::queue(const PointStore& queue, const Location& where) const {
-  const Caller caller{"Session::queue", where};
-  const SessionUse use(state_->user, caller);
   BELFRY_CHECK(queue.node()->graph == &state_->graph,
-               "[Session::queue] expected a queue of the session's graph, got '{}' of another one {}.", queue.name(),
-               called_at(caller));
+               "[Session::queue] expected a queue of the session's graph, got '{}' of another one (called at {}).",
+               queue.name(), to_string(where));
   return state_->queues.of(queue.node());
 }
 
-std::shared_ptr<const void> Session::taken_state(const Tensor& taken) const {
-  return state_->queues.taken(taken.node());
+std::shared_ptr<const void> Session::taken_state(const Tensor& taken, const Location& where) const {
+  const Caller caller{"Session::taken_state", where};
+  const SessionUse use(state_->user, caller);
+  BELFRY_CHECK(taken && taken.node()->graph == &state_->graph && taken.node()->def->name == "QueueTake",
+               "[Session::taken_state] expected what a dequeue() or get() of the session's graph gives, got {} {}.",
+               to_string(taken), called_at(caller));
+  return state_->queues.find_taken(taken.node());
 }
 
 bool Session::is_initialized(const Variable& variable) const {

@@ -125,12 +125,12 @@ class Session {
   void set_value(const Variable& variable, const Array& value, const Location& where = Location::current());
   bool is_initialized(const Variable& variable) const;
 
-  // What the runs of this session take from the queue; may be filled by any thread (see data_queue.h). The session
-  // cancels it when it is destroyed.
+  // What the runs of this session take from the queue; to be asked for and filled by any thread (see data_queue.h). The
+  // session cancels it when it is destroyed.
   std::shared_ptr<DataQueue> queue(const PointStore& queue, const Location& where = Location::current()) const;
 
-  // The state that came along with the point which the last run took for this dequeue() or get(); null before.
-  std::shared_ptr<const void> taken_state(const Tensor& taken) const;
+  // The state that came along with the point which the last run took for this dequeue() or get(); null if it took none.
+  std::shared_ptr<const void> taken_state(const Tensor& taken, const Location& where = Location::current()) const;
 
   // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
   void set_random_counter(std::uint64_t count);

@@ -168,8 +168,31 @@ InitPlan SessionInit::prepare(Session& session) const {
   return plan;
 }
 
+namespace {
+
+// A variable that starts as the value of another (slow weights, averages) and has none of its own there follows that
+// one: it would otherwise be a copy of what the other was initialised to.
+void follow_restored(const Graph& graph, InitPlan& plan) {
+  std::map<const Node*, Array> restored;
+  for (const auto& [variable, value] : plan.values) restored.emplace(variable.node(), value);
+  for (const std::string& name : plan.report.missing) {
+    const Variable variable = graph.get_variable_by_name(name);
+    const auto owner = restored.find(variable.initial_value().node());
+    if (owner == restored.end()) continue;
+    plan.values.emplace_back(variable, owner->second);
+    plan.report.restored.push_back(name);
+  }
+  std::erase_if(plan.report.missing, [&](const std::string& name) {
+    return std::ranges::find(plan.report.restored, name) != plan.report.restored.end();
+  });
+  std::ranges::sort(plan.report.restored);
+}
+
+}  // namespace
+
 InitReport SessionInit::init(Session& session) const {
   InitPlan plan = prepare(session);
+  follow_restored(session.graph(), plan);
   session.set_algorithms(plan.algorithms);
   for (const auto& [variable, value] : plan.values) session.set_value(variable, value);
   if (plan.random_counter) session.set_random_counter(*plan.random_counter);

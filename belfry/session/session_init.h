@@ -4,8 +4,9 @@
 //   init.init(session);
 //   ChainInit({NpzRestore("pretrained.npz"), DictRestore({{"head/b", Array::zeros(f32, {10})}})}).init(session);
 //
-// Names are matched with the graph's GLOBAL_VARIABLES. All is checked before anything is set: after an error every
-// variable has the value it had.
+// Names are matched with the graph's GLOBAL_VARIABLES. A variable without a value there that starts as another one's
+// value (an average of weights, say) gets what that one gets. All is checked before anything is set: after an error
+// every variable has the value it had.
 #pragma once
 
 #include <cstdint>

@@ -70,6 +70,21 @@ TEST(Handbook, Gradients) {
   EXPECT_EQ(session.run(second).item(), 18);
 }
 
+TEST(Handbook, BranchesAndLoops) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {2}});
+  const bf::Tensor y =
+      bf::cond(bf::reduce_sum(x) > 0.f, [&] { return bf::Tensors{x * 2.f}; }, [&] { return bf::Tensors{-x}; })[0];
+  const bf::Tensors end = bf::while_loop(
+      {bf::constant(0), x}, [](const bf::Tensors& v) { return v[0] < 10; },
+      [](const bf::Tensors& v) { return bf::Tensors{v[0] + 1, v[1] * 0.5f}; });
+  bf::Session session(graph);
+  EXPECT_EQ(session.run(y, {{x, bf::Array::of<float>({2}, {1, 2})}}).item(1), 4);
+  EXPECT_EQ(session.run(y, {{x, bf::Array::of<float>({2}, {1, -2})}}).item(1), 2);
+  EXPECT_EQ(session.run(end[1], {{x, bf::Array::of<float>({2}, {1024, 0})}}).item(0), 1);
+}
+
 namespace {
 const bf::OpRegistration cube_op =
     bf::define_op("HandbookCube")

@@ -1,5 +1,6 @@
 #include "belfry/nn/lookahead.h"
 
+#include "belfry/session/session_init.h"
 #include "tests/nn/nn_test_support.h"
 
 namespace belfry {
@@ -39,6 +40,17 @@ TEST_F(LookaheadTest, AnAlphaOfOneIsTheOptimizerAlone) {
   session.initialize();
   for (int i = 0; i < 5; ++i) session.run({train, other});
   EXPECT_NEAR(session.value(w).item(), session.value(alone).item(), 1e-6);
+}
+
+// Weights that come from elsewhere, without slow ones: those start from them, not from the initialiser's value.
+TEST_F(LookaheadTest, SlowWeightsFollowRestoredOnes) {
+  const Operation train = lookahead(sgd({.learning_rate = 0.f}), {.period = 1, .alpha = 0.5})->minimize(cost(), {w});
+  Session session(graph);
+  session.initialize();
+  const InitReport report = DictRestore({{"w", Array::full(f32, {3}, 100)}}).init(session);
+  EXPECT_EQ(report.restored, (std::vector<std::string>{"w", "w/Lookahead/slow"}));
+  session.run(train);
+  EXPECT_EQ(session.value(w).item(), 100);
 }
 
 TEST_F(LookaheadTest, MistakesAreSaid) {

@@ -121,6 +121,10 @@ TEST_F(PointwiseTest, ComparisonsGiveBooleansForEveryType) {
   EXPECT_EQ(bools(less_equal(a, b)), (std::vector<bool>{true, false, true}));
   EXPECT_EQ(bools(greater(a, b)), (std::vector<bool>{false, true, false}));
   EXPECT_EQ(bools(greater_equal(a, b)), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(bools(a < b), bools(less(a, b)));
+  EXPECT_EQ(bools(a <= b), bools(less_equal(a, b)));
+  EXPECT_EQ(bools(a > 2), bools(greater(a, 2)));
+  EXPECT_EQ(bools(2 >= a), bools(greater_equal(2, a)));
   EXPECT_EQ(ints(select(less(a, b), 1, input(Array::of<std::int32_t>({3}, {7, 8, 9})))),
             (std::vector<std::int32_t>{7, 8, 1}));
 }

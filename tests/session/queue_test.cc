@@ -172,6 +172,61 @@ TEST_F(QueueTest, OpsCanFillAQueue) {
   EXPECT_EQ(session.run({x, enqueue})[0].item(), 1);  // takes first: there is room again
 }
 
+TEST_F(QueueTest, ARunThatCannotStartLosesNoPoint) {
+  const Queue queue("q", floats()), other("other", floats());
+  const Tensor a = queue.dequeue()[0], b = other.dequeue()[0], fed = placeholder(f32, {}, "fed");
+  const Variable empty = var("empty", Array(1.f));
+  Session session(graph);
+  for (float v : {1.f, 2.f}) session.queue(queue)->put({{point(v)}});
+  session.queue(other)->close();
+  EXPECT_THROW(session.run(a + empty), Error);
+  EXPECT_THROW(session.run(a + fed), Error);
+  EXPECT_THROW(session.run(a + b), EndOfData);
+  const Callable call = session.make_callable({a + empty});
+  EXPECT_THROW(call(), Error);
+  EXPECT_EQ(session.run(a).item(), 1);
+  EXPECT_EQ(session.run(a).item(), 2);
+}
+
+TEST_F(QueueTest, AnOpThatPutsAnotherShapeIsNamed) {
+  const Queue queue("q", {{"x", f32, {4}}});
+  const Tensor x = placeholder(f32, {kAny}, "x");
+  const Operation put = queue.enqueue({x}, "put");
+  Session session(graph);
+  EXPECT_TRUE(error_of([&] {
+                session.run(put, {{x, Array::zeros(f32, {5})}});
+              }).starts_with("[QueuePut 'put'] [queue 'q'] expected f32 [4] for component 0 ('x'), got f32 [5]."));
+  session.run(put, {{x, Array::zeros(f32, {4})}});
+  session.queue(queue)->close();
+  EXPECT_TRUE(contains(error_of([&] { session.run(put, {{x, Array::zeros(f32, {4})}}); }),
+                       "expected an open queue to put a point into, got one that is closed."));
+}
+
+TEST_F(QueueTest, StateOfAPointThatWasNotTakenDoesNotTravel) {
+  const Queue queue("q", floats()), next("next", floats());
+  const Tensor x = queue.dequeue()[0], y = next.dequeue()[0];
+  const Operation put = next.enqueue({x});
+  Session session(graph);
+  session.queue(queue)->put({{point(1)}, std::make_shared<const int>(7)});
+  session.run(put);
+  session.run(put, {{x, point(2)}});  // fed: nothing is taken
+  EXPECT_EQ(session.taken_state(x), nullptr);
+  session.run(y);
+  EXPECT_NE(session.taken_state(y), nullptr);
+  session.run(y);
+  EXPECT_EQ(session.taken_state(y), nullptr);
+  EXPECT_TRUE(contains(error_of([&] { session.taken_state(constant(1.f)); }), "expected what a dequeue() or get()"));
+}
+
+TEST_F(QueueTest, AnotherThreadMayCancelWhatARunWaitsFor) {
+  const Queue queue("q", floats());
+  const Tensor x = queue.dequeue()[0];
+  Session session(graph);
+  std::thread canceller([&] { session.queue(queue)->cancel(); });
+  EXPECT_THROW(session.run(x), Cancelled);
+  canceller.join();
+}
+
 TEST_F(QueueTest, ExplainTakesNothing) {
   const Queue queue("q", {{"x", f32, {3}}});
   const Queue open("open", floats());

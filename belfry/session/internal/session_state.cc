@@ -60,7 +60,7 @@ template <class ErrorType>
 // The engine knows the operation at fault and its line, but not the line that asked for the run: that is added to what
 // it throws. Exceptions of others pass as they are.
 template <class Action>
-auto naming_the_caller(const Caller& caller, Action&& action) {
+decltype(auto) naming_the_caller(const Caller& caller, Action&& action) {
   try {
     return action();
   } catch (const Error& error) {
@@ -178,13 +178,15 @@ const Takes& SessionState::takes_of(const Signature& s) {
   return takes_.front().takes;
 }
 
-void SessionState::take(const Takes& takes, std::vector<Array>& values, const Caller& caller) {
+void SessionState::take(const Takes& takes, TakenPoints& points, std::vector<Array>& values, const Caller& caller) {
+  queues.forget_taken();
   auto next = takes.tensors.begin();
   for (const Node* node : takes.nodes) {
-    QueuedPoint point = naming_the_caller(caller, [&] { return queues.of(queue_of(*node))->take(); });
-    queues.taken(node) = std::move(point.state);
+    const QueuedPoint& point =
+        naming_the_caller(caller, [&]() -> const QueuedPoint& { return points.take(queues.of(queue_of(*node))); });
+    queues.taken(node) = point.state;
     for (; next != takes.tensors.end() && next->node() == node; ++next)
-      values.push_back(std::move(point.values[static_cast<std::size_t>(next->output())]));
+      values.push_back(point.values[static_cast<std::size_t>(next->output())]);
   }
 }
 
@@ -245,8 +247,9 @@ void SessionState::check_initialized(const Plan& plan, const Caller& caller) con
 }
 
 void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
-                           const std::vector<void*>& results, const Caller& caller) {
+                           const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
   check_initialized(plan, caller);
+  points.use();
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
   naming_the_caller(caller,

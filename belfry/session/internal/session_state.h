@@ -69,15 +69,16 @@ struct SessionState {
   // The points that such a run has to take.
   const Takes& takes_of(const Signature& signature);
   // Takes them, waiting if need be; appends a value for each of the tensors.
-  void take(const Takes& takes, std::vector<Array>& values, const Caller& caller);
+  void take(const Takes& takes, TakenPoints& points, std::vector<Array>& values, const Caller& caller);
 
   // What these three throw names the caller's line.
   std::shared_ptr<Plan> plan_for(const Signature& signature, const Caller& caller);
   // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
   void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
+  // `points` are used, once nothing can fail any more but the run itself.
   void execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
-               const std::vector<void*>& results, const Caller& caller);
+               const std::vector<void*>& results, TakenPoints& points, const Caller& caller);
 
   // What bound pointers depend on; a plan of another generation is out of date.
   std::uint64_t generation() const { return store.generation() + crossings.generation(); }
