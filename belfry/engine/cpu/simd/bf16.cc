@@ -9,9 +9,12 @@ inline Vec rounded(Vec x) {
   constexpr std::int32_t kSign = INT32_MIN, kInfinity = 0x7F800000, kUpper = -0x10000, kQuiet = 0x400000;
   const IntVec bits = as_int(x), magnitude = bits & ~kSign;
   // Half of what is cut off, less one, plus one if what stays is odd: a carry goes up as it should, into infinity too.
-  const IntVec nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & kUpper;
+  // NaN would run over, and goes another way.
+  const auto nan = magnitude > kInfinity;
+  const IntVec number = nan ? bits & 0 : bits;
+  const IntVec nearest = (number + 0x7FFF + ((number >> 16) & 1)) & kUpper;
   const IntVec flushed = magnitude < 0x800000 ? bits & kSign : nearest;
-  return as_float(magnitude > kInfinity ? (bits & kUpper) | kQuiet : flushed);
+  return as_float(nan ? (bits & kUpper) | kQuiet : flushed);
 }
 
 void round(const float* from, float* to, std::int64_t count) {
