@@ -6,6 +6,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/callback_hook.h"
+#include "belfry/train/tower_gradients.h"
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {
@@ -70,7 +71,7 @@ void InferenceRunner::attach(Trainer& trainer) {
 
 void InferenceRunner::setup_graph() {
   auto& towers = dynamic_cast<TowerTrainer&>(trainer());
-  const DeviceScope device(fmt::format("cpu:{}", options_.device));
+  const DeviceScope device(device_name(options_.device));
   callbacks_ = input_->setup(towers.tower_func().signature());
   const TowerTensorHandle& tower =
       towers.build_inference_tower(options_.tower_name, input_->get_input_tensors(), options_.device);

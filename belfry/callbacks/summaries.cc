@@ -6,15 +6,15 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/collections.h"
 #include "belfry/loop/trainer.h"
+#include "belfry/train/tower_gradients.h"
 
 namespace belfry {
 namespace {
 
 // "tower0/cost" is "cost".
 std::string summary_name(const Tensor& tensor) {
-  constexpr std::string_view kMainTower = "tower0/";
-  const std::string& name = tensor.name();
-  return name.starts_with(kMainTower) ? name.substr(kMainTower.size()) : name;
+  const std::string main_tower = tower_name(0) + "/", name = tensor.name();
+  return name.starts_with(main_tower) ? name.substr(main_tower.size()) : name;
 }
 
 void collect(const Trainer& trainer, std::string_view collection, std::vector<std::string>& names,

@@ -2,18 +2,16 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/node.h"
+#include "belfry/ops/queue_components.h"
 
 namespace belfry {
 namespace {
 
 DataQueue::Options options_of(const Node& queue) {
-  const Attributes& a = queue.attributes;
-  DataQueue::Options out{
-      .name = queue.name, .capacity = static_cast<int>(a.integer("capacity")), .staging = a.flag("staging")};
-  for (std::int64_t i = 0; i < a.integer("components"); ++i)
-    out.components.push_back({a.get<std::string>(fmt::format("name{}", i)), a.get<DType>(fmt::format("dtype{}", i)),
-                              a.get<Shape>(fmt::format("shape{}", i))});
-  return out;
+  return {.name = queue.name,
+          .components = read_components(queue.attributes),
+          .capacity = static_cast<int>(queue.attributes.integer("capacity")),
+          .staging = queue.attributes.flag("staging")};
 }
 
 }  // namespace

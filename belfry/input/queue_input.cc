@@ -1,7 +1,6 @@
 #include <thread>
 
 #include "belfry/base/check.h"
-#include "belfry/base/log.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/input/flow_inputs.h"

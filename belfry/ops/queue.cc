@@ -3,11 +3,10 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/node.h"
+#include "belfry/ops/queue_components.h"
 
 namespace belfry {
-namespace {
 
-// The components of a queue as attributes of its node: "components" (how many), "dtype0", "shape0", "name0", ...
 Attributes describe_components(const std::vector<TensorSpec>& components) {
   Attributes out{{"components", static_cast<std::int64_t>(components.size())}};
   for (std::size_t i = 0; i < components.size(); ++i) {
@@ -25,6 +24,8 @@ std::vector<TensorSpec> read_components(const Attributes& attributes) {
                    attributes.get<DType>(fmt::format("dtype{}", i)), attributes.get<Shape>(fmt::format("shape{}", i))});
   return out;
 }
+
+namespace {
 
 const OpRegistration queue_def =
     define_op("Queue")

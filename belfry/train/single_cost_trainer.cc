@@ -1,7 +1,6 @@
 #include "belfry/train/single_cost_trainer.h"
 
 #include "belfry/base/check.h"
-#include "belfry/base/log.h"
 
 namespace belfry {
 

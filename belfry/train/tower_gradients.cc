@@ -31,6 +31,8 @@ void check_alike(const std::vector<GradientsAndVariables>& towers) {
 
 }  // namespace
 
+std::string device_name(int device) { return fmt::format("cpu:{}", device); }
+
 std::string tower_name(std::size_t index) { return fmt::format("tower{}", index); }
 
 std::string tower_variable_scope(const TowerSettings& settings, std::size_t index) {
@@ -40,7 +42,7 @@ std::string tower_variable_scope(const TowerSettings& settings, std::size_t inde
 std::string LeastLoaded::place(std::int64_t bytes) {
   const auto least = static_cast<std::size_t>(std::ranges::min_element(bytes_) - bytes_.begin());
   bytes_[least] += bytes;
-  return fmt::format("cpu:{}", devices_[least]);
+  return device_name(devices_[least]);
 }
 
 std::vector<GradientsAndVariables> build_towers(const TowerSettings& settings, Optimizer& optimizer,
@@ -48,7 +50,7 @@ std::vector<GradientsAndVariables> build_towers(const TowerSettings& settings, O
   std::vector<GradientsAndVariables> out;
   LeastLoaded homes(settings.devices);
   for (std::size_t i = 0; i < settings.devices.size(); ++i) {
-    const DeviceScope device(fmt::format("cpu:{}", settings.devices[i]));
+    const DeviceScope device(device_name(settings.devices[i]));
     const TrainTowerContext tower(tower_name(i), {.index = static_cast<int>(i),
                                                   .total = static_cast<int>(settings.devices.size()),
                                                   .variable_scope = tower_variable_scope(settings, i)});

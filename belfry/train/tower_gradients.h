@@ -14,6 +14,7 @@ struct TowerSettings {
   bool own_variables = false;  // each tower has variables of its own; only those of the first have no prefix
 };
 
+std::string device_name(int device);        // "cpu:1"
 std::string tower_name(std::size_t index);  // "tower0"
 // The prefix of a tower's variables: none for the first.
 std::string tower_variable_scope(const TowerSettings& settings, std::size_t index);

@@ -3,6 +3,7 @@
 #include "belfry/base/check.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
+#include "belfry/train/tower_gradients.h"
 
 namespace belfry {
 
@@ -30,7 +31,7 @@ Tensor TowerTrainer::find_tensor(std::string_view name) const {
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
                                                              int device) {
   const GraphScope scope(graph());
-  const DeviceScope place(fmt::format("cpu:{}", device));
+  const DeviceScope place(device_name(device));
   const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
                                          .reuse = towers().training().empty() ? std::optional<Reuse>() : Reuse::yes});
   tower_func()(inputs);

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
-#include "belfry/base/log.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
@@ -76,7 +75,7 @@ void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& opti
   std::vector<Operation> updates;
   std::vector<std::vector<Variable>> slots;  // by tower, in the order in which the optimizer made them
   for (std::size_t t = 0; t < towers.size(); ++t) {
-    const DeviceScope device(fmt::format("cpu:{}", devices()[t]));
+    const DeviceScope device(device_name(devices()[t]));
     GradientsAndVariables items;
     for (std::size_t v = 0; v < averages.size(); ++v) items.push_back({averages[v], towers[t][v].variable});
     const auto before = static_cast<std::ptrdiff_t>(graph().variables().size());
@@ -91,7 +90,7 @@ Operation SyncMultiDeviceTrainerReplicated::broadcast(const std::vector<std::vec
   const std::vector<TowerTensorHandle> all = towers().training();
   std::vector<Operation> copies;
   for (std::size_t t = 1; t < all.size(); ++t) {
-    const DeviceScope device(fmt::format("cpu:{}", devices()[t]));
+    const DeviceScope device(device_name(devices()[t]));
     for (const Variable& copy : all[t].variables())
       for (const Variable& original : all[0].variables())
         if (original.name() == all[t].local_name(copy) && !(copy == original))
