@@ -45,7 +45,6 @@ std::vector<Operation> update_ops_for(const GradientsAndVariables& gradients) {
   const std::vector<const Node*> computed = with_ancestors(ends);
   std::ranges::sort(trained, {}, &Node::id);
   for (const Operation& update : update_ops(*ends.front()->graph)) {
-    if (update.node()->tower != 0) continue;
     Node* const end = update.node();
     const std::vector<const Node*> needs = with_ancestors({&end, 1});
     const auto any = [&](auto&& holds) { return std::ranges::any_of(needs, holds); };

@@ -12,7 +12,7 @@ namespace belfry {
 // All of the graph's, whether collected as operations or as tensors.
 std::vector<Operation> update_ops(const Graph& graph);
 
-// Those of their graph that belong to a step that applies these gradients. Made in the main training tower, they
+// Those of their graph that belong to a step that applies these gradients. They
 //   - are computed from something that the gradients are computed from too, or from no data at all, like a counter;
 //   - need no input that the gradients do not need;
 //   - depend on a variable that is trained (a batch norm depends on its own gamma and beta) or on no trainable one.

@@ -6,7 +6,7 @@ namespace belfry {
 namespace {
 
 bool only_from_main_tower(std::string_view name) {
-  return name == collection::kSummaries || name == collection::kMovingSummaries || name == collection::kUpdateOps;
+  return name == collection::kSummaries || name == collection::kMovingSummaries;
 }
 
 // Items are only ever appended, so the new ones are those beyond the old count.

@@ -8,7 +8,7 @@
 // random ops draw numbers of their own. When it ends, the collections forget what this tower must not leave behind:
 //
 //   main training tower    nothing is forgotten
-//   other training towers  SUMMARIES, MOVING_SUMMARIES, UPDATE_OPS; their new variables become LOCAL_VARIABLES only
+//   other training towers  SUMMARIES, MOVING_SUMMARIES; their new variables become LOCAL_VARIABLES only
 //   prediction towers      every tensor and operation; under reuse, new variables become LOCAL_VARIABLES only
 //
 // A tower that is left by an exception takes all back that was defined in it (unless a session has run some of it), so

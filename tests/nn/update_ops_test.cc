@@ -164,7 +164,7 @@ TEST_F(UpdateOpsTest, OneThatNeedsAnotherInputOrHangsOnOtherVariablesIsLeftToThe
   EXPECT_TRUE(update_ops_for({{Tensor(), w}}).empty());
 }
 
-TEST_F(UpdateOpsTest, OnlyTheMainTrainingTowersAreTaken) {
+TEST_F(UpdateOpsTest, OfSeveralTowersThoseOfTheGradientsTowerAreTaken) {
   {
     const TrainTowerContext tower("", {.total = 2});
     normalised(x, "bn");
@@ -172,8 +172,9 @@ TEST_F(UpdateOpsTest, OnlyTheMainTrainingTowersAreTaken) {
   const TrainTowerContext tower("tower1", {.index = 1, .total = 2});
   const Tensor cost = normalised(x, "bn");
   const Variable state = new_variable("state", {.shape = {}});
-  graph.collections().add(collection::kUpdateOps, Operation(state.assign(cost)));
-  EXPECT_TRUE(updates_for(cost, {variable("bn_fc/W")}).empty());
+  const Operation carry(state.assign(cost));
+  graph.collections().add(collection::kUpdateOps, carry);
+  EXPECT_EQ(updates_for(cost, {variable("bn_fc/W")}), std::vector<Operation>{carry});
 }
 
 }  // namespace
