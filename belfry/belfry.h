@@ -127,6 +127,8 @@
 #include "belfry/tower/tower_context.h"
 #include "belfry/tower/tower_func.h"
 #include "belfry/tower/tower_handle.h"
+#include "belfry/train/async_towers.h"
+#include "belfry/train/async_trainer.h"
 #include "belfry/train/model_desc.h"
 #include "belfry/train/single_cost_trainer.h"
 #include "belfry/train/tower_trainer.h"

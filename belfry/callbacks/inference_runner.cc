@@ -90,6 +90,7 @@ void InferenceRunner::before_train() {
 }
 
 void InferenceRunner::trigger() {
+  const SessionAlone alone(trainer().session());
   input_->reset_state();
   for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
   std::vector<Fetch> all;
