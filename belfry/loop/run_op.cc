@@ -55,7 +55,8 @@ void RunOp::trigger() {
 }
 
 void RunUpdateOps::setup_graph() {
-  const std::set<const Node*> taken = trainer().train_op ? before(trainer().train_op) : before_others(trainer().graph());
+  const std::set<const Node*> taken =
+      trainer().train_op ? before(trainer().train_op) : before_others(trainer().graph());
   for (const Operation& update : update_ops(trainer().graph()))
     if (!taken.contains(update.node())) updates_.emplace_back(update);
 }
