@@ -6,7 +6,6 @@
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/callback_hook.h"
-#include "belfry/train/tower_gradients.h"
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {

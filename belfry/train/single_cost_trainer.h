@@ -22,6 +22,8 @@ using GetOptimizer = std::function<std::unique_ptr<Optimizer>()>;
 
 class SingleCostTrainer : public TowerTrainer {
  public:
+  using TowerTrainer::TowerTrainer;
+
   // Once. The optimizer is built once; the cost function is called for every tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());
