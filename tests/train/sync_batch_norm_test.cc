@@ -1,4 +1,5 @@
 // Batch norm whose statistics are those of all towers together.
+#include "belfry/input/graph_inputs.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/basic.h"
@@ -37,6 +38,13 @@ TEST(SyncBatchNormTest, NTowersAreOneTowerWithNTimesTheBatch) {
   expect_same_bits(ps, replicated);
   expect_same_bits(ps, train<SyncMultiDeviceTrainerParameterServer>(on_batches_of(8), cpu_devices(2)));
   expect_same_bits(replicated, train<SyncMultiDeviceTrainerReplicated>(on_batches_of(8), cpu_devices(2)));
+}
+
+TEST(SyncBatchNormTest, StagedPointsOfAllTowersMeetInOneStep) {
+  Training staged = on_batches_of(8);
+  staged.input = StagingInput(staged.input);
+  expect_same_bits(train<SyncMultiDeviceTrainerReplicated>(on_batches_of(8), cpu_devices(2)),
+                   train<SyncMultiDeviceTrainerReplicated>(staged, cpu_devices(2)));
 }
 
 TEST(SyncBatchNormTest, OneTowerIsTheOrdinaryOne) {
