@@ -38,7 +38,8 @@ void CrossTowerGroups::collect(const Graph& graph) {
   collected_ = true;
   for (const auto& node : graph.nodes())
     if (is_cross_tower_sum(*node)) groups_[group_of(node.get())].push_back(node.get());
-  for (auto& [name, members] : groups_) std::ranges::stable_sort(members, {}, tower_of);
+  for (auto& [name, members] : groups_)
+    std::ranges::sort(members, {}, [](const Node* node) { return std::pair(tower_of(node), node->id); });
 }
 
 const std::vector<const Node*>& CrossTowerGroups::members(const Node& node) {
