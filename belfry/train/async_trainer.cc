@@ -44,7 +44,7 @@ void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
                                             .collections = {std::string(collection::kLocalVariables)}});
   for (std::size_t t = 0; t < devices().size(); ++t) {
     const TrainTowerContext tower(tower_name(t),
-                                  {.index = static_cast<int>(t), .total = static_cast<int>(devices().size())});
+                                  {.index = static_cast<int>(t), .total = static_cast<int>(devices().size()), .own_runs = true});
     const Tensor cost = build_tower(input);
     GradientsAndVariables gradients = optimizer.compute_gradients(cost, tower.trainable_variables());
     for (GradientAndVariable& item : gradients)

@@ -65,6 +65,20 @@ TEST(HandbookTrainers, OneLineChooses) {
   EXPECT_LT(*trainer.monitors().latest("validation_cost"), 0.5);
 }
 
+TEST(HandbookTrainers, SynchronisedBatchNorm) {
+  bf::SyncMultiDeviceTrainerReplicated trainer(bf::cpu_devices(2));
+  const auto conv = bf::conv2d({.filters = 4, .kernel = 3, .use_bias = false});
+  const auto features = [&](const bf::Tensor& x) {
+    const auto norm = bf::batch_norm({.sync_statistics = true, .activation = bf::relu});
+    return x | conv("conv0") | norm("bn0") | conv("conv1") | norm("bn1");
+  };
+  trainer.setup_graph(
+      {{"x", bf::f32, {bf::kAny, 4, 4, 1}}}, bf::DummyConstantInput({{2, 4, 4, 1}}),
+      [&](bf::Inputs in) { return bf::reduce_mean(bf::square(features(in["x"]))); },
+      [] { return bf::sgd({.learning_rate = 0.1f}); });
+  EXPECT_EQ(trainer.train({.steps_per_epoch = 3, .max_epoch = 1}), "finished epoch 1");
+}
+
 TEST(HandbookTrainers, Raw) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
