@@ -11,6 +11,20 @@
 #include "belfry/loop/training_defaults.h"
 
 namespace belfry {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace
+
 Trainer::Trainer()
     : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
   if (graph_ != nullptr) return;
@@ -24,8 +38,9 @@ Trainer::~Trainer() = default;
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
   call("before_train", &Callback::before_train);
-  for (epoch_num_ = loop_.starting_epoch; epoch_num_ <= loop_.max_epoch; ++epoch_num_) {
+  for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
+    epoch_num_ = epoch;
     call("before_epoch", &Callback::before_epoch);
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
       check_stop();
@@ -36,7 +51,6 @@ void Trainer::run_epochs() {
     call("after_epoch", &Callback::after_epoch);
     call("trigger_epoch", &Callback::trigger_epoch);
   }
-  --epoch_num_;
 }
 
 std::string Trainer::main_loop(const LoopOptions& options) {
@@ -70,10 +84,11 @@ void Trainer::end_loop(std::exception_ptr error) {
   for (const Handle<Callback>& callback : callbacks_) {
     try {
       callback->after_train();
-    } catch (const std::exception& e) {
+    } catch (const StopTraining&) {  // it has ended
+    } catch (...) {
       if (error != nullptr)
         log_error(fmt::format("[{}] after an error that is thrown, after_train failed as well: {}", callback->name(),
-                              e.what()));
+                              text_of(std::current_exception())));
       else
         error = std::current_exception();
     }
@@ -81,18 +96,48 @@ void Trainer::end_loop(std::exception_ptr error) {
   if (error != nullptr) std::rethrow_exception(error);
 }
 
+// A stop lets the other callbacks have their turn; an error does not, and is what is thrown if there are both.
 void Trainer::call(const char* hook, void (Callback::*method)()) {
-  std::exception_ptr stop;
+  std::exception_ptr stop, error;
+  in_hook_ = true;
   for (const Handle<Callback>& callback : callbacks_) {
     try {
       ((*callback).*method)();
     } catch (const StopTraining& e) {
       if (stop != nullptr)
         log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback->name(), hook, e.what()));
-      if (stop == nullptr) stop = std::current_exception();
+      else
+        stop = std::current_exception();
+    } catch (...) {
+      error = std::current_exception();
+      break;
     }
   }
+  in_hook_ = false;
+  run_postponed(error);
+  if (error != nullptr) std::rethrow_exception(error);
   if (stop != nullptr) std::rethrow_exception(stop);
+}
+
+void Trainer::after_this_hook(std::function<void()> action) {
+  if (in_hook_)
+    postponed_.push_back(std::move(action));
+  else
+    action();
+}
+
+// Also after an error: what a saver was asked to save is saved.
+void Trainer::run_postponed(std::exception_ptr& error) {
+  for (const std::function<void()>& action : std::exchange(postponed_, {})) {
+    try {
+      action();
+    } catch (...) {
+      if (error != nullptr)
+        log_error(fmt::format("[Trainer] after an error that is thrown: {}", text_of(std::current_exception())));
+      else
+        error = std::current_exception();
+    }
+  }
 }
 
 void Trainer::run_step() {
@@ -104,8 +149,8 @@ void Trainer::run_step() {
 
 void Trainer::request_stop(std::string reason, bool save) {
   const MutexLock lock(stop_mutex_);
+  if (save) save_at_end_ = true;
   if (stop_requested_) return;
-  save_at_end_ = save;
   stop_reason_ = std::move(reason);
   stop_requested_ = true;
 }
@@ -141,11 +186,12 @@ void Trainer::register_callbacks(const Callbacks& callbacks) {
 }
 
 void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors) {
+  enter(Phase::defining, Phase::defining, "setup_callbacks");  // a second call says so before anything is added
   register_callback(StepCounter());
   register_callbacks(callbacks);
   for (const Handle<Monitor>& monitor : monitors) {
     register_callback(monitor.shared());
-    monitors_.add(monitor);
+    if (is_chief() || !monitor->chief_only()) monitors_.add(monitor);
   }
   enter(Phase::defining, Phase::callbacks_ready, "setup_callbacks");
   const GraphScope scope(*graph_);
@@ -168,6 +214,8 @@ std::int64_t Trainer::steps_of(const TrainOptions& options) const {
   const std::optional<std::int64_t> steps = default_steps_per_epoch();
   BELFRY_CHECK(steps.has_value(),
                "[train] expected steps_per_epoch, or data that knows its size, got neither. Set steps_per_epoch.");
+  log_info(
+      fmt::format("[train] steps_per_epoch is {}: one pass of the data, not divided by the number of towers.", *steps));
   return *steps;
 }
 
