@@ -53,13 +53,14 @@ void Trainer::run_epochs() {
   }
 }
 
-std::string Trainer::main_loop(const LoopOptions& options) {
+std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
   BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch from 0 up, got {}.",
                options.steps_per_epoch);
   BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {}.",
                options.starting_epoch);
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
+  where_ = where;
   epoch_num_ = options.starting_epoch - 1;
   std::string reason;
   std::exception_ptr error;
@@ -74,7 +75,7 @@ std::string Trainer::main_loop(const LoopOptions& options) {
     error = std::current_exception();
   }
   end_loop(std::move(error));
-  if (is_chief()) log_info(fmt::format("Training has ended: {}.", reason));
+  if (is_chief()) log_info(fmt::format("Training has ended: {}{}", reason, reason.ends_with('.') ? "" : "."));
   return reason;
 }
 
@@ -144,7 +145,7 @@ void Trainer::run_step() {
   BELFRY_CHECK(static_cast<bool>(train_op),
                "[Trainer] expected a train_op or a class that overrides run_step(), got neither. Set train_op before "
                "training.");
-  hooked_session().run(train_op);
+  hooked_session().run(train_op, {}, {}, where_);
 }
 
 void Trainer::request_stop(std::string reason, bool save) {
@@ -219,21 +220,21 @@ std::int64_t Trainer::steps_of(const TrainOptions& options) const {
   return *steps;
 }
 
-std::string Trainer::train(const TrainOptions& options) {
+std::string Trainer::train(const TrainOptions& options, const Location& where) {
   if (!options.run_dir.empty()) set_run_dir(options.run_dir);
   const std::int64_t steps = steps_of(options);
   setup_callbacks(options.callbacks, options.monitors);
   initialize(options.session_config, options.session_init);
-  return main_loop(
-      {.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch});
+  return main_loop({.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch},
+                   where);
 }
 
-std::string Trainer::train_with_defaults(TrainOptions options) {
+std::string Trainer::train_with_defaults(TrainOptions options, const Location& where) {
   const TrainingDefaults& defaults = training_defaults();
   for (Handle<Callback>& callback : options.extra_callbacks ? *options.extra_callbacks : defaults.callbacks())
     options.callbacks.push_back(std::move(callback));
   if (options.monitors.empty()) options.monitors = defaults.monitors();
-  return train(options);
+  return train(options, where);
 }
 
 Session& Trainer::session() const {

@@ -68,10 +68,11 @@ class Trainer {
   // "finished epoch 5", the text of a StopTraining or of a request_stop(), or the end of the data.
   void setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors = {});
   virtual void initialize(const SessionConfig& config = {}, const SessionInit& init = {});
-  std::string main_loop(const LoopOptions& options);
-  std::string train(const TrainOptions& options);
+  // Errors of steps name the line of the call.
+  std::string main_loop(const LoopOptions& options, const Location& where = Location::current());
+  std::string train(const TrainOptions& options, const Location& where = Location::current());
   // The same with the default callbacks and monitors behind those that are given.
-  std::string train_with_defaults(TrainOptions options);
+  std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
   // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet. The
   // first reason counts.
@@ -138,6 +139,7 @@ class Trainer {
   std::unique_ptr<HookedSession> hooked_session_;
   std::string run_dir_;
   LoopOptions loop_;
+  Location where_;  // of the call that trains
   bool in_hook_ = false;
   std::vector<std::function<void()>> postponed_;  // until the hook is done
   int epoch_num_ = 0;

@@ -211,9 +211,10 @@ TEST_F(TrainerTest, PhasesComeOnceAndInOrder) {
   EXPECT_EQ(error_of([&] { trainer.register_callback(CallbackFactory({})); }),
             "[register_callback] expected 'CallbackFactory' before setup_callbacks(), got it after. Pass it to "
             "train().");
-  EXPECT_EQ(error_of([&] { trainer.setup_callbacks({}); }),
-            "[setup_callbacks] expected to be called when the graph is being defined, got a call when the callbacks are "
-            "set up. Next is initialize().");
+  EXPECT_EQ(
+      error_of([&] { trainer.setup_callbacks({}); }),
+      "[setup_callbacks] expected to be called when the graph is being defined, got a call when the callbacks are "
+      "set up. Next is initialize().");
   trainer.initialize();
   EXPECT_EQ(error_of([&] { trainer.initialize(); }),
             "[initialize] expected to be called when the callbacks are set up, got a call when the session is "

@@ -3,6 +3,8 @@
 
 #include <thread>
 
+#include "belfry/ops/check_numerics.h"
+#include "belfry/ops/pointwise.h"
 #include "tests/loop/loop_testing.h"
 
 namespace belfry {
@@ -126,6 +128,13 @@ TEST_F(TrainingEndsTest, WhatIsNoStdExceptionReachesTheCallerToo) {
   EXPECT_EQ(words(calls).back(), "after_train");
 }
 
+TEST_F(TrainingEndsTest, ErrorsOfStepsNameTheLineThatTrains) {
+  Trainer trainer;
+  trainer.train_op = group({train, Operation(check_numerics(log(steps * 0.f - 1.f), "the cost").node())});
+  const std::string text = error_of<NumericError>([&] { run(trainer, Recorder(calls)); });
+  EXPECT_TRUE(contains(text, "(called at training_ends_test.cc:")) << text;
+}
+
 // The epoch that was asked not to begin has not begun.
 TEST_F(TrainingEndsTest, ARequestAtTheEndOfAnEpochEndsThatEpoch) {
   Trainer trainer;
@@ -153,12 +162,13 @@ TEST_F(TrainingEndsTest, OfSeveralRequestsTheFirstReasonCountsAndAnyMaySave) {
 TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
   Trainer trainer;
   std::thread other;
-  const std::string reason = trainer.train(
-      {.callbacks = {at("before_epoch",
-                        [&](Trainer& t) {
-                          if (t.epoch_num() == 1) other = std::thread([&t] { t.request_stop("from outside"); });
-                        })},
-       .steps_per_epoch = 0});
+  const std::string reason =
+      trainer.train({.callbacks = {at("before_epoch",
+                                      [&](Trainer& t) {
+                                        if (t.epoch_num() == 1)
+                                          other = std::thread([&t] { t.request_stop("from outside"); });
+                                      })},
+                     .steps_per_epoch = 0});
   other.join();
   EXPECT_EQ(reason, "from outside");
 }
@@ -188,11 +198,11 @@ TEST_F(TrainingEndsTest, PostponedActionsHappenEvenIfTheHookFails) {
   bool saved = false;
   Trainer trainer;
   trainer.train_op = train;
-  EXPECT_THROW(trainer.train(
-                   {.callbacks = {at("trigger_epoch", [&](Trainer& t) { t.after_this_hook([&] { saved = true; }); }),
-                                  at("trigger_epoch", [](Trainer&) { throw OddError("broken"); })},
-                    .steps_per_epoch = 1}),
-               OddError);
+  EXPECT_THROW(
+      trainer.train({.callbacks = {at("trigger_epoch", [&](Trainer& t) { t.after_this_hook([&] { saved = true; }); }),
+                                   at("trigger_epoch", [](Trainer&) { throw OddError("broken"); })},
+                     .steps_per_epoch = 1}),
+      OddError);
   EXPECT_TRUE(saved);
 }
 
