@@ -312,6 +312,7 @@ TEST(MonitorsTest, KeepWhatWasPutAndTheirStateReadsBack) {
   const GraphScope scope(graph);
   Trainer trainer, other;
   trainer.monitors().put_scalar("loss", 0.1);
+  trainer.monitors().put_scalar("loss", 1e-310);  // subnormal
   trainer.monitors().put_scalar("loss", 1e300 * 1e300);
   EXPECT_EQ(trainer.monitors().latest("loss"), 1e300 * 1e300);
   EXPECT_EQ(trainer.monitors().latest("other"), std::nullopt);

@@ -168,7 +168,8 @@ TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
                                         if (t.epoch_num() == 1)
                                           other = std::thread([&t] { t.request_stop("from outside"); });
                                       })},
-                     .steps_per_epoch = 0});
+                     .steps_per_epoch = 0,
+       .max_epoch = 2'000'000'000});
   other.join();
   EXPECT_EQ(reason, "from outside");
 }
