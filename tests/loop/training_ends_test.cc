@@ -169,7 +169,7 @@ TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
                                           other = std::thread([&t] { t.request_stop("from outside"); });
                                       })},
                      .steps_per_epoch = 0,
-       .max_epoch = 2'000'000'000});
+                     .max_epoch = 2'000'000'000});
   other.join();
   EXPECT_EQ(reason, "from outside");
 }
