@@ -9,10 +9,13 @@
 #include <exception>
 #include <string>
 
+#include "belfry/launch/train_config.h"
+
 namespace belfry::tools {
 
 // Reads the command line, then calls run(). Gives the exit code: 0, also after --help; 2 and one line on stderr for
-// arguments that make no sense; 1 and the error's text for anything that run() throws.
+// arguments that make no sense; what a shell expects after a training that a signal has ended (128 + its number); 1 and
+// the error's text for anything else that run() throws.
 template <class Run>
 int main_of(CLI::App& app, int argc, char** argv, Run&& run) {
   try {
@@ -26,6 +29,9 @@ int main_of(CLI::App& app, int argc, char** argv, Run&& run) {
     std::ranges::replace(why, '\n', ' ');
     fmt::print(stderr, "{}: {}. See {} --help.\n", app.get_name(), why, app.get_name());
     return 2;
+  } catch (const Interrupted& end) {
+    fmt::print(stderr, "{}\n", end.what());
+    return end.exit_code();
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
@@ -20,10 +23,13 @@ double HyperParamSetter::current_value() const { return trainer().session().valu
 
 void HyperParamSetter::set() {
   const std::optional<double> value = value_to_set();
-  if (!value || static_cast<float>(*value) == static_cast<float>(current_value())) return;
+  if (!value) return;
+  const double before = current_value();
+  if (static_cast<float>(*value) == static_cast<float>(before)) return;
   trainer().session().set_value(variable_, Array(*value));
   if (trainer().epoch_num() != logged_epoch_)  // a schedule by steps would fill the log
-    log_info(fmt::format("[{}] {} is {} from here on", name(), parameter_, *value));
+    log_info(fmt::format("[{}] at step {}, {} changes from {:.6g} to {:.6g}", name(), trainer().global_step(),
+                         parameter_, before, *value));
   logged_epoch_ = trainer().epoch_num();
 }
 
@@ -50,12 +56,21 @@ void ScheduledHyperParamSetter::trigger_step() {
 
 std::optional<double> ScheduledHyperParamSetter::value_to_set() {
   const std::int64_t now = options_.step_based ? trainer().global_step() : trainer().epoch_num();
+  const std::int64_t looked = std::exchange(looked_, now);
   const auto next = std::ranges::upper_bound(schedule_, now, {}, &Schedule::value_type::first);
   if (next == schedule_.begin()) return std::nullopt;
   const auto& [begin, value] = *std::prev(next);
-  if (!options_.linear || next == schedule_.end()) return value;
-  const double part = static_cast<double>(now - begin) / static_cast<double>(next->first - begin);
-  return value + part * (next->second - value);
+  if (options_.linear && next != schedule_.end()) {
+    const double part = static_cast<double>(now - begin) / static_cast<double>(next->first - begin);
+    return value + part * (next->second - value);
+  }
+  return begin > looked ? std::optional(value) : std::nullopt;
+}
+
+std::string ScheduledHyperParamSetter::state() const { return std::to_string(looked_); }
+
+void ScheduledHyperParamSetter::restore(const std::string& state) {
+  restore_state(name(), [&] { looked_ = nlohmann::json::parse(state).get<std::int64_t>(); });
 }
 
 }  // namespace belfry

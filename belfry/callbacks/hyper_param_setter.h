@@ -20,6 +20,7 @@ class HyperParamSetter : public Callback {
   // Where a schedule gives the value that training begins with, or continues with.
   void before_train() override { set(); }
   void trigger() override { set(); }
+  bool chief_only() const override { return false; }  // every process has its own copy
 
  protected:
   // Nothing: leave it as it is.
@@ -39,13 +40,16 @@ struct ScheduleOptions {
 };
 
 // {{8, 1e-4f}}: the value is 1e-4 once epoch 8 is finished, from epoch 9 on. A point at 0 is the value to begin with;
-// before the first point the value stays what it is.
+// before the first point the value stays what it is. A training that begins later (starting_epoch) begins with the
+// value of the last point before. Between two points the value is not touched: it stays what somebody else set it to.
 class ScheduledHyperParamSetter final : public HyperParamSetter {
  public:
   using Schedule = std::vector<std::pair<std::int64_t, double>>;
   ScheduledHyperParamSetter(std::string parameter, Schedule schedule, ScheduleOptions options = {});
   void trigger_epoch() override;
   void trigger_step() override;
+  std::string state() const override;
+  void restore(const std::string& state) override;
 
  protected:
   std::optional<double> value_to_set() override;
@@ -53,6 +57,7 @@ class ScheduledHyperParamSetter final : public HyperParamSetter {
  private:
   Schedule schedule_;  // by time
   ScheduleOptions options_;
+  std::int64_t looked_ = -1;  // the time of the last look: points after it are new
 };
 
 }  // namespace belfry

@@ -1,5 +1,6 @@
 #include "belfry/callbacks/inference_runner.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "belfry/base/check.h"
@@ -9,6 +10,23 @@
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {
+
+namespace {
+
+// The name that was asked for, or a default one that no other runner has.
+std::string free_tower_name(const std::string& wanted, const TowerTensorHandles& towers) {
+  const auto taken = [&](const std::string& name) {
+    return std::ranges::any_of(towers.all(), [&](const TowerTensorHandle& t) { return t.name() == name; });
+  };
+  BELFRY_CHECK(wanted.empty() || !taken(wanted),
+               "[InferenceRunner] expected a tower name that is not taken, got '{}'. Choose another tower_name.",
+               wanted);
+  std::string out = wanted.empty() ? "inference_tower" : wanted;
+  for (int i = 1; taken(out); ++i) out = fmt::format("inference_tower_{}", i);
+  return out;
+}
+
+}  // namespace
 
 void ScalarStats::before_inference() {
   sums_.assign(names_.size(), 0);
@@ -52,14 +70,19 @@ std::map<std::string, double> ClassificationError::after_inference() {
 }
 
 InferenceRunner::InferenceRunner(Flow flow, Inferencers inferencers, InferenceRunnerOptions options)
-    : InferenceRunner(
-          InputSourcePtr(QueueInput(std::move(flow),
-                                    {.infinite = false, .name = options.tower_name + "_queue", .show_size = false})),
-          std::move(inferencers), options) {}
+    : InferenceRunner(InputSourcePtr(QueueInput(std::move(flow), {.infinite = false, .show_size = false})),
+                      std::move(inferencers), std::move(options)) {}
 
 InferenceRunner::InferenceRunner(InputSourcePtr input, Inferencers inferencers, InferenceRunnerOptions options)
     : input_(std::move(input)), inferencers_(std::move(inferencers)), options_(std::move(options)) {
   BELFRY_CHECK(!inferencers_.empty(), "[InferenceRunner] expected inferencers, got none. Pass ScalarStats(...), say.");
+  BELFRY_CHECK(!input_->staged(),
+               "[InferenceRunner] expected an input that can start again, got a StagingInput, which is for training. "
+               "Use the input inside it.");
+  BELFRY_CHECK(!input_->endless() || input_->size().has_value(),
+               "[InferenceRunner] expected an input that ends, got {}, which has no end and no size. Use "
+               ".infinite = false, or a size.",
+               input_->name());
 }
 
 void InferenceRunner::attach(Trainer& trainer) {
@@ -70,10 +93,15 @@ void InferenceRunner::attach(Trainer& trainer) {
 
 void InferenceRunner::setup_graph() {
   auto& towers = dynamic_cast<TowerTrainer&>(trainer());
+  const std::string name = free_tower_name(options_.tower_name, towers.towers());
   const DeviceScope device(device_name(options_.device));
-  callbacks_ = input_->setup(towers.tower_func().signature());
-  const TowerTensorHandle& tower =
-      towers.build_inference_tower(options_.tower_name, input_->get_input_tensors(), options_.device);
+  Tensors inputs;
+  {
+    const NameScope names(name + "_inputs");
+    callbacks_ = input_->setup(towers.tower_func().signature());
+    inputs = input_->get_input_tensors();
+  }
+  const TowerTensorHandle& tower = towers.build_inference_tower(name, inputs, options_.device);
   for (const Handle<Inferencer>& inferencer : inferencers_) {
     std::vector<Fetch>& wanted = fetches_.emplace_back();
     for (const std::string& name : inferencer->fetches()) wanted.emplace_back(tower.get_tensor(name));
@@ -84,13 +112,18 @@ void InferenceRunner::setup_graph() {
 
 void InferenceRunner::before_train() {
   session_ = std::make_unique<HookedSession>(trainer().session(), hooks_of(callbacks_));
-  for (const Handle<Callback>& callback : callbacks_) callback->before_train();
+}
+
+// The first time the input starts by itself; what it reads ahead would only lie in memory until then.
+void InferenceRunner::restart_input() {
+  if (started_) return input_->reset_state();
   started_ = true;
+  for (const Handle<Callback>& callback : callbacks_) callback->before_train();
 }
 
 void InferenceRunner::trigger() {
   const SessionAlone alone(trainer().session());
-  input_->reset_state();
+  restart_input();
   for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
   std::vector<Fetch> all;
   for (const std::vector<Fetch>& wanted : fetches_) all.insert(all.end(), wanted.begin(), wanted.end());

@@ -68,15 +68,16 @@ class ClassificationError final : public Inferencer {
 };
 
 struct InferenceRunnerOptions {
-  std::string tower_name = "inference_tower";
+  std::string tower_name{};  // default: "inference_tower", with a number if there is one already
   int device = 0;
 };
 
 // Builds an inference tower of the trainer's tower function with an input of its own, and at each trigger runs it over
 // one pass of the data, from its start. These runs are no steps: only this input and these inferencers take part.
+// Nothing is read before the first trigger. Several runners need names for their numbers: ScalarStats("cost", "train").
 class InferenceRunner final : public Callback {
  public:
-  // A flow is read ahead by a thread, once through.
+  // A flow is read ahead by a thread, once through. An input must end, or know its size, and is not a StagingInput.
   InferenceRunner(Flow flow, Inferencers inferencers, InferenceRunnerOptions options = {});
   InferenceRunner(InputSourcePtr input, Inferencers inferencers, InferenceRunnerOptions options = {});
   void attach(Trainer& trainer) override;
@@ -86,6 +87,7 @@ class InferenceRunner final : public Callback {
   void after_train() override;
 
  private:
+  void restart_input();
   InputSourcePtr input_;
   Inferencers inferencers_;
   InferenceRunnerOptions options_;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exact_number.h"
 #include "belfry/base/log.h"
 #include "belfry/base/nearest.h"
+#include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
@@ -26,10 +29,11 @@ std::string file_prefix(bool smallest, std::string metric) {
 
 CheckpointState training_state(Trainer& trainer) {
   CheckpointState out{.epoch = trainer.epoch_num()};
-  out.user["loop"] =
-      nlohmann::json{
-          {"epoch", trainer.epoch_num()}, {"global_step", trainer.global_step()}, {"iteration", trainer.iteration()}}
-          .dump();
+  out.user["loop"] = nlohmann::json{{"epoch", trainer.epoch_num()},
+                                    {"local_step", trainer.local_step()},
+                                    {"global_step", trainer.global_step()},
+                                    {"iteration", trainer.iteration()}}
+                         .dump();
   out.user["monitors"] = trainer.monitors().state();
   const Callbacks& callbacks = trainer.callbacks();
   for (std::size_t i = 0; i < callbacks.size(); ++i)
@@ -45,13 +49,17 @@ void ModelSaver::before_train() {
 }
 
 void ModelSaver::trigger() {
+  trainer().after_this_hook([this] { save(); });
+}
+
+void ModelSaver::save() {
   saver_->save(trainer().global_step(), training_state(trainer()));
   saved_ = trainer().global_step();
 }
 
 void ModelSaver::after_train() {
   if (saver_ == nullptr) return;
-  if (trainer().save_at_end() && saved_ != trainer().global_step()) trigger();
+  if (trainer().save_at_end() && saved_ != trainer().global_step()) save();
   saver_->wait();
 }
 
@@ -68,22 +76,41 @@ void BestSaver::before_train() {
                                                 .index = options_.prefix + ".index"});
 }
 
+std::size_t BestSaver::count() const { return trainer().monitors().history(metric_).size(); }
+
+// Called when all callbacks have had their turn: only then it is known whether the metric is put at all.
+void BestSaver::fail_without_value() const {
+  if (count() > seen_)
+    fail(
+        "[{}] expected a value of '{}' by its turn in epoch {}, got it later, from a callback behind. Put this "
+        "callback "
+        "behind that one.",
+        name(), metric_, trainer().epoch_num());
+  fail(
+      "[{}] expected a value of '{}' by the end of epoch {}, got none.{} Add the callback that computes it, before "
+      "this "
+      "one.",
+      name(), metric_, trainer().epoch_num(), did_you_mean(metric_, trainer().monitors().names()));
+}
+
+void BestSaver::before_epoch() { seen_ = count(); }
+
 void BestSaver::trigger() {
-  const std::size_t count = trainer().monitors().history(metric_).size();
-  if (count == seen_) {
-    const std::vector<std::string> names = trainer().monitors().names();
-    const bool never = count == 0;
-    fail("[{}] expected a new value of '{}' {}, got none.{} Put the callback that computes it before this one.", name(),
-         metric_, never ? "by the end of the first epoch" : "since the last time",
-         never ? did_you_mean(metric_, names) : "");
+  if (count() == seen_) {
+    if (found_)
+      log_warning(fmt::format("[{}] '{}' has no new value: nothing is saved.", name(), metric_));
+    else
+      trainer().after_this_hook([this] { fail_without_value(); });
+    return;
   }
-  seen_ = count;
+  seen_ = count();
+  found_ = true;
   const double value = trainer().monitors().history(metric_).back().value;
   if (std::isnan(value)) return log_warning(fmt::format("[{}] '{}' is NaN: not saved.", name(), metric_));
   if (best_ && (smallest_ ? value >= best_->value : value <= best_->value)) return;
   best_ = {value, trainer().global_step()};
-  saver_->save(trainer().global_step(), training_state(trainer()));
-  log_info(fmt::format("[{}] best '{}' so far: {}", name(), metric_, value));
+  log_info(fmt::format("[{}] best '{}' so far: {:.6g}", name(), metric_, value));
+  trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
 }
 
 void BestSaver::after_train() {
@@ -91,19 +118,22 @@ void BestSaver::after_train() {
 }
 
 std::string BestSaver::state() const {
-  if (!best_) return "";
-  return nlohmann::json{{"value", fmt::format("{}", best_->value)}, {"step", best_->step}, {"seen", seen_}}.dump();
+  nlohmann::json out{{"found", found_}, {"seen", seen_}};
+  if (best_) out.update({{"value", exact_text(best_->value)}, {"step", best_->step}});
+  return out.dump();
 }
 
 void BestSaver::restore(const std::string& state) {
-  try {
+  restore_state(name(), [&] {
     const nlohmann::json in = nlohmann::json::parse(state);
-    const Best best{std::stod(in.at("value").get<std::string>()), in.at("step").get<std::int64_t>()};
+    const bool found = in.at("found").get<bool>();
+    std::optional<Best> best;
+    if (in.contains("value"))
+      best = {exact_number(in.at("value").get<std::string>()), in.at("step").get<std::int64_t>()};
     seen_ = in.at("seen").get<std::size_t>();
+    found_ = found;
     best_ = best;
-  } catch (const std::exception& error) {
-    fail("[{}] expected the state that a checkpoint keeps, got something else ({}).", name(), error.what());
-  }
+  });
 }
 
 }  // namespace belfry

@@ -18,8 +18,9 @@ struct ModelSaverOptions {
   int keep = 10;            // newest ones; 0: all
 };
 
-// Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise). Files are
-// written while training goes on. A training that a signal ends is saved once more. A save that failed is thrown by the
+// Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise), when all
+// callbacks have had their turn: it holds what those behind this one have done too. Files are written while training
+// goes on. A training that a signal ends is saved once more. A save that failed is thrown by the
 // next trigger, or at the end.
 class ModelSaver final : public Callback {
  public:
@@ -29,6 +30,7 @@ class ModelSaver final : public Callback {
   void after_train() override;
 
  private:
+  void save();
   ModelSaverOptions options_;
   std::unique_ptr<Saver> saver_;
   std::int64_t saved_ = -1;  // the step of the last one
@@ -39,11 +41,14 @@ struct BestSaverOptions {
   std::string prefix{};     // default: min-<metric> or max-<metric>
 };
 
-// Keeps the checkpoint with the best value of a metric that was put in the same epoch, before this callback's turn.
+// Keeps the checkpoint with the best value of a metric that was put in the same epoch, before this callback's turn. If
+// the first time there is none, that is an error at the end of the epoch, which says whether the metric is put later or
+// never; after that, an epoch without a new value is only a warning. A NaN is never the best.
 class BestSaver : public Callback {
  public:
   BestSaver(std::string metric, bool smallest, BestSaverOptions options);
   void before_train() override;
+  void before_epoch() override;
   void trigger() override;
   void after_train() override;
   std::string state() const override;
@@ -61,7 +66,11 @@ class BestSaver : public Callback {
   BestSaverOptions options_;
   std::unique_ptr<Saver> saver_;
   std::optional<Best> best_;
-  std::size_t seen_ = 0;  // values of the metric at the last trigger
+  std::size_t count() const;  // values of the metric so far
+  [[noreturn]] void fail_without_value() const;
+
+  std::size_t seen_ = 0;  // of them, when this epoch began or at the last trigger
+  bool found_ = false;    // there was a new value at some trigger
 };
 
 class MinSaver final : public BestSaver {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,13 @@
 namespace belfry {
 
 struct ProgressBarOptions {
-  std::vector<std::string> names{};  // scalars to show, fetched along with every step
+  std::vector<std::string> names{};  // scalars to show, fetched along with the steps after which they are shown
   std::FILE* stream = stderr;
+  std::optional<bool> bar{};  // default: whether the stream is a terminal
 };
 
-// Where an epoch stands and how fast it goes; on a terminal a bar that is drawn anew ten times a second at most,
-// elsewhere one line at the end of each epoch.
+// Where an epoch stands, how fast it goes and how long it will take; on a terminal a bar that is drawn anew ten times a
+// second at most, elsewhere one line at the end of each epoch.
 class ProgressBar final : public Callback {
  public:
   explicit ProgressBar(ProgressBarOptions options = {}) : options_(std::move(options)) {}
@@ -29,15 +31,17 @@ class ProgressBar final : public Callback {
   void after_train() override;
 
  private:
-  std::string text() const;
+  bool last_step() const;
+  bool due() const;  // whether to draw after the step that runs
+  std::string shown(std::int64_t done) const;
   void draw();
   void clear();
 
   ProgressBarOptions options_;
   std::vector<Fetch> fetches_;
   std::vector<double> values_;
-  bool terminal_ = false, drawn_ = false;
-  double begin_ = 0, last_drawn_ = 0;
+  bool bar_ = false, drawn_ = false;
+  double begin_ = 0, last_drawn_ = 0;  // seconds
 };
 
 }  // namespace belfry

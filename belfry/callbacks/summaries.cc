@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exact_number.h"
+#include "belfry/callbacks/internal/named_values.h"
+#include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/graph/collections.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/train/tower_gradients.h"
@@ -30,13 +33,13 @@ bool is_step(const RunContext& context) { return !context.fetches.empty(); }
 
 }  // namespace
 
-MovingAverageSummary::MovingAverageSummary(MovingAverageOptions options) : options_(options) {
-  BELFRY_CHECK(options.decay >= 0 && options.decay < 1,
-               "[MovingAverageSummary] expected a decay in [0, 1), got {}. The usual one is 0.95.", options.decay);
+MovingAverageSummary::MovingAverageSummary(MovingAverageOptions options) : options_(std::move(options)) {
+  BELFRY_CHECK(options_.decay >= 0 && options_.decay < 1,
+               "[MovingAverageSummary] expected a decay in [0, 1), got {}. The usual one is 0.95.", options_.decay);
 }
 
 void MovingAverageSummary::setup_graph() {
-  collect(trainer(), collection::kMovingSummaries, names_, fetches_);
+  collect(trainer(), options_.collection, names_, fetches_);
   sums_.resize(names_.size(), 0);
 }
 
@@ -58,41 +61,50 @@ void MovingAverageSummary::after_epoch() {
 }
 
 std::string MovingAverageSummary::state() const {
-  nlohmann::json out{{"weight", fmt::format("{}", weight_)}, {"sums", nlohmann::json::object()}};
-  for (std::size_t i = 0; i < names_.size(); ++i) out["sums"][names_[i]] = fmt::format("{}", sums_[i]);
-  return out.dump();
+  NamedValues sums;
+  for (std::size_t i = 0; i < names_.size(); ++i) sums[names_[i]] = sums_[i];
+  return nlohmann::json{{"weight", exact_text(weight_)}, {"sums", to_text(sums)}}.dump();
 }
 
 void MovingAverageSummary::restore(const std::string& state) {
-  try {
+  restore_state(name(), [&] {
     const nlohmann::json in = nlohmann::json::parse(state);
-    std::vector<double> sums(names_.size(), 0);
+    const NamedValues known = named_values_from(in.at("sums").get<std::string>());
+    weight_ = exact_number(in.at("weight").get<std::string>());
     for (std::size_t i = 0; i < names_.size(); ++i)
-      if (in.at("sums").contains(names_[i])) sums[i] = std::stod(in.at("sums").at(names_[i]).get<std::string>());
-    weight_ = std::stod(in.at("weight").get<std::string>());
-    sums_ = std::move(sums);
-  } catch (const std::exception& error) {
-    fail("[MovingAverageSummary] expected the state that a checkpoint keeps, got something else ({}).", error.what());
-  }
+      if (const auto at = known.find(names_[i]); at != known.end()) sums_[i] = at->second;
+  });
 }
 
-MergeAllSummaries::MergeAllSummaries(MergeAllSummariesOptions options) : options_(options) {
-  BELFRY_CHECK(options.every_k_steps >= 0, "[MergeAllSummaries] expected a period from 0 up, got {}.",
-               options.every_k_steps);
+MergeAllSummaries::MergeAllSummaries(MergeAllSummariesOptions options) : options_(std::move(options)) {
+  BELFRY_CHECK(options_.every_k_steps >= 0, "[MergeAllSummaries] expected a period from 0 up, got {}.",
+               options_.every_k_steps);
 }
 
-void MergeAllSummaries::setup_graph() { collect(trainer(), collection::kSummaries, names_, fetches_); }
+void MergeAllSummaries::setup_graph() { collect(trainer(), options_.collection, names_, fetches_); }
 
 HookRequest MergeAllSummaries::before_run(const RunContext& context) {
   const bool due = options_.every_k_steps > 0 ? (trainer().global_step() + 1) % options_.every_k_steps == 0
                                               : trainer().local_step() + 1 == trainer().steps_per_epoch();
-  asked_ = due && is_step(context);
+  asked_ = due && !options_.run_alone && is_step(context);
   if (!asked_) return {};
   return {.fetches = fetches_};
 }
 
 void MergeAllSummaries::after_run(const RunContext&, const RunValues& values) {
-  if (!asked_) return;
+  if (asked_) put(values);
+}
+
+void MergeAllSummaries::trigger_step() {
+  if (!options_.run_alone || options_.every_k_steps == 0) return;
+  if (trainer().global_step() % options_.every_k_steps == 0) put(trainer().session().run(fetches_));
+}
+
+void MergeAllSummaries::after_epoch() {
+  if (options_.run_alone && options_.every_k_steps == 0) put(trainer().session().run(fetches_));
+}
+
+void MergeAllSummaries::put(const RunValues& values) {
   Monitors& monitors = trainer().monitors();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].shape().rank() == 0) {

@@ -8,6 +8,7 @@ namespace belfry {
 struct FeedInput::State {
   Flow flow;
   std::optional<std::int64_t> size;
+  bool infinite = true;
   std::vector<TensorSpec> signature{};
   Tensors placeholders{};
   FlowState consumed{};  // after the last point of a finished run
@@ -48,12 +49,18 @@ FeedInput::FeedInput(Flow flow, FlowInputOptions options) {
   const std::optional<std::int64_t> size = flow.size();
   if (options.infinite) flow = std::move(flow) | repeat();
   const FlowState start = flow.state();
-  state_ = std::make_shared<State>(State{.flow = std::move(flow), .size = size, .consumed = start});
+  state_ = std::make_shared<State>(
+      State{.flow = std::move(flow), .size = size, .infinite = options.infinite, .consumed = start});
 }
 
 std::optional<std::int64_t> FeedInput::size() const { return state_->size; }
 
-void FeedInput::reset_state() { state_->flow.start_epoch(0); }
+bool FeedInput::endless() const { return state_->infinite; }
+
+void FeedInput::reset_state() {
+  state_->flow.start_epoch(0);
+  state_->consumed = state_->flow.state();
+}
 
 Callbacks FeedInput::make_callbacks() {
   state_->signature = signature();

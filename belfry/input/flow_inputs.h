@@ -25,6 +25,7 @@ class FeedInput final : public InputSource {
   explicit FeedInput(Flow flow, FlowInputOptions options = {});
   std::optional<std::int64_t> size() const override;
   bool feed_free() const override { return false; }
+  bool endless() const override;
   void reset_state() override;
 
   struct State;
@@ -50,7 +51,11 @@ class QueueInput : public InputSource {
  public:
   explicit QueueInput(Flow flow, QueueInputOptions options = {});
   std::optional<std::int64_t> size() const override;
+  bool endless() const override;
   void reset_state() override;
+  // Drops what was read ahead and reads it again: after a change to what the flow reads, say. No point is lost, and the
+  // order stays. Not while a run uses it.
+  void refill_queue();
   void taken_through(const Tensors& gets) override;
 
   struct State;
@@ -65,7 +70,8 @@ class QueueInput : public InputSource {
   std::shared_ptr<State> state_;
 };
 
-// The same for a flow of single points: the thread makes batches of them, across the borders of passes.
+// The same for a flow of single points: the thread makes batches of them, across the borders of passes. With .infinite
+// = false the last batch may be smaller.
 class BatchQueueInput final : public QueueInput {
  public:
   BatchQueueInput(const Flow& flow, std::int64_t batch_size, QueueInputOptions options = {});

@@ -65,7 +65,12 @@ class RemappedInput final : public InputSource {
       : input_(std::move(input)), names_(std::move(names)) {}
   std::string name() const override { return "remap_input"; }
   std::optional<std::int64_t> size() const override { return input_->size(); }
-  bool feed_free() const override { return input_->feed_free() && names_.size() == signature().size(); }
+  // Inputs that it does not give are placeholders; which there are is known when it is set up.
+  bool feed_free() const override {
+    return input_->feed_free() && (!is_set_up() || names_.size() == signature().size());
+  }
+  bool endless() const override { return input_->endless(); }
+  bool staged() const override { return input_->staged(); }
   void reset_state() override { input_->reset_state(); }
   void taken_through(const Tensors& gets) override { input_->taken_through(gets); }
 
@@ -74,7 +79,10 @@ class RemappedInput final : public InputSource {
     std::vector<TensorSpec> inner;
     std::vector<std::string> known;
     for (const TensorSpec& spec : signature()) known.push_back(spec.name);
-    for (const std::string& name : names_) {
+    for (auto name_at = names_.begin(); name_at != names_.end(); ++name_at) {
+      const std::string& name = *name_at;
+      BELFRY_CHECK(std::find(names_.begin(), name_at, name) == name_at,
+                   "[remap_input] expected each input once, got '{}' twice.", name);
       const auto at = std::ranges::find(known, name);
       if (at == known.end())
         fail("[remap_input] expected names of inputs, got '{}'.{}", name, did_you_mean(name, known));

@@ -10,7 +10,8 @@
 
 namespace belfry {
 
-// What graph ops compute: a reading pipeline, random numbers. The function is called for each tower.
+// What graph ops compute: a reading pipeline, random numbers. The function is called for each tower. `size` is how many
+// runs make a pass: for steps_per_epoch, and for inference.
 class TensorInput final : public InputSource {
  public:
   explicit TensorInput(std::function<Tensors()> make, std::optional<std::int64_t> size = std::nullopt);
@@ -48,12 +49,14 @@ class PlaceholderInput final : public InputSource {
 
 // Takes the points of the next step while this one runs. `input` is feed-free; not for inference, and does not nest.
 // Filled before the first hooked run; stages along with a hooked run if that depends on the input, for all towers or
-// none.
+// none. Where `input` ends, the points that are staged last are not used: there are none to stage in their place.
 class StagingInput final : public InputSource {
  public:
   explicit StagingInput(InputSourcePtr input);
   std::string name() const override { return "StagingInput"; }
   std::optional<std::int64_t> size() const override { return input_->size(); }
+  bool endless() const override { return input_->endless(); }
+  bool staged() const override { return true; }
   void reset_state() override;
 
   struct State;

@@ -31,12 +31,16 @@ class InputSource {
   virtual std::string name() const;                                          // for texts: "QueueInput"
   virtual std::optional<std::int64_t> size() const { return std::nullopt; }  // points in one pass, if known
   virtual bool feed_free() const { return true; }
+  virtual bool endless() const { return true; }  // gives points without end; else the last one is followed by EndOfData
   // Back to the start of the data, for the next round of inference. Not while a run uses it.
   virtual void reset_state() {}
+  // Whether points wait in a staging area, one step ahead.
+  virtual bool staged() const { return false; }
   // The runs get its points from staging areas: these tensors, one a tower, carry the state of what is really used.
   virtual void taken_through(const Tensors& /*gets*/) {}
 
-  const std::vector<TensorSpec>& signature() const;
+  bool is_set_up() const { return signature_.has_value(); }
+  const std::vector<TensorSpec>& signature() const;  // once it is set up
 
  protected:
   virtual Callbacks make_callbacks() { return {}; }  // called once, when the signature is known

@@ -1,3 +1,4 @@
+#include <memory>
 #include <thread>
 
 #include "belfry/base/check.h"
@@ -14,9 +15,7 @@ namespace belfry {
 // The thread that fills a queue, and where in the flow the runs are.
 struct QueueInput::State {
   State(Flow f, std::optional<std::int64_t> s, QueueInputOptions o)
-      : options(std::move(o)), size(s), flow(std::move(f)) {
-    consumed = flow.state();
-  }
+      : options(std::move(o)), size(s), flow(std::move(f)), consumed(position()) {}
   ~State() { stop(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -34,15 +33,17 @@ struct QueueInput::State {
     points->cancel();
     flow->cancel();
     worker.join();
-    flow.restore(consumed);
+    flow.restore(*consumed);
   }
+
+  std::shared_ptr<const FlowState> position() const { return std::make_shared<const FlowState>(flow.state()); }
 
   void fill(DataQueue& target) {
     std::exception_ptr error;
     try {
       while (std::optional<DataPoint> point = flow.next()) {
-        check_point("QueueInput", signature, *point);
-        if (!target.put({std::move(*point), std::make_shared<const FlowState>(flow.state())})) return;
+        check_point(name, signature, *point);
+        if (!target.put({std::move(*point), position()})) return;
       }
     } catch (...) {
       error = std::current_exception();
@@ -53,18 +54,27 @@ struct QueueInput::State {
   // Of the points that the last run took, the last one counts: they were taken in the order of the flow.
   void note_consumed(Session& session) {
     for (const Tensor& take : takes)
-      if (const auto state = session.taken_state(take)) last = std::static_pointer_cast<const FlowState>(state);
-    if (last != nullptr) consumed = *last;
+      if (const auto state = session.taken_state(take)) consumed = std::static_pointer_cast<const FlowState>(state);
+  }
+
+  // Drops what was read ahead; `move` says where the flow goes on.
+  template <class Move>
+  void read_again(Move&& move) {
+    const bool running = worker.joinable();
+    stop();
+    move();
+    consumed = position();
+    if (running) start(points);
   }
 
   QueueInputOptions options;
   std::optional<std::int64_t> size;
-  Flow flow;  // the worker's while that runs
+  Flow flow;         // the worker's while that runs
+  std::string name;  // of the input, for texts
   std::vector<TensorSpec> signature;
   std::optional<Queue> queue;
   std::vector<Tensor> takes;  // the first component of each
-  FlowState consumed;
-  std::shared_ptr<const FlowState> last;
+  std::shared_ptr<const FlowState> consumed;
   std::shared_ptr<DataQueue> points;
   std::thread worker;
 };
@@ -79,13 +89,12 @@ class QueueCallback final : public Callback {
   void after_run(const RunContext& context, const RunValues&) override { state_->note_consumed(context.session); }
   void after_train() override { state_->stop(); }
 
-  std::string state() const override { return to_string(state_->consumed); }
+  std::string state() const override { return to_string(*state_->consumed); }
   void restore(const std::string& state) override {
-    state_->consumed = flow_state_from_string(state);
-    state_->flow.restore(state_->consumed);
+    state_->read_again([&] { state_->flow.restore(flow_state_from_string(state)); });
   }
   bool chief_only() const override { return false; }
-  std::string name() const override { return "QueueInput"; }
+  std::string name() const override { return state_->name; }
 
  private:
   std::shared_ptr<QueueInput::State> state_;
@@ -104,17 +113,20 @@ QueueInput::QueueInput(Flow flow, std::optional<std::int64_t> size, QueueInputOp
 
 std::optional<std::int64_t> QueueInput::size() const { return state_->size; }
 
+bool QueueInput::endless() const { return state_->options.infinite; }
+
 void QueueInput::reset_state() {
-  const bool running = state_->worker.joinable();
-  state_->stop();
-  state_->flow.start_epoch(0);
-  state_->consumed = state_->flow.state();
-  if (running) state_->start(state_->points);
+  state_->read_again([this] { state_->flow.start_epoch(0); });
+}
+
+void QueueInput::refill_queue() {
+  state_->read_again([] {});  // stopping took the flow back to what was used
 }
 
 void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }
 
 Callbacks QueueInput::make_callbacks() {
+  state_->name = name();
   state_->signature = signature();
   state_->queue.emplace(state_->options.name, signature(), QueueOptions{.capacity = state_->options.capacity});
   if (state_->options.show_size) add_moving_summary({cast(state_->queue->size(), f32, state_->options.name + "_size")});
@@ -134,14 +146,17 @@ Flow batches(Flow flow, std::int64_t batch_size, bool infinite) {
   return std::move(flow) | repeat() | batch(batch_size);
 }
 
-std::optional<std::int64_t> batches_in_a_pass(const Flow& flow, std::int64_t batch_size) {
+// A finite pass has its remainder as a smaller batch.
+std::optional<std::int64_t> batches_in_a_pass(const Flow& flow, std::int64_t batch_size, bool infinite) {
   const std::optional<std::int64_t> points = flow.size();
-  return points && batch_size > 0 ? std::optional(*points / batch_size) : std::nullopt;
+  if (!points || batch_size < 1) return std::nullopt;
+  return (infinite ? *points : *points + batch_size - 1) / batch_size;
 }
 
 }  // namespace
 
 BatchQueueInput::BatchQueueInput(const Flow& flow, std::int64_t batch_size, QueueInputOptions options)
-    : QueueInput(batches(flow, batch_size, options.infinite), batches_in_a_pass(flow, batch_size), options) {}
+    : QueueInput(batches(flow, batch_size, options.infinite), batches_in_a_pass(flow, batch_size, options.infinite),
+                 options) {}
 
 }  // namespace belfry

@@ -17,7 +17,6 @@ struct StagingInput::State {
   std::vector<Operation> puts{};
   std::vector<Tensor> gets{};    // the first component of each tower's
   Operation stage{}, unstage{};  // all towers'
-  bool filled = false;
 };
 
 namespace {
@@ -35,22 +34,31 @@ class StagingCallback final : public Callback {
   }
 
   HookRequest before_run(const RunContext& context) override {
-    if (state_->puts.empty() || !depends(context)) return {};
-    if (!state_->filled) context.session.run(state_->stage);
-    state_->filled = true;
+    if (state_->puts.empty()) return {};
+    fill(context.session);
+    if (!depends(context)) return {};
     return {.fetches = {state_->stage, state_->unstage}};
   }
   bool chief_only() const override { return false; }
   std::string name() const override { return "StagingInput"; }
 
  private:
+  // Areas are empty before the first run, and after one that took points on the side: a plain run, or a hooked one of
+  // which only what other callbacks fetch depends on the input.
+  void fill(Session& session) const {
+    std::vector<Fetch> missing;
+    for (std::size_t i = 0; i < state_->areas.size(); ++i)
+      if (session.queue(state_->areas[i])->size() == 0) missing.emplace_back(state_->puts[i]);
+    if (!missing.empty()) session.run(missing);
+  }
+
   // Whether the run needs a staged point; found out once for each set of fetches.
   bool depends(const RunContext& context) {
     std::vector<Node*> roots;
     for (const Fetch& fetch : context.fetches) {
       if (fetch.operation()) roots.push_back(fetch.operation().node());
       if (fetch.tensor()) roots.push_back(fetch.tensor().node());
-      if (!fetch.name().empty()) roots.push_back(context.session.graph().get_tensor_by_name(fetch.name()).node());
+      if (!fetch.name().empty()) roots.push_back(node_of(fetch.name(), context.session.graph()));
     }
     const auto [known, added] = known_.try_emplace(roots, false);
     if (added)
@@ -60,19 +68,30 @@ class StagingCallback final : public Callback {
     return known->second;
   }
 
+  static Node* node_of(const std::string& name, const Graph& graph) {
+    return graph.has_name(name) ? graph.get_operation_by_name(name).node() : graph.get_tensor_by_name(name).node();
+  }
+
   std::shared_ptr<StagingInput::State> state_;
   std::map<std::vector<Node*>, bool> known_;
 };
 
 }  // namespace
 
-StagingInput::StagingInput(InputSourcePtr input) : input_(std::move(input)), state_(std::make_shared<State>()) {
-  BELFRY_CHECK(input_->feed_free(),
+namespace {
+
+void check_feed_free(const InputSource& input) {
+  BELFRY_CHECK(input.feed_free(),
                "[StagingInput] expected an input whose data wait in the graph, got {}, which is fed. Use QueueInput.",
-               input_->name());
-  BELFRY_CHECK(input_->name() != name(),
-               "[StagingInput] expected another kind of input, got a StagingInput: they do "
-               "not nest.");
+               input.name());
+}
+
+}  // namespace
+
+StagingInput::StagingInput(InputSourcePtr input) : input_(std::move(input)), state_(std::make_shared<State>()) {
+  check_feed_free(*input_);
+  BELFRY_CHECK(!input_->staged(),
+               "[StagingInput] expected another kind of input, got a StagingInput: they do not nest.");
 }
 
 void StagingInput::reset_state() {
@@ -81,6 +100,7 @@ void StagingInput::reset_state() {
 
 Callbacks StagingInput::make_callbacks() {
   Callbacks out = input_->setup(signature());
+  check_feed_free(*input_);
   out.emplace_back(StagingCallback(state_));
   return out;
 }

@@ -72,7 +72,8 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
                                                           .steps_per_epoch = config.steps_per_epoch,
                                                           .starting_epoch = config.starting_epoch,
                                                           .max_epoch = config.max_epoch,
-                                                          .run_dir = config.run_dir});
+                                                          .run_dir = config.run_dir},
+                                                         where);
   if (signals && signals->caught() != 0) throw Interrupted(signals->caught());
   return reason;
 }

@@ -8,7 +8,10 @@
 
 namespace belfry {
 
-// One for each callback: its before_run() and after_run().
+// A name that the graph does not have is looked up where the trainer looks besides: in the main training tower.
+Fetch resolved(const Fetch& fetch, const Trainer& trainer);
+
+// One for each callback: its before_run(), with names resolved, and its after_run().
 std::vector<std::shared_ptr<SessionHook>> hooks_of(const Callbacks& callbacks);
 
 }  // namespace belfry

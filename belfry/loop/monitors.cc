@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exact_number.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
@@ -37,7 +38,7 @@ std::string Monitors::state() const {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, entries] : history_) {
     nlohmann::json& list = out[name] = nlohmann::json::array();
-    for (const Entry& e : entries) list.push_back({e.step, fmt::format("{}", e.value)});
+    for (const Entry& e : entries) list.push_back({e.step, exact_text(e.value)});
   }
   return out.dump();
 }
@@ -48,7 +49,7 @@ void Monitors::restore(const std::string& state) {
     const nlohmann::json all = nlohmann::json::parse(state);
     for (const auto& [name, list] : all.items())
       for (const nlohmann::json& e : list)
-        history[name].push_back({e.at(0).get<std::int64_t>(), std::stod(e.at(1).get<std::string>())});
+        history[name].push_back({e.at(0).get<std::int64_t>(), exact_number(e.at(1).get<std::string>())});
   } catch (const std::exception& error) {
     fail("[monitors] expected the history that a checkpoint keeps, got something else ({}).", error.what());
   }

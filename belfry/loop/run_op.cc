@@ -3,7 +3,9 @@
 #include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/base/log.h"
 #include "belfry/graph/ancestors.h"
+#include "belfry/loop/callback_hook.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/nn/update_ops.h"
 
@@ -35,14 +37,17 @@ RunOp::RunOp(Fetch op, RunOpOptions options) : op_(std::move(op)), options_(opti
 RunOp::RunOp(std::function<Operation()> make, RunOpOptions options) : make_(std::move(make)), options_(options) {}
 
 void RunOp::setup_graph() {
-  if (make_ == nullptr) return;
+  if (make_ == nullptr) {
+    op_ = resolved(*op_, trainer());
+    return;
+  }
   const Operation made = make_();
   BELFRY_CHECK(static_cast<bool>(made), "[RunOp] expected a function that makes an operation, got an empty handle.");
   op_.emplace(made);
 }
 
 void RunOp::before_train() {
-  if (options_.before_train) trainer().session().run(*op_);
+  if (options_.before_train) run();
 }
 
 HookRequest RunOp::before_run(const RunContext&) {
@@ -51,16 +56,27 @@ HookRequest RunOp::before_run(const RunContext&) {
 }
 
 void RunOp::trigger() {
-  if (options_.as_trigger) trainer().session().run(*op_);
+  if (options_.as_trigger) run();
+}
+
+void RunOp::run() {
+  if (options_.verbose)
+    log_info(fmt::format("[RunOp] runs '{}'", op_->operation() ? op_->operation().name()
+                                              : op_->tensor()  ? op_->tensor().name()
+                                                               : op_->name()));
+  trainer().session().run(*op_);
 }
 
 void RunUpdateOps::setup_graph() {
   const std::set<const Node*> taken =
       trainer().train_op ? before(trainer().train_op) : before_others(trainer().graph());
-  for (const Operation& update : update_ops(trainer().graph()))
+  for (const Operation& update : update_ops(trainer().graph(), collection_))
     if (!taken.contains(update.node())) updates_.emplace_back(update);
 }
 
-HookRequest RunUpdateOps::before_run(const RunContext&) { return {.fetches = updates_}; }
+HookRequest RunUpdateOps::before_run(const RunContext& context) {
+  if (context.fetches.empty()) return {};
+  return {.fetches = updates_};
+}
 
 }  // namespace belfry

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "belfry/graph/collections.h"
 #include "belfry/loop/callback.h"
 
 namespace belfry {
@@ -13,6 +14,7 @@ struct RunOpOptions {
   bool before_train = true;      // once, before the loop
   bool as_trigger = true;        // every trigger(): once an epoch
   bool along_with_step = false;  // in the same run as each step
+  bool verbose = false;          // says so in the log when it runs by itself
 };
 
 // Runs an operation or tensor; by itself (a run of session(), not a step) or, along_with_step, as part of each step.
@@ -30,20 +32,25 @@ class RunOp final : public Callback {
   bool chief_only() const override { return false; }
 
  private:
+  void run();
   std::function<Operation()> make_;
   std::optional<Fetch> op_;
   RunOpOptions options_;
 };
 
-// Runs the UPDATE_OPS of the graph that no train op has taken along, in the same run as each step. The train ops are
-// the trainer's or, if it has a run_step() of its own, whatever waits for an update.
+// Runs the UPDATE_OPS of the graph (or what another collection holds) that no train op has taken along, in the same run
+// as each step. The train ops are the trainer's or, if it has a run_step() of its own, whatever waits for an update. A
+// hooked run of nothing, as NoOpTrainer's, is no step.
 class RunUpdateOps final : public Callback {
  public:
+  explicit RunUpdateOps(std::string collection = std::string(collection::kUpdateOps))
+      : collection_(std::move(collection)) {}
   void setup_graph() override;
   HookRequest before_run(const RunContext&) override;
   bool chief_only() const override { return false; }
 
  private:
+  std::string collection_;
   std::vector<Fetch> updates_;
 };
 

@@ -11,6 +11,20 @@
 #include "belfry/loop/training_defaults.h"
 
 namespace belfry {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace
+
 Trainer::Trainer()
     : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
   if (graph_ != nullptr) return;
@@ -24,8 +38,9 @@ Trainer::~Trainer() = default;
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
   call("before_train", &Callback::before_train);
-  for (epoch_num_ = loop_.starting_epoch; epoch_num_ <= loop_.max_epoch; ++epoch_num_) {
+  for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
+    epoch_num_ = epoch;
     call("before_epoch", &Callback::before_epoch);
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
       check_stop();
@@ -36,16 +51,16 @@ void Trainer::run_epochs() {
     call("after_epoch", &Callback::after_epoch);
     call("trigger_epoch", &Callback::trigger_epoch);
   }
-  --epoch_num_;
 }
 
-std::string Trainer::main_loop(const LoopOptions& options) {
+std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
   BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch from 0 up, got {}.",
                options.steps_per_epoch);
   BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {}.",
                options.starting_epoch);
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
+  where_ = where;
   epoch_num_ = options.starting_epoch - 1;
   std::string reason;
   std::exception_ptr error;
@@ -65,7 +80,7 @@ std::string Trainer::main_loop(const LoopOptions& options) {
     if (error == nullptr) error = std::current_exception();
   }
   end_loop(std::move(error));
-  if (is_chief()) log_info(fmt::format("Training has ended: {}.", reason));
+  if (is_chief()) log_info(fmt::format("Training has ended: {}{}", reason, reason.ends_with('.') ? "" : "."));
   return reason;
 }
 
@@ -75,10 +90,11 @@ void Trainer::end_loop(std::exception_ptr error) {
   for (const Handle<Callback>& callback : callbacks_) {
     try {
       callback->after_train();
-    } catch (const std::exception& e) {
+    } catch (const StopTraining&) {  // it has ended
+    } catch (...) {
       if (error != nullptr)
         log_error(fmt::format("[{}] after an error that is thrown, after_train failed as well: {}", callback->name(),
-                              e.what()));
+                              text_of(std::current_exception())));
       else
         error = std::current_exception();
     }
@@ -86,31 +102,61 @@ void Trainer::end_loop(std::exception_ptr error) {
   if (error != nullptr) std::rethrow_exception(error);
 }
 
+// A stop lets the other callbacks have their turn; an error does not, and is what is thrown if there are both.
 void Trainer::call(const char* hook, void (Callback::*method)()) {
-  std::exception_ptr stop;
+  std::exception_ptr stop, error;
+  in_hook_ = true;
   for (const Handle<Callback>& callback : callbacks_) {
     try {
       ((*callback).*method)();
     } catch (const StopTraining& e) {
       if (stop != nullptr)
         log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback->name(), hook, e.what()));
-      if (stop == nullptr) stop = std::current_exception();
+      else
+        stop = std::current_exception();
+    } catch (...) {
+      error = std::current_exception();
+      break;
     }
   }
+  in_hook_ = false;
+  run_postponed(error);
+  if (error != nullptr) std::rethrow_exception(error);
   if (stop != nullptr) std::rethrow_exception(stop);
+}
+
+void Trainer::after_this_hook(std::function<void()> action) {
+  if (in_hook_)
+    postponed_.push_back(std::move(action));
+  else
+    action();
+}
+
+// Also after an error: what a saver was asked to save is saved.
+void Trainer::run_postponed(std::exception_ptr& error) {
+  for (const std::function<void()>& action : std::exchange(postponed_, {})) {
+    try {
+      action();
+    } catch (...) {
+      if (error != nullptr)
+        log_error(fmt::format("[Trainer] after an error that is thrown: {}", text_of(std::current_exception())));
+      else
+        error = std::current_exception();
+    }
+  }
 }
 
 void Trainer::run_step() {
   BELFRY_CHECK(static_cast<bool>(train_op),
                "[Trainer] expected a train_op or a class that overrides run_step(), got neither. Set train_op before "
                "training.");
-  hooked_session().run(train_op);
+  hooked_session().run(train_op, {}, {}, where_);
 }
 
 void Trainer::request_stop(std::string reason, bool save) {
   const MutexLock lock(stop_mutex_);
+  if (save) save_at_end_ = true;
   if (stop_requested_) return;
-  save_at_end_ = save;
   stop_reason_ = std::move(reason);
   stop_requested_ = true;
 }
@@ -146,11 +192,12 @@ void Trainer::register_callbacks(const Callbacks& callbacks) {
 }
 
 void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors) {
+  enter(Phase::defining, Phase::defining, "setup_callbacks");  // a second call says so before anything is added
   register_callback(StepCounter());
   register_callbacks(callbacks);
   for (const Handle<Monitor>& monitor : monitors) {
     register_callback(monitor.shared());
-    monitors_.add(monitor);
+    if (is_chief() || !monitor->chief_only()) monitors_.add(monitor);
   }
   enter(Phase::defining, Phase::callbacks_ready, "setup_callbacks");
   const GraphScope scope(*graph_);
@@ -173,24 +220,26 @@ std::int64_t Trainer::steps_of(const TrainOptions& options) const {
   const std::optional<std::int64_t> steps = default_steps_per_epoch();
   BELFRY_CHECK(steps.has_value(),
                "[train] expected steps_per_epoch, or data that knows its size, got neither. Set steps_per_epoch.");
+  log_info(
+      fmt::format("[train] steps_per_epoch is {}: one pass of the data, not divided by the number of towers.", *steps));
   return *steps;
 }
 
-std::string Trainer::train(const TrainOptions& options) {
+std::string Trainer::train(const TrainOptions& options, const Location& where) {
   if (!options.run_dir.empty()) set_run_dir(options.run_dir);
   const std::int64_t steps = steps_of(options);
   setup_callbacks(options.callbacks, options.monitors);
   initialize(options.session_config, options.session_init);
-  return main_loop(
-      {.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch});
+  return main_loop({.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch},
+                   where);
 }
 
-std::string Trainer::train_with_defaults(TrainOptions options) {
+std::string Trainer::train_with_defaults(TrainOptions options, const Location& where) {
   const TrainingDefaults& defaults = training_defaults();
   for (Handle<Callback>& callback : options.extra_callbacks ? *options.extra_callbacks : defaults.callbacks())
     options.callbacks.push_back(std::move(callback));
   if (options.monitors.empty()) options.monitors = defaults.monitors();
-  return train(options);
+  return train(options, where);
 }
 
 Session& Trainer::session() const {

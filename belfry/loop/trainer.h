@@ -16,6 +16,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,12 +68,14 @@ class Trainer {
   // "finished epoch 5", the text of a StopTraining or of a request_stop(), or the end of the data.
   void setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors = {});
   virtual void initialize(const SessionConfig& config = {}, const SessionInit& init = {});
-  std::string main_loop(const LoopOptions& options);
-  std::string train(const TrainOptions& options);
+  // Errors of steps name the line of the call.
+  std::string main_loop(const LoopOptions& options, const Location& where = Location::current());
+  std::string train(const TrainOptions& options, const Location& where = Location::current());
   // The same with the default callbacks and monitors behind those that are given.
-  std::string train_with_defaults(TrainOptions options);
+  std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet.
+  // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet. The
+  // first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool save_at_end() const { return save_at_end_; }
 
@@ -102,6 +106,9 @@ class Trainer {
   void register_callback(Handle<Callback> callback);
   void register_callbacks(const Callbacks& callbacks);
   const Callbacks& callbacks() const { return callbacks_; }  // all, in the order they are called
+  // For savers: calls `action` when all callbacks of the hook that is being called (trigger_epoch(), say) have had
+  // their turn, so that what is saved is a state between two hooks; at once if none is.
+  void after_this_hook(std::function<void()> action);
 
  protected:
   // Other places to look a name up; empty if there is none.
@@ -123,6 +130,7 @@ class Trainer {
   void run_epochs();
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
+  void run_postponed(std::exception_ptr& error);
 
   std::unique_ptr<Graph> own_graph_;
   Graph* graph_ = nullptr;
@@ -134,6 +142,9 @@ class Trainer {
   std::unique_ptr<HookedSession> hooked_session_;
   std::string run_dir_;
   LoopOptions loop_;
+  Location where_;  // of the call that trains
+  bool in_hook_ = false;
+  std::vector<std::function<void()>> postponed_;  // until the hook is done
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;

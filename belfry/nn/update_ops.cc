@@ -25,10 +25,10 @@ bool has(const std::vector<const Node*>& nodes, const Node* node) {
 
 }  // namespace
 
-std::vector<Operation> update_ops(const Graph& graph) {
+std::vector<Operation> update_ops(const Graph& graph, std::string_view collection) {
   const Collections& collections = graph.collections();
-  std::vector<Operation> out = collections.operations(collection::kUpdateOps);
-  for (const Tensor& t : collections.tensors(collection::kUpdateOps)) out.emplace_back(t);
+  std::vector<Operation> out = collections.operations(collection);
+  for (const Tensor& t : collections.tensors(collection)) out.emplace_back(t);
   return out;
 }
 

@@ -2,15 +2,17 @@
 // norm's averages.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
+#include "belfry/graph/collections.h"
 #include "belfry/graph/tensor.h"
 #include "belfry/nn/optimizer.h"
 
 namespace belfry {
 
 // All of the graph's, whether collected as operations or as tensors.
-std::vector<Operation> update_ops(const Graph& graph);
+std::vector<Operation> update_ops(const Graph& graph, std::string_view collection = collection::kUpdateOps);
 
 // Those of their graph that belong to a step that applies these gradients. They
 //   - are computed from something that the gradients are computed from too, or from no data at all, like a counter;

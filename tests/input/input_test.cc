@@ -4,69 +4,23 @@
 #include <atomic>
 #include <thread>
 
-#include "belfry/dataflow/list.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
-#include "belfry/input/flow_inputs.h"
-#include "belfry/input/graph_inputs.h"
-#include "belfry/loop/run_op.h"
-#include "belfry/loop/trainer.h"
+#include "belfry/dataflow/shuffle.h"
 #include "belfry/nn/initializers.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
-#include "tests/session/session_testing.h"
+#include "tests/input/input_testing.h"
 #include "tests/support/files.h"
 
 namespace belfry {
 namespace {
 
-using Values = std::vector<double>;
-
-const std::vector<TensorSpec> kSignature{{"x", f32, {}}};
-
-// The points 1, 2, ..., n.
-Flow counting(int n) {
-  std::vector<DataPoint> points;
-  for (int i = 1; i <= n; ++i) points.push_back({Array(static_cast<float>(i))});
-  return from_list(std::move(points));
-}
-
-// Adds what each step gets to a list.
-class Watch final : public Callback {
- public:
-  Watch(Tensors tensors, Values& seen) : tensors_(std::move(tensors)), seen_(&seen) {}
-  HookRequest before_run(const RunContext&) override { return {.fetches = {tensors_.begin(), tensors_.end()}}; }
-  void after_run(const RunContext&, const RunValues& values) override {
-    for (const Array& v : values) seen_->push_back(v.item());
-  }
-
- private:
-  Tensors tensors_;
-  Values* seen_;
-};
-
-class InputTest : public testing_support::GraphTest {
- protected:
-  // Trains with `towers` towers that each take a point, and gives all points in order.
-  Values run(const InputSourcePtr& input, std::int64_t steps, int towers = 1, std::string* reason = nullptr,
-             const std::string& restore = "") {
-    Trainer trainer;
-    trainer.register_callbacks(input->setup(kSignature));
-    Tensors taken;
-    for (int i = 0; i < towers; ++i) taken.push_back(input->get_input_tensors()[0]);
-    Tensor sum = taken[0];
-    for (int i = 1; i < towers; ++i) sum = sum + taken[static_cast<std::size_t>(i)];
-    trainer.train_op = Operation(sum.node());
-    if (!restore.empty()) trainer.callbacks()[0]->restore(restore);
-    Values seen;
-    const std::string why =
-        trainer.train({.callbacks = {Watch(taken, seen)}, .steps_per_epoch = steps, .max_epoch = 1});
-    if (reason != nullptr) *reason = why;
-    position = trainer.callbacks()[0]->state();
-    return seen;
-  }
-  std::string position;  // of the input after the last run()
-};
+using testing_support::counting;
+using testing_support::InputTest;
+using testing_support::kSignature;
+using testing_support::Values;
+using testing_support::Watch;
 
 TEST_F(InputTest, FlowsAreRepeatedWithoutEnd) {
   EXPECT_EQ(run(FeedInput(counting(3)), 7), (Values{1, 2, 3, 1, 2, 3, 1}));
@@ -125,19 +79,71 @@ TEST_F(InputTest, BatchesAreMadeOfSinglePointsAcrossPasses) {
 }
 
 TEST_F(InputTest, AFailureInTheFlowIsAnErrorNotAnEnd) {
-  const Flow broken = counting(5) | map([](DataPoint point) {
-                        if (point[0].item() == 3) throw FileError("[disk] expected a page, got none.");
-                        return point;
-                      });
-  EXPECT_THROW(run(QueueInput(broken), 10), FileError);
+  const auto broken = [] {
+    return counting(5) | map([](DataPoint point) {
+             if (point[0].item() == 3) throw FileError("[disk] expected a page, got none.");
+             return point;
+           });
+  };
+  const std::vector<InputSourcePtr> inputs{QueueInput(broken(), {.infinite = false}),
+                                           FeedInput(broken(), {.infinite = false}),
+                                           StagingInput(QueueInput(broken(), {.infinite = false}))};
+  for (const InputSourcePtr& input : inputs) {
+    Graph own;
+    const GraphScope inside(own);
+    EXPECT_TRUE(error_of<FileError>([&] { run(input, 10); }).starts_with("[disk] expected a page, got none"))
+        << input->name();
+  }
+}
+
+// Borders of the trainer's epochs are no borders of the data: nothing is dropped or read anew.
+TEST_F(InputTest, EpochsOfTheTrainerNeitherResetNorDrain) {
+  for (const bool queue : {false, true}) {
+    Graph own;
+    const GraphScope inside(own);
+    const InputSourcePtr input =
+        queue ? InputSourcePtr(QueueInput(counting(5))) : InputSourcePtr(FeedInput(counting(5)));
+    Trainer trainer;
+    trainer.register_callbacks(input->setup(kSignature));
+    const Tensor x = input->get_input_tensors()[0];
+    trainer.train_op = Operation(x.node());
+    Values seen;
+    trainer.train({.callbacks = {Watch({x}, seen)}, .steps_per_epoch = 2, .max_epoch = 4});
+    EXPECT_EQ(seen, (Values{1, 2, 3, 4, 5, 1, 2, 3}));
+  }
+}
+
+TEST_F(InputTest, EachPassIsTheNextEpochOfTheFlow) {
+  const auto shuffled = [] { return counting(20) | shuffle(7); };
+  Values expected;
+  Flow flow = shuffled();
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (const DataPoint& point : flow) expected.push_back(point[0].item());
+  EXPECT_NE(Values(expected.begin(), expected.begin() + 20), Values(expected.begin() + 20, expected.end()));
+  EXPECT_EQ(run(QueueInput(shuffled()), 40), expected);
 }
 
 TEST_F(InputTest, APointThatDoesNotFitIsNamed) {
-  const std::string text = error_of([&] { run(QueueInput(from_list({{Array::zeros(u8, {128, 28})}})), 1); });
-  EXPECT_TRUE(text.starts_with("[QueueInput] input 'x' expects f32 [], the flow's component 0 is u8 [128, 28]."))
-      << text;
-  EXPECT_TRUE(contains(error_of([&] { check_point("FeedInput", kSignature, {}); }),
-                       "expected points of 1 components, one for each input, got one of 0"));
+  const std::vector<TensorSpec> signature{{"image", f32, {kAny, 28, 28, 1}}, {"label", i32, {kAny}}};
+  const auto images = [] { return from_list({{Array::zeros(u8, {128, 28, 28}), Array::zeros(i32, {128})}}); };
+  const std::vector<std::pair<std::string, InputSourcePtr>> inputs{{"QueueInput", QueueInput(images())},
+                                                                   {"FeedInput", FeedInput(images())},
+                                                                   {"QueueInput", StagingInput(QueueInput(images()))}};
+  for (const auto& [name, input] : inputs) {
+    Graph own;
+    const GraphScope inside(own);
+    Trainer trainer;
+    trainer.register_callbacks(input->setup(signature));
+    trainer.train_op = Operation(input->get_input_tensors()[0].node());
+    const std::string text = error_of([&] { trainer.train({.steps_per_epoch = 1, .max_epoch = 1}); });
+    EXPECT_TRUE(text.starts_with("[" + name +
+                                 "] input 'image' expects f32 [?, 28, 28, 1], the flow's component 0 is u8 [128, 28, "
+                                 "28]. Map the flow, or change the input"))
+        << text;
+  }
+  EXPECT_EQ(error_of([&] { check_point("FeedInput", kSignature, {}); }),
+            "[FeedInput] expected points of 1 components, one for each input, got one of 0. Select components, or "
+            "change the inputs.");
 }
 
 TEST_F(InputTest, TheQueueShowsHowFullItIs) {
@@ -211,6 +217,8 @@ TEST_F(InputTest, ComponentsAreMappedByName) {
   EXPECT_EQ(seen, (Values{2, 1}));
   EXPECT_TRUE(contains(error_of([&] { remap_input(PlaceholderInput(), {"c"})->setup(kSignature); }),
                        "[remap_input] expected names of inputs, got 'c'."));
+  EXPECT_EQ(error_of([&] { remap_input(PlaceholderInput(), {"x", "x"})->setup(kSignature); }),
+            "[remap_input] expected each input once, got 'x' twice.");
 }
 
 TEST_F(InputTest, MistakesAreNamed) {

@@ -3,65 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include <csignal>
+#include <algorithm>
 
 #include "belfry/callbacks/inference_runner.h"
 #include "belfry/callbacks/model_saver.h"
-#include "belfry/callbacks/progress_bar.h"
-#include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/list.h"
-#include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
-#include "belfry/nn/layers.h"
-#include "belfry/nn/regularizers.h"
-#include "belfry/nn/summary.h"
-#include "belfry/ops/reduce.h"
-#include "belfry/ops/softmax.h"
-#include "belfry/train/trainers.h"
-#include "tests/session/session_testing.h"
-#include "tests/support/files.h"
+#include "tests/launch/launch_testing.h"
 
 namespace belfry {
 namespace {
 
+using testing_support::data;
+using testing_support::LaunchTest;
 using testing_support::LogLines;
-using testing_support::TempDir;
-
-class Net final : public ModelDesc {
- public:
-  explicit Net(int* optimizers = nullptr) : optimizers_(optimizers) {}
-  std::vector<TensorSpec> inputs() const override { return {{"x", f32, {kAny, 4}}, {"label", i32, {kAny}}}; }
-  Tensor build_graph(Inputs in) override {
-    const Tensor logits = in["x"] | fully_connected("fc", {.units = 3, .kernel_regularizer = regularizer});
-    const Tensor cost = reduce_mean(sparse_softmax_cross_entropy(logits, in["label"]), "cost");
-    add_moving_summary({cost});
-    return cost;
-  }
-  std::unique_ptr<Optimizer> optimizer() override {
-    if (optimizers_ != nullptr) ++*optimizers_;
-    return sgd({.learning_rate = 0.1f});
-  }
-  Regularizer regularizer{};
-
- private:
-  int* optimizers_;
-};
-
-Flow data(int count = 12) {
-  std::vector<DataPoint> points;
-  for (int i = 0; i < count; ++i)
-    points.push_back({Array::full(f32, {4}, i * 0.1), Array(static_cast<std::int32_t>(i % 3))});
-  return from_list(std::move(points));
-}
-
-class LaunchTest : public testing::Test {
- protected:
-  TempDir dir;
-  TrainConfig config(Handle<ModelDesc> net = model<Net>()) {
-    return {.model = std::move(net), .dataflow = data() | batch(4), .max_epoch = 2, .run_dir = dir.path()};
-  }
-};
+using testing_support::Net;
 
 TEST_F(LaunchTest, TrainsWithDefaults) {
   int optimizers = 0;
@@ -150,22 +106,87 @@ TEST_F(LaunchTest, RegularisationThatNobodyPaysIsAWarning) {
   EXPECT_TRUE(contains(log.text, "are not part of the cost. Add regularize_cost_from_collection() to it")) << log.text;
 }
 
-TEST_F(LaunchTest, ASignalFinishesTheStepSavesAndThrows) {
-  TrainConfig c = config();
-  c.max_epoch = 1000000;
-  c.callbacks = {ModelSaver(), CallbackFactory({.trigger_step = [](Trainer& t) {
-                   if (t.global_step() == 4) std::raise(SIGTERM);
-                 }})};
-  SimpleTrainer trainer;
-  int code = 0;
-  try {
-    launch_train_with_config(std::move(c), trainer);
-  } catch (const Interrupted& end) {
-    code = end.exit_code();
+TEST_F(LaunchTest, RegularisationThatIsPaidIsNoWarning) {
+  for (const bool replicated : {false, true}) {
+    auto net = std::make_shared<Net>();
+    net->regularizer = l2(1e-3);
+    net->pay = true;
+    const LogLines log;
+    SimpleTrainer simple;
+    SyncMultiDeviceTrainerReplicated two(cpu_devices(2));
+    launch_train_with_config(config(Handle<ModelDesc>(net)),
+                             replicated ? static_cast<SingleCostTrainer&>(two) : simple);
+    EXPECT_FALSE(contains(log.text, "are not part of the cost")) << log.text;
   }
-  EXPECT_EQ(code, 128 + SIGTERM);
-  EXPECT_EQ(load_checkpoint(dir.path()).state.step, trainer.global_step());
-  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);  // the handler that was there before is back
+}
+
+TEST_F(LaunchTest, CallbacksComeInTheDocumentedOrder) {
+  TrainConfig c = config();
+  c.callbacks = {ModelSaver(), CallbackFactory({.name = "the user's"})};
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  launch_train_with_config(std::move(c), trainer);
+  std::vector<std::string> names;
+  for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
+  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "StepCounter", "ModelSaver",
+                                             "the user's", "MovingAverageSummary", "ProgressBar", "MergeAllSummaries",
+                                             "RunUpdateOps", "JSONWriter", "ScalarPrinter"}));
+}
+
+TEST_F(LaunchTest, OneDeviceNeedsNoStaging) {
+  SimpleTrainer trainer;
+  launch_train_with_config(config(), trainer);
+  EXPECT_EQ(trainer.callbacks()[0]->name(), "QueueInput");
+  EXPECT_EQ(trainer.callbacks()[1]->name(), "StepCounter");
+}
+
+TEST_F(LaunchTest, AnEpochIsOnePassWhateverTheNumberOfTowersAndTheLogSaysSo) {
+  std::string text;
+  const LogRedirect redirect([&](LogLevel, std::string_view line) { text += std::string(line) + "\n"; },
+                             LogLevel::info);
+  SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
+  launch_train_with_config(config(), trainer);
+  EXPECT_EQ(trainer.steps_per_epoch(), 3);
+  EXPECT_TRUE(
+      contains(text, "[train] steps_per_epoch is 3: one pass of the data, not divided by the number of towers."))
+      << text;
+}
+
+TEST_F(LaunchTest, EveryFieldOfTheConfigurationCounts) {
+  struct Collect final : Monitor {
+    explicit Collect(std::vector<std::string>& n) : names(&n) {}
+    void put_scalar(const std::string& name, double, std::int64_t) override { names->push_back(name); }
+    std::vector<std::string>* names;
+  };
+  std::vector<std::string> names;
+  TrainConfig c = config();
+  c.monitors = {Collect(names)};
+  c.session_init = DictRestore({{"fc/b", Array::of<float>({3}, {1, 2, 3})}});
+  c.session_config = {.devices = {{1}}};
+  c.starting_epoch = 4;
+  c.steps_per_epoch = 2;
+  c.max_epoch = 5;
+  c.optimizer = [] { return sgd({.learning_rate = 0.f}); };
+  SimpleTrainer trainer;
+  EXPECT_EQ(launch_train_with_config(std::move(c), trainer), "finished epoch 5");
+  EXPECT_EQ(trainer.global_step(), 4);
+  EXPECT_EQ(trainer.starting_epoch(), 4);
+  EXPECT_EQ(trainer.max_epoch(), 5);
+  EXPECT_EQ(trainer.run_dir(), dir.path());
+  EXPECT_TRUE(
+      equal(trainer.session().value(trainer.graph().get_variable_by_name("fc/b")), Array::of<float>({3}, {1, 2, 3})));
+  EXPECT_EQ(std::ranges::count(names, "cost"), 2);
+  EXPECT_FALSE(std::filesystem::exists(dir / "stats.json"));  // other monitors replace the default ones
+}
+
+TEST_F(LaunchTest, AFlowThatDoesNotFitTheModelIsNamed) {
+  TrainConfig c = config();
+  c.dataflow = data();  // not batched
+  SimpleTrainer trainer;
+  const std::string text = error_of([&] { launch_train_with_config(std::move(c), trainer); });
+  EXPECT_TRUE(
+      text.starts_with("[QueueInput] input 'x' expects f32 [?, 4], the flow's component 0 is f32 [4]. Map the "
+                       "flow, or change the input (called at train_config_test.cc:"))
+      << text;
 }
 
 }  // namespace

@@ -12,64 +12,16 @@
 #include "belfry/nn/optimizer.h"
 #include "belfry/ops/queue.h"
 #include "belfry/ops/random.h"
-#include "tests/session/session_testing.h"
+#include "tests/loop/loop_testing.h"
 
 namespace belfry {
 namespace {
 
-using Calls = std::vector<std::string>;
-
-// Writes down what is called, with the counters of that moment: "after_run epoch 1 global 1 local 0 iteration 0".
-class Recorder final : public Callback {
- public:
-  explicit Recorder(Calls& calls, std::string prefix = "") : calls_(&calls), prefix_(std::move(prefix)) {}
-  void setup_graph() override { record("setup_graph"); }
-  void before_train() override { record("before_train"); }
-  void before_epoch() override { record("before_epoch"); }
-  HookRequest before_run(const RunContext&) override {
-    record("before_run");
-    return {};
-  }
-  void after_run(const RunContext&, const RunValues&) override { record("after_run"); }
-  void trigger_step() override { record("trigger_step"); }
-  void after_epoch() override { record("after_epoch"); }
-  void trigger_epoch() override { record("trigger_epoch"); }
-  void after_train() override { record("after_train"); }
-
- private:
-  void record(const std::string& what) {
-    const Trainer& t = trainer();
-    calls_->push_back(prefix_ + what + " epoch " + std::to_string(t.epoch_num()) + " global " +
-                      std::to_string(t.global_step()) + " local " + std::to_string(t.local_step()) + " iteration " +
-                      std::to_string(t.iteration()));
-  }
-  Calls* calls_;
-  std::string prefix_;
-};
-
-class TrainerTest : public testing_support::GraphTest {
- protected:
-  // Counts how often it was trained.
-  Variable steps = var("steps", Array(0.f));
-  Operation train = Operation(steps.assign_add(1.f).node());
-
-  static CallbackFactory at(const char* when, std::function<void(Trainer&)> f) {
-    CallbackFunctions functions{.name = std::string("at ") + when};
-    const std::string name = when;
-    (name == "before_train"    ? functions.before_train
-     : name == "before_epoch"  ? functions.before_epoch
-     : name == "trigger_step"  ? functions.trigger_step
-     : name == "after_epoch"   ? functions.after_epoch
-     : name == "trigger_epoch" ? functions.trigger_epoch
-                               : functions.after_train) = std::move(f);
-    return CallbackFactory(std::move(functions));
-  }
-  static std::vector<std::string> words(const Calls& calls) {
-    std::vector<std::string> out;
-    for (const std::string& c : calls) out.push_back(c.substr(0, c.find(' ')));
-    return out;
-  }
-};
+using testing_support::at;
+using testing_support::Calls;
+using testing_support::Recorder;
+using testing_support::TrainerTest;
+using testing_support::words;
 
 TEST_F(TrainerTest, HooksComeInTheDocumentedOrderWithTheDocumentedCounts) {
   Calls calls;
@@ -134,6 +86,41 @@ TEST_F(TrainerTest, RegisteredCallbacksComeBeforeTheUsersAndMonitorsLast) {
   EXPECT_EQ(calls, (Calls{"input", "trainer", "user 1", "user 2", "monitor"}));
 }
 
+TEST_F(TrainerTest, TheLoopCountsBetweenTheTrainersCallbacksAndTheUsers) {
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.register_callback(at("before_train", [](Trainer&) {}));
+  Calls calls, names;
+  trainer.setup_callbacks({Recorder(calls)});
+  for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
+  EXPECT_EQ(names, (Calls{"at before_train", "StepCounter", "Recorder"}));
+}
+
+TEST_F(TrainerTest, OnlyTheChiefHasCallbacksThatAreTheChiefsAlone) {
+  struct Worker final : Trainer {
+    bool is_chief() const override { return false; }
+  } trainer;
+  struct Everywhere final : Callback {
+    bool chief_only() const override { return false; }
+  };
+  struct ChiefsMonitor final : Monitor {
+    void put_scalar(const std::string&, double, std::int64_t) override { FAIL() << "put on a worker"; }
+  };
+  trainer.setup_callbacks({Everywhere(), at("before_train", [](Trainer&) {})}, {ChiefsMonitor()});
+  Calls names;
+  for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
+  EXPECT_EQ(names, (Calls{"StepCounter", "Everywhere"}));
+  trainer.monitors().put_scalar("loss", 1);
+}
+
+TEST_F(TrainerTest, ARunsFilesGoToADirectoryOfTheProgramsName) {
+  Trainer trainer;
+  EXPECT_EQ(trainer.run_dir(), "train_log/test_loop");
+  trainer.set_run_dir("elsewhere");
+  EXPECT_EQ(trainer.run_dir(), "elsewhere");
+  EXPECT_TRUE(error_of([&] { trainer.set_run_dir(""); }).starts_with("[Trainer] expected a directory"));
+}
+
 TEST_F(TrainerTest, AfterAStopTheOthersOfTheHookRunAndTheEpochIsUnfinished) {
   Calls calls;
   Trainer trainer;
@@ -149,17 +136,6 @@ TEST_F(TrainerTest, AfterAStopTheOthersOfTheHookRunAndTheEpochIsUnfinished) {
   EXPECT_EQ(reason, "the loss is low enough");
   EXPECT_EQ(words(calls), (Calls{"setup_graph", "before_train", "before_epoch", "before_run", "after_run",
                                  "trigger_step", "before_run", "after_run", "trigger_step", "after_train"}));
-}
-
-TEST_F(TrainerTest, AStopInBeforeRunRunsNothing) {
-  struct Stopper final : Callback {
-    HookRequest before_run(const RunContext&) override { throw StopTraining("enough"); }
-  };
-  Trainer trainer;
-  trainer.train_op = train;
-  EXPECT_EQ(trainer.train({.callbacks = {Stopper()}, .steps_per_epoch = 5}), "enough");
-  EXPECT_EQ(trainer.session().value(steps).item(), 0);
-  EXPECT_EQ(trainer.global_step(), 0);
 }
 
 TEST_F(TrainerTest, ARequestFromAnotherThreadActsBeforeTheNextStep) {
@@ -235,6 +211,10 @@ TEST_F(TrainerTest, PhasesComeOnceAndInOrder) {
   EXPECT_EQ(error_of([&] { trainer.register_callback(CallbackFactory({})); }),
             "[register_callback] expected 'CallbackFactory' before setup_callbacks(), got it after. Pass it to "
             "train().");
+  EXPECT_EQ(
+      error_of([&] { trainer.setup_callbacks({}); }),
+      "[setup_callbacks] expected to be called when the graph is being defined, got a call when the callbacks are "
+      "set up. Next is initialize().");
   trainer.initialize();
   EXPECT_EQ(error_of([&] { trainer.initialize(); }),
             "[initialize] expected to be called when the callbacks are set up, got a call when the session is "
@@ -253,33 +233,32 @@ TEST_F(TrainerTest, StepsPerEpochMustBeKnown) {
             "[main_loop] expected steps_per_epoch from 0 up, got -1.");
 }
 
+// What a tensor is in each run.
+struct Watch final : Callback {
+  explicit Watch(Tensor t, std::vector<double>& s) : tensor(t), seen(&s) {}
+  HookRequest before_run(const RunContext&) override { return {.fetches = {tensor}}; }
+  void after_run(const RunContext&, const RunValues& v) override { seen->push_back(v[0].item()); }
+  Tensor tensor;
+  std::vector<double>* seen;
+};
+
 TEST_F(TrainerTest, DrawsOfHookedRunsFollowTheGlobalStep) {
   const Tensor noise = random_uniform({}, {}, "noise");
   std::vector<double> drawn;
   Trainer trainer;
   trainer.train_op = train;
-  trainer.train({.callbacks = {at("trigger_step",
-                                  [&](Trainer& t) {
-                                    drawn.push_back(
-                                        t.session().run(noise, {}, {.random_step = t.global_step() - 1}).item());
-                                  })},
+  trainer.train({.callbacks = {Watch(noise, drawn), at("trigger_step", [&](Trainer& t) { t.session().run(noise); })},
                  .steps_per_epoch = 2,
                  .max_epoch = 1});
   ASSERT_EQ(drawn.size(), 2u);
   EXPECT_NE(drawn[0], drawn[1]);
+  for (std::uint64_t n : {0u, 1u}) EXPECT_EQ(drawn[n], trainer.session().run(noise, {}, {.random_step = n}).item());
 }
 
 TEST_F(TrainerTest, TheGlobalStepIsAlsoATensor) {
   const Tensor step = get_global_step();
   EXPECT_EQ(step.node(), get_global_step().node());
   std::vector<double> seen;
-  struct Watch final : Callback {
-    explicit Watch(Tensor t, std::vector<double>& s) : tensor(t), seen(&s) {}
-    HookRequest before_run(const RunContext&) override { return {.fetches = {tensor}}; }
-    void after_run(const RunContext&, const RunValues& v) override { seen->push_back(v[0].item()); }
-    Tensor tensor;
-    std::vector<double>* seen;
-  };
   Trainer trainer;
   trainer.train_op = train;
   trainer.train({.callbacks = {Watch(step, seen)}, .steps_per_epoch = 3, .max_epoch = 1});
@@ -333,6 +312,7 @@ TEST(MonitorsTest, KeepWhatWasPutAndTheirStateReadsBack) {
   const GraphScope scope(graph);
   Trainer trainer, other;
   trainer.monitors().put_scalar("loss", 0.1);
+  trainer.monitors().put_scalar("loss", 1e-310);  // subnormal
   trainer.monitors().put_scalar("loss", 1e300 * 1e300);
   EXPECT_EQ(trainer.monitors().latest("loss"), 1e300 * 1e300);
   EXPECT_EQ(trainer.monitors().latest("other"), std::nullopt);

@@ -113,6 +113,41 @@ TEST_F(TriggersTest, RunOpRunsAloneOrAlongWithTheStep) {
   EXPECT_EQ(along_at_end, 12);  // once a step
 }
 
+TEST_F(TriggersTest, RunOpTakesANameAndSaysWhatItRuns) {
+  std::string text;
+  const LogRedirect redirect([&](LogLevel, std::string_view line) { text += std::string(line) + "\n"; });
+  const Variable other = var("other", Array(0.f));
+  identity(other.assign_add(1.f), "count_up");
+  EXPECT_TRUE(contains(error_of([&] {
+                         Graph own;
+                         const GraphScope inside(own);
+                         Trainer trainer;
+                         trainer.setup_callbacks({RunOp("count_op")});
+                       }),
+                       "count_op"));
+  run(RunOp("count_up", {.as_trigger = false, .verbose = true}));
+  EXPECT_TRUE(contains(text, "[RunOp] runs 'count_up'")) << text;
+}
+
+TEST_F(TriggersTest, AHookedRunOfNothingUpdatesNothing) {
+  struct Idle final : Trainer {
+    void run_step() override { hooked_session().run({}); }
+  } trainer;
+  const Operation update = Operation(count.assign_add(1.f).node());
+  graph.collections().add("MY_UPDATES", update);
+  trainer.train({.callbacks = {RunUpdateOps("MY_UPDATES")}, .steps_per_epoch = 2, .max_epoch = 1});
+  EXPECT_EQ(trainer.session().value(count).item(), 0);
+}
+
+TEST_F(TriggersTest, UpdatesMayComeFromAnotherCollection) {
+  const Variable other = var("other", Array(0.f));
+  graph.collections().add("MY_UPDATES", Operation(other.assign_add(1.f).node()));
+  Trainer trainer;
+  trainer.train_op = Operation(count.assign_add(1.f).node());
+  trainer.train({.callbacks = {RunUpdateOps("MY_UPDATES")}, .steps_per_epoch = 3, .max_epoch = 1});
+  EXPECT_EQ(trainer.session().value(other).item(), 3);
+}
+
 TEST_F(TriggersTest, RunUpdateOpsRunsWhatTheTrainOpDoesNot) {
   const Variable taken = var("taken", Array(0.f)), left = var("left", Array(0.f));
   const Operation first = Operation(taken.assign_add(1.f).node()), second = Operation(left.assign_add(1.f).node());

@@ -132,6 +132,22 @@ TEST(TrainersTest, CallbacksFindTensorsInTheMainTower) {
   EXPECT_TRUE(contains(error_of([&] { trainer.get_tensor("cosd"); }), "cosd"));
 }
 
+TEST(TrainersTest, NamesThatCallbacksFetchAreThoseOfTheMainTower) {
+  struct Costs final : Callback {
+    explicit Costs(std::vector<double>& out) : seen(&out) {}
+    HookRequest before_run(const RunContext&) override { return {.fetches = {"cost"}}; }
+    void after_run(const RunContext&, const RunValues& values) override { seen->push_back(values[0].item()); }
+    std::vector<double>* seen;
+  };
+  Graph graph;
+  const GraphScope scope(graph);
+  std::vector<double> seen;
+  SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  trainer.train({.callbacks = {Costs(seen)}, .steps_per_epoch = 2, .max_epoch = 1});
+  EXPECT_EQ(seen.size(), 2u);
+}
+
 TEST(TrainersTest, UpdatesAreSpreadOverTheDevices) {
   Graph graph;
   const GraphScope scope(graph);

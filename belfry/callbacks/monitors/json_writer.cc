@@ -6,11 +6,25 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/log.h"
+#include "belfry/callbacks/internal/named_values.h"
+#include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
 
+std::string JSONWriter::path() const { return trainer().run_dir() + "/" + file_; }
+
 void JSONWriter::put_scalar(const std::string& name, double value, std::int64_t) { values_[name] = value; }
+
+void JSONWriter::before_train() {
+  if (restored_ || !std::filesystem::exists(path())) return;
+  std::error_code failed;
+  std::filesystem::rename(path(), path() + ".old", failed);
+  BELFRY_CHECK_AS(FileError, !failed, "[JSONWriter] expected to rename '{}', which another run has left, got: {}.",
+                  path(), failed.message());
+  log_info(fmt::format("[JSONWriter] '{0}' is of an earlier run: now it is '{0}.old'", path()));
+}
 
 void JSONWriter::trigger() { write(); }
 
@@ -19,14 +33,20 @@ void JSONWriter::after_train() {
   if (!values_.empty()) write();
 }
 
+std::string JSONWriter::state() const {
+  return nlohmann::json{{"written", written_}, {"values", to_text(values_)}}.dump();
+}
+
 void JSONWriter::restore(const std::string& state) {
-  const nlohmann::json list = nlohmann::json::parse(state, nullptr, false);
-  BELFRY_CHECK(list.is_array(), "[JSONWriter] expected the state that a checkpoint keeps, got something else.");
-  written_ = state;
+  restore_state(name(), [&] {
+    const nlohmann::json in = nlohmann::json::parse(state);
+    values_ = named_values_from(in.at("values").get<std::string>());
+    written_ = in.at("written").get<std::vector<std::string>>();
+    restored_ = true;
+  });
 }
 
 void JSONWriter::write() {
-  nlohmann::ordered_json list = nlohmann::ordered_json::parse(written_);
   nlohmann::ordered_json entry{{"epoch_num", trainer().epoch_num()}, {"global_step", trainer().global_step()}};
   for (const auto& [name, value] : values_) {
     if (std::isfinite(value))
@@ -34,14 +54,13 @@ void JSONWriter::write() {
     else
       entry[name] = fmt::format("{}", value);
   }
-  list.push_back(std::move(entry));
-  written_ = list.dump(1);
+  written_.push_back(entry.dump());
   values_.clear();
   std::error_code failed;
   std::filesystem::create_directories(trainer().run_dir(), failed);
   BELFRY_CHECK_AS(FileError, !failed, "[JSONWriter] expected to make the directory '{}', got: {}.", trainer().run_dir(),
                   failed.message());
-  write_file_atomically(trainer().run_dir() + "/" + file_, written_ + "\n");
+  write_file_atomically(path(), fmt::format("[\n{}\n]\n", fmt::join(written_, ",\n")));
 }
 
 }  // namespace belfry

@@ -3,28 +3,35 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "belfry/loop/monitors.h"
 
 namespace belfry {
 
-// stats.json in the run's directory: a list with an object for each trigger, which holds "epoch_num", "global_step" and
-// every scalar that was put since the last one. The file is replaced as a whole each time, so that it is complete at
-// any moment. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
+// stats.json in the run's directory: a list with an object for each trigger (a line each), which holds "epoch_num",
+// "global_step" and every scalar that was put since the last one. The file is replaced as a whole each time, so that it
+// is complete at any moment. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
+//
+// A file that an earlier run left is renamed to stats.json.old, unless this run continues that one (restore()).
 class JSONWriter final : public Monitor {
  public:
   explicit JSONWriter(std::string file = "stats.json") : file_(std::move(file)) {}
   void put_scalar(const std::string& name, double value, std::int64_t step) override;
+  void before_train() override;
   void trigger() override;
   void after_train() override;
-  std::string state() const override { return written_; }
+  std::string state() const override;
   void restore(const std::string& state) override;
 
  private:
   void write();
+  std::string path() const;
+
   std::string file_;
-  std::map<std::string, double> values_;
-  std::string written_ = "[]";  // the file's text
+  std::map<std::string, double> values_;  // put since the last trigger
+  std::vector<std::string> written_;      // the file's lines
+  bool restored_ = false;
 };
 
 }  // namespace belfry

@@ -9,7 +9,9 @@
 namespace belfry {
 
 struct ScalarPrinterOptions {
-  std::string only{};  // a regular expression that a whole name matches; empty: all
+  std::string only{};       // a regular expression that a whole name matches; empty: all
+  std::string except{};     // the same for names that are not printed; empty: none
+  bool every_step = false;  // also what was put in a step, right after it
 };
 
 // At each trigger, one line for every scalar that was put since the last one, by name.
@@ -18,11 +20,15 @@ class ScalarPrinter final : public Monitor {
   explicit ScalarPrinter(ScalarPrinterOptions options = {}) : options_(std::move(options)) {}
   void put_scalar(const std::string& name, double value, std::int64_t step) override;
   void setup_graph() override;
+  void trigger_step() override;
   void trigger() override;
+  void after_train() override { trigger(); }  // what was put in an unfinished epoch
+  std::string state() const override;
+  void restore(const std::string& state) override;
 
  private:
   ScalarPrinterOptions options_;
-  std::map<std::string, double> values_;
+  std::map<std::string, double> values_;  // put since the last trigger
 };
 
 }  // namespace belfry

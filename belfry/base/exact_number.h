@@ -1,0 +1,13 @@
+// Numbers as text that reads back to the same bits: for state in checkpoints, whose JSON has no NaN and no infinity.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace belfry {
+
+std::string exact_text(double value);  // the shortest such text; "nan", "inf", "-inf"
+// Throws Error on anything else than exact_text() gives. (std::stod refuses numbers below 1e-308.)
+double exact_number(std::string_view text);
+
+}  // namespace belfry

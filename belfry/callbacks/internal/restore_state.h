@@ -1,0 +1,21 @@
+// How callbacks read their state back.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+// Calls `read`, and makes whatever it throws an error of the callback.
+template <class Read>
+void restore_state(const std::string& callback, Read&& read) {
+  try {
+    read();
+  } catch (const std::exception& error) {
+    fail("[{}] expected the state that a checkpoint keeps, got something else ({}).", callback, error.what());
+  }
+}
+
+}  // namespace belfry

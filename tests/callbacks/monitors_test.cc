@@ -1,0 +1,138 @@
+// Where numbers go: the file of statistics, the log, the line on the screen.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "belfry/base/file.h"
+#include "belfry/callbacks/monitors/json_writer.h"
+#include "belfry/callbacks/monitors/scalar_printer.h"
+#include "belfry/callbacks/progress_bar.h"
+#include "tests/callbacks/callbacks_testing.h"
+
+namespace belfry {
+namespace {
+
+class MonitorCallbacksTest : public testing_support::CallbacksTest {
+ protected:
+  // Puts "a", the epoch, and "b" at the end of each epoch.
+  static CallbackFactory puts() {
+    return CallbackFactory({.trigger_epoch = [](Trainer& t) {
+      t.monitors().put_scalar("b", 0.123456);
+      t.monitors().put_scalar("a", t.epoch_num());
+    }});
+  }
+  nlohmann::json stats() const { return nlohmann::json::parse(read_file(directory + "/stats.json")); }
+
+  // What the log gets while training.
+  std::string logged(Callbacks callbacks, ScalarPrinterOptions options) {
+    std::string text;
+    const LogRedirect redirect([&](LogLevel, std::string_view line) { text += std::string(line) + "\n"; },
+                               LogLevel::info);
+    Trainer trainer;
+    run(trainer, std::move(callbacks), {ScalarPrinter(std::move(options))});
+    return text;
+  }
+
+  // What a progress bar writes while training.
+  std::string bar(ProgressBarOptions options, Callbacks others = {}) {
+    std::FILE* file = std::tmpfile();
+    options.stream = file;
+    others.emplace_back(ProgressBar(std::move(options)));
+    Trainer trainer;
+    run(trainer, std::move(others));
+    std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
+    std::rewind(file);
+    EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+    std::fclose(file);
+    return text;
+  }
+};
+
+TEST_F(MonitorCallbacksTest, JSONWriterListsEveryEpoch) {
+  Trainer trainer;
+  run(trainer,
+      {CallbackFactory(
+          {.trigger_epoch =
+               [&](Trainer& t) { t.monitors().put_scalar("a", t.epoch_num() == 2 ? std::nan("") : t.epoch_num()); }})},
+      {JSONWriter()});
+  const nlohmann::json list = stats();
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0].at("a"), 1);
+  EXPECT_EQ(list[1].at("a"), "nan");
+  EXPECT_EQ(list[2].at("epoch_num"), 3);
+  EXPECT_EQ(list[2].at("global_step"), 6);
+}
+
+TEST_F(MonitorCallbacksTest, WhatWasPutInAnUnfinishedEpochIsWrittenToo) {
+  const auto put_and_stop = [](Trainer& t) {
+    t.monitors().put_scalar("a", 7);
+    throw StopTraining("enough");
+  };
+  Trainer trainer;
+  run(trainer, {CallbackFactory({.trigger_step = put_and_stop})}, {JSONWriter("numbers.json")});
+  EXPECT_EQ(read_file(directory + "/numbers.json"), "[\n{\"epoch_num\":1,\"global_step\":1,\"a\":7.0}\n]\n");
+}
+
+TEST_F(MonitorCallbacksTest, StatisticsOfAnEarlierRunAreKept) {
+  testing_support::put_bytes(directory + "/stats.json", "[]");
+  Trainer trainer;
+  run(trainer, {puts()}, {JSONWriter()});
+  EXPECT_EQ(read_file(directory + "/stats.json.old"), "[]");
+  EXPECT_EQ(stats().size(), 3u);
+}
+
+TEST_F(MonitorCallbacksTest, ScalarPrinterLogsWhatWasPutByName) {
+  EXPECT_TRUE(logged({puts()}, {}).starts_with("a: 1\nb: 0.12346\na: 2\n"));
+}
+
+TEST_F(MonitorCallbacksTest, ScalarPrinterLogsSomeNamesOnly) {
+  EXPECT_TRUE(logged({puts()}, {.only = "a|c"}).starts_with("a: 1\na: 2\na: 3\n"));
+}
+
+TEST_F(MonitorCallbacksTest, ScalarPrinterLeavesNamesOut) {
+  EXPECT_TRUE(logged({puts()}, {.except = "a"}).starts_with("b: 0.12346\nb: 0.12346\n"));
+}
+
+TEST_F(MonitorCallbacksTest, ScalarPrinterLogsEveryStepIfAsked) {
+  const auto put = [](Trainer& t) { t.monitors().put_scalar("step", static_cast<double>(t.global_step())); };
+  EXPECT_TRUE(logged({CallbackFactory({.trigger_step = put})}, {.every_step = true})
+                  .starts_with("step: 1\nstep: 2\nstep: 3\n"));
+}
+
+TEST_F(MonitorCallbacksTest, ScalarPrinterNamesABadExpression) {
+  EXPECT_TRUE(contains(error_of([&] { logged({}, {.except = "("}); }),
+                       "[ScalarPrinter] expected a regular expression, got \"(\""));
+}
+
+TEST_F(MonitorCallbacksTest, AProgressBarWritesALineAnEpochToAFile) {
+  identity(counted, "shown");
+  const std::string text = bar({.names = {"shown"}});
+  EXPECT_TRUE(text.starts_with("epoch 1 2/2  ")) << text;
+  for (const char* part : {" steps/s  shown 2  ", "epoch 2 2/2  ", "shown 4", "epoch 3 2/2  ", "shown 6"})
+    EXPECT_TRUE(contains(text, part)) << text;
+  EXPECT_FALSE(contains(text, "\r")) << text;
+}
+
+TEST_F(MonitorCallbacksTest, ABarIsDrawnOnATerminalAndClearedAtTheEndOfTheEpoch) {
+  identity(counted, "shown");
+  const std::string text = bar({.names = {"shown"}, .bar = true});
+  EXPECT_TRUE(text.starts_with("\repoch 1 [===============               ] 1/2  ")) << text;
+  EXPECT_TRUE(contains(text, " left  shown 1\033[K\r\033[Kepoch 1 2/2  ")) << text;
+}
+
+// Values are fetched only where they are shown: in the epoch's last step, where there is no bar.
+TEST_F(MonitorCallbacksTest, AProgressBarFetchesOnlyWhatItShows) {
+  const Variable seen = var("seen", Array(0.f));
+  identity(seen.assign_add(1.f), "fetches");
+  EXPECT_TRUE(contains(bar({.names = {"fetches"}}), "fetches 3"));
+}
+
+TEST_F(MonitorCallbacksTest, AProgressBarShowsScalars) {
+  identity(var("vector", Array::zeros(f32, {3})), "shown");
+  EXPECT_TRUE(
+      contains(error_of([&] { bar({.names = {"shown"}}); }), "[ProgressBar] expected 'shown' to be a scalar, got"));
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,137 @@
+// Checkpoints while training: when they are written, which are kept, what they hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "belfry/callbacks/model_saver.h"
+#include "belfry/loop/triggers.h"
+#include "belfry/session/checkpoint.h"
+#include "tests/callbacks/callbacks_testing.h"
+
+namespace belfry {
+namespace {
+
+class SaversTest : public testing_support::CallbacksTest {
+ protected:
+  // Puts the value of the epoch.
+  static CallbackFactory put(const char* name, std::vector<double> by_epoch) {
+    return CallbackFactory({.trigger_epoch = [name, by_epoch = std::move(by_epoch)](Trainer& t) {
+      const auto at = static_cast<std::size_t>(t.epoch_num() - 1);
+      if (at < by_epoch.size()) t.monitors().put_scalar(name, by_epoch[at]);
+    }});
+  }
+  bool exists(const std::string& file) const { return std::filesystem::exists(directory + "/" + file); }
+};
+
+TEST_F(SaversTest, ModelSaverKeepsTheNewestCheckpoints) {
+  Trainer trainer;
+  run(trainer, {ModelSaver({.keep = 2})});
+  EXPECT_FALSE(exists("model-2.safetensors"));
+  EXPECT_TRUE(exists("model-4.safetensors"));
+  const Checkpoint last = load_checkpoint(directory);
+  EXPECT_EQ(last.tensors.at("count").item(), 6);
+  EXPECT_EQ(last.state.epoch, 3);
+  const nlohmann::json loop = nlohmann::json::parse(last.state.user.at("loop"));
+  EXPECT_EQ(loop, nlohmann::json({{"epoch", 3}, {"local_step", 2}, {"global_step", 6}, {"iteration", 6}}));
+}
+
+TEST_F(SaversTest, DirectoriesCanBeChosenAndPeriodsToo) {
+  Trainer trainer;
+  run(trainer, {PeriodicTrigger(ModelSaver({.directory = directory + "/deep/er"}), {.every_k_steps = 4})});
+  EXPECT_TRUE(exists("deep/er/model-4.safetensors"));
+  EXPECT_FALSE(exists("deep/er/model-6.safetensors"));
+  EXPECT_FALSE(exists("checkpoint"));
+}
+
+// The saver is the first callback, but what it saves is the state after the whole hook.
+TEST_F(SaversTest, ACheckpointHoldsWhatLaterCallbacksHaveDone) {
+  Trainer trainer;
+  run(trainer, {ModelSaver(), put("error", {3, 2, 1}), MinSaver("error")});
+  const std::map<std::string, std::string> state = load_checkpoint(directory).state.user;
+  EXPECT_TRUE(contains(state.at("monitors"), R"([6,"1"])")) << state.at("monitors");
+  EXPECT_TRUE(contains(state.at("callback 3 MinSaver"), R"("value":"1")"));
+}
+
+TEST_F(SaversTest, ASignalSavesTheUnfinishedEpochOnce) {
+  Trainer trainer;
+  run(trainer, {ModelSaver(), CallbackFactory({.trigger_step = [](Trainer& t) {
+                  if (t.global_step() == 3) t.request_stop("signal 15", true);
+                }})});
+  EXPECT_EQ(load_checkpoint(directory).state.step, 3);
+}
+
+TEST_F(SaversTest, AnOrdinaryStopSavesNothing) {
+  Trainer trainer;
+  run(trainer, {ModelSaver(), CallbackFactory({.trigger_step = [](Trainer& t) {
+                  if (t.global_step() == 3) t.request_stop("enough");
+                }})});
+  EXPECT_EQ(load_checkpoint(directory).state.step, 2);
+}
+
+TEST_F(SaversTest, AFailedSaveReachesTheCaller) {
+  testing_support::put_bytes(directory + "/file", "in the way");
+  Trainer trainer;
+  EXPECT_THROW(run(trainer, {ModelSaver({.directory = directory + "/file/below"})}), FileError);
+}
+
+TEST_F(SaversTest, BestSaversKeepTheBest) {
+  Trainer trainer;
+  run(trainer, {put("val/error", {0.5, 0.2, 0.3}), MinSaver("val/error"), MaxSaver("val/error", {.prefix = "worst"})});
+  EXPECT_TRUE(exists("min-val_error-4.safetensors"));
+  EXPECT_TRUE(exists("worst-2.safetensors"));
+  EXPECT_FALSE(exists("min-val_error-2.safetensors"));
+}
+
+TEST_F(SaversTest, NaNIsNeverTheBest) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  run(trainer, {put("error", {std::nan(""), 0.5, std::nan("")}), MinSaver("error"), MaxSaver("error")});
+  EXPECT_TRUE(exists("min-error-4.safetensors"));
+  EXPECT_TRUE(exists("max-error-4.safetensors"));
+  EXPECT_TRUE(contains(log.text, "[MinSaver] 'error' is NaN: not saved."));
+}
+
+TEST_F(SaversTest, AMetricThatIsPutLaterIsAnErrorThatSaysSo) {
+  Trainer trainer;
+  EXPECT_EQ(error_of([&] { run(trainer, {MinSaver("error"), put("error", {1, 2, 3})}); }),
+            "[MinSaver] expected a value of 'error' by its turn in epoch 1, got it later, from a callback behind. Put "
+            "this callback behind that one.");
+  EXPECT_EQ(trainer.global_step(), 2);
+}
+
+// A value of before training does not hide that those of the epochs come too late.
+TEST_F(SaversTest, AValueOfBeforeTheEpochDoesNotCount) {
+  Trainer trainer;
+  EXPECT_TRUE(contains(
+      error_of([&] {
+        run(trainer, {MinSaver("error"), PeriodicTrigger(put("error", {1, 2, 3}), {.every_k_epochs = 1}),
+                      CallbackFactory({.before_train = [](Trainer& t) { t.monitors().put_scalar("error", 9); }})});
+      }),
+      "got it later, from a callback behind"));
+}
+
+TEST_F(SaversTest, AMetricThatIsNeverPutIsAnErrorThatSaysSo) {
+  Trainer trainer;
+  EXPECT_EQ(error_of([&] { run(trainer, {put("errors", {1, 2, 3}), MinSaver("error")}); }),
+            "[MinSaver] expected a value of 'error' by the end of epoch 1, got none. Did you mean 'errors'? Add the "
+            "callback that computes it, before this one.");
+}
+
+TEST_F(SaversTest, AnEpochWithoutANewValueIsAWarning) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  run(trainer, {put("error", {0.5}), MinSaver("error")});
+  EXPECT_TRUE(contains(log.text, "[MinSaver] 'error' has no new value: nothing is saved."));
+  EXPECT_TRUE(exists("min-error-2.safetensors"));
+}
+
+TEST_F(SaversTest, BestSaversGoOnFromTheirState) {
+  MinSaver saver("error");
+  saver.restore(R"({"found":true,"seen":3,"step":4,"value":"0.25"})");
+  EXPECT_EQ(saver.best()->value, 0.25);
+  EXPECT_EQ(saver.state(), R"({"found":true,"seen":3,"step":4,"value":"0.25"})");
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,251 @@
+// QueueInput, BatchQueueInput and StagingInput: what is read ahead, and that nothing of it is lost or changes places.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "belfry/base/mutex.h"
+#include "belfry/callbacks/summaries.h"
+#include "belfry/dataflow/map.h"
+#include "belfry/ops/reduce.h"
+#include "tests/input/input_testing.h"
+
+namespace belfry {
+namespace {
+
+using testing_support::counting;
+using testing_support::kSignature;
+using testing_support::Values;
+using testing_support::Watch;
+
+// Counts what was read of a flow, and lets others wait for a number.
+class Reads {
+ public:
+  Flow watch(Flow flow) {
+    return std::move(flow) | map([this](DataPoint point) {
+             const MutexLock lock(mutex_);
+             ++count_;
+             more_.notify_all();
+             return point;
+           });
+  }
+  void wait_for(int count) {
+    const MutexLock lock(mutex_);
+    while (count_ < count) more_.wait(mutex_);
+  }
+  int count() {
+    const MutexLock lock(mutex_);
+    return count_;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition more_;
+  int count_ BELFRY_GUARDED_BY(mutex_) = 0;
+};
+
+class QueueInputTest : public testing_support::InputTest {
+ protected:
+  // Two epochs of two steps, one tower; before the second epoch, `between` is called.
+  Values run_two_epochs(const InputSourcePtr& input, const std::function<void(Trainer&)>& between) {
+    Trainer trainer;
+    trainer.register_callbacks(input->setup(kSignature));
+    x = input->get_input_tensors()[0];
+    trainer.train_op = Operation(x.node());
+    Values seen;
+    trainer.train({.callbacks = {Watch({x}, seen), CallbackFactory({.before_epoch =
+                                                                        [&](Trainer& t) {
+                                                                          if (t.epoch_num() == 2) between(t);
+                                                                        }})},
+                   .steps_per_epoch = 2,
+                   .max_epoch = 2});
+    position = trainer.callbacks()[0]->state();
+    return seen;
+  }
+  Tensor x;
+};
+
+TEST_F(QueueInputTest, TheDataWaitBeforeTheStepAsks) {
+  Reads reads;
+  const InputSourcePtr input = QueueInput(reads.watch(counting(9)), {.capacity = 4});
+  // No step has run when the queue is full: whoever waited for a step to ask would wait forever.
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  trainer.train_op = Operation(input->get_input_tensors()[0].node());
+  trainer.train({.callbacks = {CallbackFactory({.before_epoch = [&](Trainer&) { reads.wait_for(5); }})},
+                 .steps_per_epoch = 1,
+                 .max_epoch = 1});
+  EXPECT_EQ(trainer.global_step(), 1);
+}
+
+TEST_F(QueueInputTest, RefillingReadsAgainWhatWasReadAheadAndLosesNothing) {
+  Reads reads;
+  QueueInput queue(reads.watch(counting(9)), {.capacity = 3});
+  const auto shared = std::make_shared<QueueInput>(std::move(queue));
+  int before = 0;
+  EXPECT_EQ(run_two_epochs(InputSourcePtr(shared),
+                           [&](Trainer&) {
+                             reads.wait_for(6);  // two used, three queued, one waits for room
+                             before = reads.count();
+                             shared->refill_queue();
+                             reads.wait_for(before + 4);
+                           }),
+            (Values{1, 2, 3, 4}));
+  EXPECT_EQ(before, 6);
+}
+
+// A hooked run of something else does not bring the old position back.
+TEST_F(QueueInputTest, AResetIsTheNewPositionEvenIfTheNextRunTakesNothing) {
+  const InputSourcePtr input = QueueInput(counting(9));
+  const Variable other = var("other", Array(0.f));
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  trainer.train_op = Operation(input->get_input_tensors()[0].node());
+  const auto reset = [&](Trainer& t) {
+    input->reset_state();
+    const std::string start = t.callbacks()[0]->state();
+    t.hooked_session().run(other);
+    EXPECT_EQ(t.callbacks()[0]->state(), start);
+  };
+  trainer.train({.callbacks = {CallbackFactory({.after_epoch = reset})}, .steps_per_epoch = 2, .max_epoch = 1});
+}
+
+TEST_F(QueueInputTest, RestoringWhileItRunsGoesOnFromThere) {
+  std::string state;
+  {
+    Graph own;
+    const GraphScope inside(own);
+    run(QueueInput(counting(9)), 6);
+    state = position;
+  }
+  const InputSourcePtr input = QueueInput(counting(9));
+  EXPECT_EQ(run_two_epochs(input, [&](Trainer& t) { t.callbacks()[0]->restore(state); }), (Values{1, 2, 7, 8}));
+}
+
+TEST_F(QueueInputTest, ItsSizeIsAMovingSummary) {
+  const InputSourcePtr input = QueueInput(counting(9), {.capacity = 3, .name = "train_queue"});
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  trainer.train_op = Operation(input->get_input_tensors()[0].node());
+  trainer.train({.callbacks = {MovingAverageSummary()}, .steps_per_epoch = 20, .max_epoch = 1});
+  const std::optional<double> size = trainer.monitors().latest("train_queue_size");
+  ASSERT_TRUE(size.has_value());
+  EXPECT_GE(*size, 0);
+  EXPECT_LE(*size, 3.001);
+  EXPECT_TRUE(contains(error_of([] {
+                         Graph own;
+                         const GraphScope inside(own);
+                         QueueInput(counting(1), {.capacity = 0}).setup(kSignature);
+                       }),
+                       "got 0"));
+}
+
+TEST_F(QueueInputTest, AFinitePassOfBatchesKeepsItsRemainder) {
+  const InputSourcePtr input = BatchQueueInput(counting(5), 2, {.infinite = false});
+  EXPECT_EQ(input->size(), 3);
+  Trainer trainer;
+  trainer.register_callbacks(input->setup({{"x", f32, {kAny}}}));
+  const Tensor total = reduce_sum(input->get_input_tensors()[0]);
+  trainer.train_op = Operation(total.node());
+  Values seen;
+  EXPECT_TRUE(contains(trainer.train({.callbacks = {Watch({total}, seen)}, .steps_per_epoch = 9, .max_epoch = 1}),
+                       "the end of the data"));
+  EXPECT_EQ(seen, (Values{3, 7, 5}));
+}
+
+TEST_F(QueueInputTest, BatchesGoOnFromTheirPosition) {
+  const auto sums = [&](std::int64_t steps, const std::string& from) {
+    Graph own;
+    const GraphScope inside(own);
+    const InputSourcePtr input = BatchQueueInput(counting(5), 2);
+    Trainer trainer;
+    trainer.register_callbacks(input->setup({{"x", f32, {kAny}}}));
+    const Tensor total = reduce_sum(input->get_input_tensors()[0]);
+    trainer.train_op = Operation(total.node());
+    if (!from.empty()) trainer.callbacks()[0]->restore(from);
+    Values seen;
+    trainer.train({.callbacks = {Watch({total}, seen)}, .steps_per_epoch = steps, .max_epoch = 1});
+    position = trainer.callbacks()[0]->state();
+    return seen;
+  };
+  EXPECT_EQ(sums(2, ""), (Values{3, 7}));
+  EXPECT_EQ(sums(2, position), (Values{6, 5}));
+}
+
+TEST_F(QueueInputTest, BatchesThatDoNotFitNameTheirInput) {
+  const InputSourcePtr input = BatchQueueInput(counting(5), 2);
+  EXPECT_TRUE(error_of([&] {
+                run(input, 1);
+              }).starts_with("[BatchQueueInput] input 'x' expects f32 [], the flow's component 0 is f32 [2]."));
+}
+
+// Two staged towers of three points: after the first step one point is left, which is not enough for the next.
+TEST_F(QueueInputTest, WhereAStagedInputEndsTheLastPointsAreNotUsed) {
+  std::string reason;
+  EXPECT_EQ(run(StagingInput(QueueInput(counting(5), {.infinite = false})), 9, 2, &reason), (Values{1, 2}));
+  EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
+}
+
+TEST_F(QueueInputTest, AStagedPointThatWasTakenOnTheSideIsReplaced) {
+  EXPECT_EQ(run_two_epochs(StagingInput(QueueInput(counting(9))), [&](Trainer& t) { t.session().run(x); }),
+            (Values{1, 2, 4, 5}));
+}
+
+// The caller's fetches do not depend on the input, but a callback's do: no point is there twice, none is missing.
+TEST_F(QueueInputTest, StagedPointsOfWhatOnlyCallbacksFetch) {
+  const InputSourcePtr input = StagingInput(QueueInput(counting(9)));
+  const Variable other = var("other", Array(0.f));
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  const Tensor first = input->get_input_tensors()[0];
+  input->get_input_tensors();
+  trainer.train_op = Operation(other.assign_add(1.f).node());
+  Values seen;
+  trainer.train({.callbacks = {Watch({first}, seen)}, .steps_per_epoch = 3, .max_epoch = 1});
+  EXPECT_EQ(seen, (Values{1, 3, 4}));  // the second tower's point waits
+}
+
+// Its one staged point waits: had the run staged another, the area would be too full.
+TEST_F(QueueInputTest, AHookedRunThatNeedsNoDataStagesNothing) {
+  const InputSourcePtr input = StagingInput(QueueInput(counting(9)));
+  const Variable other = var("other", Array(0.f));
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  const Tensor in = input->get_input_tensors()[0];
+  trainer.train_op = Operation(in.node());
+  Values seen;
+  struct Collect final : Callback {
+    Collect(const Tensor& t, Values& v) : tensor(t), values(&v) {}
+    HookRequest before_run(const RunContext& context) override {
+      if (context.fetches.size() == 1 && context.fetches[0].operation()) return {.fetches = {tensor}};
+      return {};
+    }
+    void after_run(const RunContext&, const RunValues& got) override {
+      for (const Array& v : got) values->push_back(v.item());
+    }
+    Tensor tensor;
+    Values* values;
+  };
+  trainer.train({.callbacks = {Collect(in, seen),
+                               CallbackFactory({.trigger_step = [&](Trainer& t) { t.hooked_session().run(other); }})},
+                 .steps_per_epoch = 3,
+                 .max_epoch = 1});
+  EXPECT_EQ(seen, (Values{1, 2, 3}));
+  EXPECT_EQ(trainer.global_step(), 6);
+}
+
+TEST_F(QueueInputTest, StagingDoesNotNestBehindAnotherInput) {
+  const InputSourcePtr staged = StagingInput(QueueInput(counting(1)));
+  EXPECT_TRUE(contains(error_of([&] { StagingInput(remap_input(staged, {"x"})); }), "they do not nest"));
+}
+
+TEST_F(QueueInputTest, RemappedInputsCanBeStagedIfTheyGiveAll) {
+  EXPECT_EQ(run(StagingInput(remap_input(QueueInput(counting(9)), {"x"})), 3, 2), (Values{1, 2, 3, 4, 5, 6}));
+  Graph own;
+  const GraphScope inside(own);
+  StagingInput partly(remap_input(QueueInput(counting(9), {.name = "other"}), {"x"}));
+  EXPECT_TRUE(
+      contains(error_of([&] { partly.setup({{"x", f32, {}}, {"y", f32, {}}}); }), "got remap_input, which is fed"));
+}
+
+}  // namespace
+}  // namespace belfry

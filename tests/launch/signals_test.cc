@@ -1,0 +1,135 @@
+// Ctrl-C and SIGTERM while a training runs.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "belfry/callbacks/model_saver.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/launch/internal/signal_watch.h"
+#include "belfry/loop/run_op.h"
+#include "tests/launch/launch_testing.h"
+
+namespace belfry {
+namespace {
+
+class SignalsTest : public testing_support::LaunchTest {
+ protected:
+  // A training without end that gets the signal after its fourth step.
+  TrainConfig interrupted(int signal) {
+    TrainConfig c = config();
+    c.max_epoch = 1'000'000'000;
+    c.callbacks = {ModelSaver(), CallbackFactory({.trigger_step =
+                                                      [signal](Trainer& t) {
+                                                        if (t.global_step() == 4) std::raise(signal);
+                                                      },
+                                                  .after_train = [this](Trainer&) { ++after_trains; }})};
+    return c;
+  }
+  static int exit_code_of(TrainConfig c, SingleCostTrainer& trainer) {
+    try {
+      launch_train_with_config(std::move(c), trainer);
+    } catch (const Interrupted& end) {
+      EXPECT_EQ(end.exit_code(), 128 + end.signal());
+      return end.exit_code();
+    }
+    return 0;
+  }
+  int after_trains = 0;
+};
+
+void nothing(int) {}
+
+// While it lives, a handler of the program's own is there.
+class OwnHandler {
+ public:
+  explicit OwnHandler(int signal) : signal_(signal), before_(std::signal(signal, nothing)) {}
+  ~OwnHandler() { std::signal(signal_, before_); }
+  OwnHandler(const OwnHandler&) = delete;
+  OwnHandler& operator=(const OwnHandler&) = delete;
+  bool is_there() const {
+    const auto now = std::signal(signal_, nothing);
+    std::signal(signal_, now);
+    return now == nothing;
+  }
+
+ private:
+  int signal_;
+  void (*before_)(int);
+};
+
+TEST_F(SignalsTest, ASignalFinishesTheStepSavesAndThrows) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    after_trains = 0;
+    const OwnHandler own(signal);
+    SimpleTrainer trainer;
+    EXPECT_EQ(exit_code_of(interrupted(signal), trainer), 128 + signal);
+    EXPECT_EQ(load_checkpoint(dir.path()).state.step, trainer.global_step());
+    EXPECT_EQ(trainer.iteration(), trainer.global_step());
+    EXPECT_EQ(after_trains, 1);
+    EXPECT_TRUE(own.is_there());  // again
+    std::filesystem::remove_all(dir.path());
+  }
+}
+
+TEST_F(SignalsTest, ASignalInTheLastStepCountsToo) {
+  TrainConfig c = interrupted(SIGTERM);
+  c.steps_per_epoch = 4;
+  c.max_epoch = 1;
+  SimpleTrainer trainer;
+  EXPECT_EQ(exit_code_of(std::move(c), trainer), 128 + SIGTERM);
+}
+
+TEST_F(SignalsTest, HandlersAreBackAfterAnErrorToo) {
+  const OwnHandler own(SIGINT);
+  TrainConfig c = config();
+  c.callbacks = {CallbackFactory({.before_epoch = [&](Trainer&) {
+    EXPECT_FALSE(own.is_there());
+    throw FileError("broken");
+  }})};
+  SimpleTrainer trainer;
+  EXPECT_THROW(launch_train_with_config(std::move(c), trainer), FileError);
+  EXPECT_TRUE(own.is_there());
+}
+
+TEST_F(SignalsTest, WithoutTheOptionSignalsAreTheProgramsOwn) {
+  const OwnHandler own(SIGINT);
+  TrainConfig c = interrupted(SIGINT);
+  c.handle_signals = false;
+  c.max_epoch = 2;
+  SimpleTrainer trainer;
+  EXPECT_EQ(launch_train_with_config(std::move(c), trainer), "finished epoch 2");
+}
+
+TEST_F(SignalsTest, TheTrainerAloneInstallsNothing) {
+  const OwnHandler own(SIGINT);
+  SimpleTrainer trainer;
+  trainer.setup_graph(
+      testing_support::Net().inputs(), QueueInput(testing_support::data() | batch(4)),
+      [](const Inputs& in) { return testing_support::Net().build_graph(in); },
+      [] { return sgd({.learning_rate = 0.1f}); });
+  bool there = false;
+  trainer.train(
+      {.callbacks = {CallbackFactory({.before_train = [&](Trainer&) { there = own.is_there(); }})}, .max_epoch = 1});
+  EXPECT_TRUE(there);
+}
+
+TEST_F(SignalsTest, ASecondSignalEndsTheProgramAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto twice = [] {
+    const SignalWatch watch([](int) {});
+    std::raise(SIGINT);
+    std::raise(SIGINT);
+  };
+  EXPECT_EXIT(twice(), testing::KilledBySignal(SIGINT), "");
+}
+
+TEST_F(SignalsTest, OneTrainingHandlesSignalsAtATime) {
+  const SignalWatch watch([](int) {});
+  SimpleTrainer trainer;
+  EXPECT_EQ(error_of([&] { launch_train_with_config(config(), trainer); }),
+            "[signals] expected one training that handles signals at a time, got a second one. Set "
+            "TrainConfig::handle_signals = false in all but one.");
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,223 @@
+// How a training ends, whatever the end was: by a stop, by an error, by the end of the data.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "belfry/ops/check_numerics.h"
+#include "belfry/ops/pointwise.h"
+#include "tests/loop/loop_testing.h"
+
+namespace belfry {
+namespace {
+
+using testing_support::at;
+using testing_support::Calls;
+using testing_support::Recorder;
+using testing_support::words;
+
+struct OddError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws in before_run() or after_run() of a certain run.
+template <class E>
+class Thrower final : public Callback {
+ public:
+  Thrower(bool before, std::int64_t step) : before_(before), step_(step) {}
+  HookRequest before_run(const RunContext&) override {
+    if (before_ && trainer().global_step() == step_) throw E("thrown in before_run");
+    return {};
+  }
+  void after_run(const RunContext&, const RunValues&) override {
+    if (!before_ && trainer().global_step() == step_ + 1) throw E("thrown in after_run");
+  }
+
+ private:
+  bool before_;
+  std::int64_t step_;
+};
+
+class TrainingEndsTest : public testing_support::TrainerTest {
+ protected:
+  Calls calls;
+  std::string run(Trainer& trainer, Handle<Callback> ends) {
+    if (!trainer.train_op) trainer.train_op = train;
+    return trainer.train({.callbacks = {std::move(ends), Recorder(calls)}, .steps_per_epoch = 3, .max_epoch = 2});
+  }
+};
+
+TEST_F(TrainingEndsTest, AStopInBeforeRunLetsTheOthersSeeThatRunAndRunsNothing) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, Thrower<StopTraining>(true, 1)), "thrown in before_run");
+  EXPECT_EQ(words(calls), (Calls{"setup_graph", "before_train", "before_epoch", "before_run", "after_run",
+                                 "trigger_step", "before_run", "after_train"}));
+  EXPECT_EQ(trainer.session().value(steps).item(), 1);
+}
+
+TEST_F(TrainingEndsTest, AStopInAfterRunCountsTheRunAndTheStepIsNotTriggered) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, Thrower<StopTraining>(false, 1)), "thrown in after_run");
+  EXPECT_EQ(words(calls), (Calls{"setup_graph", "before_train", "before_epoch", "before_run", "after_run",
+                                 "trigger_step", "before_run", "after_run", "after_train"}));
+  EXPECT_EQ(trainer.session().value(steps).item(), 2);
+  EXPECT_EQ(trainer.global_step(), 2);
+  EXPECT_EQ(trainer.iteration(), 1);
+}
+
+TEST_F(TrainingEndsTest, AStopInRunStepIsCleanToo) {
+  struct Own final : Trainer {
+    void run_step() override { throw StopTraining("seen enough"); }
+  } trainer;
+  EXPECT_EQ(run(trainer, Recorder(calls)), "seen enough");
+  EXPECT_EQ(words(calls).back(), "after_train");
+}
+
+TEST_F(TrainingEndsTest, AStopInAnyHookLetsTheOthersHaveTheirTurn) {
+  for (const char* when : {"before_train", "before_epoch", "after_epoch", "trigger_epoch"}) {
+    Graph own;
+    const GraphScope inside(own);
+    calls.clear();
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    EXPECT_EQ(run(trainer, at(when, [](Trainer&) { throw StopTraining("here"); })), "here");
+    ASSERT_GE(calls.size(), 2u);
+    EXPECT_EQ(words(calls)[calls.size() - 2], when);  // the callback behind still had its turn
+    EXPECT_EQ(words(calls).back(), "after_train");
+  }
+}
+
+TEST_F(TrainingEndsTest, AnErrorWinsOverAStopOfTheSameHook) {
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_THROW(trainer.train({.callbacks = {at("trigger_step", [](Trainer&) { throw StopTraining("enough"); }),
+                                            at("trigger_step", [](Trainer&) { throw OddError("broken"); })},
+                              .steps_per_epoch = 1}),
+               OddError);
+}
+
+TEST_F(TrainingEndsTest, AStopInAfterTrainIsTooLateToMatter) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, at("after_train", [](Trainer&) { throw StopTraining("late"); })), "finished epoch 2");
+  EXPECT_EQ(words(calls).back(), "after_train");
+}
+
+TEST_F(TrainingEndsTest, ErrorsOfRunsKeepTheirTypeAndText) {
+  for (const bool before : {true, false}) {
+    Graph own;
+    const GraphScope inside(own);
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    EXPECT_EQ(error_of<OddError>([&] { run(trainer, Thrower<OddError>(before, 1)); }),
+              before ? "thrown in before_run" : "thrown in after_run");
+    EXPECT_EQ(words(calls).back(), "after_train");
+  }
+  struct Own final : Trainer {
+    void run_step() override { throw OddError("thrown in run_step"); }
+  } trainer;
+  EXPECT_EQ(error_of<OddError>([&] { run(trainer, Recorder(calls)); }), "thrown in run_step");
+  EXPECT_EQ(words(calls).back(), "after_train");
+}
+
+TEST_F(TrainingEndsTest, WhatIsNoStdExceptionReachesTheCallerToo) {
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_THROW(trainer.train({.callbacks = {at("after_train", [](Trainer&) { throw 42; }), Recorder(calls)},
+                              .steps_per_epoch = 1,
+                              .max_epoch = 1}),
+               int);
+  EXPECT_EQ(words(calls).back(), "after_train");
+}
+
+TEST_F(TrainingEndsTest, ErrorsOfStepsNameTheLineThatTrains) {
+  Trainer trainer;
+  trainer.train_op = group({train, Operation(check_numerics(log(steps * 0.f - 1.f), "the cost").node())});
+  const std::string text = error_of<NumericError>([&] { run(trainer, Recorder(calls)); });
+  EXPECT_TRUE(contains(text, "(called at training_ends_test.cc:")) << text;
+}
+
+// The epoch that was asked not to begin has not begun.
+TEST_F(TrainingEndsTest, ARequestAtTheEndOfAnEpochEndsThatEpoch) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, at("trigger_step",
+                            [](Trainer& t) {
+                              if (t.local_step() == 2) t.request_stop("asked to");
+                            })),
+            "asked to");
+  EXPECT_EQ(trainer.epoch_num(), 1);
+  EXPECT_EQ(words(calls)[calls.size() - 2], "trigger_epoch");
+  EXPECT_EQ(trainer.session().value(steps).item(), 3);
+}
+
+TEST_F(TrainingEndsTest, OfSeveralRequestsTheFirstReasonCountsAndAnyMaySave) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, at("trigger_step",
+                            [](Trainer& t) {
+                              t.request_stop("first");
+                              t.request_stop("second", true);
+                            })),
+            "first");
+  EXPECT_TRUE(trainer.save_at_end());
+}
+
+TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
+  Trainer trainer;
+  std::thread other;
+  const std::string reason =
+      trainer.train({.callbacks = {at("before_epoch",
+                                      [&](Trainer& t) {
+                                        if (t.epoch_num() == 1)
+                                          other = std::thread([&t] { t.request_stop("from outside"); });
+                                      })},
+                     .steps_per_epoch = 0,
+                     .max_epoch = 2'000'000'000});
+  other.join();
+  EXPECT_EQ(reason, "from outside");
+}
+
+// What a saver saves is the state when the hook is over: nobody's turn is missing.
+TEST_F(TrainingEndsTest, PostponedActionsFollowTheHooksLastCallback) {
+  std::vector<std::string> order;
+  const auto note = [&](const char* text) {
+    return at("trigger_epoch", [&order, text](Trainer&) { order.emplace_back(text); });
+  };
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.train({.callbacks = {at("trigger_epoch",
+                                  [&](Trainer& t) {
+                                    t.after_this_hook([&order] { order.emplace_back("saved"); });
+                                    order.emplace_back("saver");
+                                  }),
+                               note("last")},
+                 .steps_per_epoch = 1,
+                 .max_epoch = 1});
+  EXPECT_EQ(order, (std::vector<std::string>{"saver", "last", "saved"}));
+  trainer.after_this_hook([&] { order.clear(); });  // outside of hooks: at once
+  EXPECT_TRUE(order.empty());
+}
+
+TEST_F(TrainingEndsTest, PostponedActionsHappenEvenIfTheHookFails) {
+  bool saved = false;
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_THROW(
+      trainer.train({.callbacks = {at("trigger_epoch", [&](Trainer& t) { t.after_this_hook([&] { saved = true; }); }),
+                                   at("trigger_epoch", [](Trainer&) { throw OddError("broken"); })},
+                     .steps_per_epoch = 1}),
+      OddError);
+  EXPECT_TRUE(saved);
+}
+
+TEST_F(TrainingEndsTest, AFailingPostponedActionIsNotHiddenByAStop) {
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_THROW(trainer.train({.callbacks = {at("trigger_epoch",
+                                               [&](Trainer& t) {
+                                                 t.after_this_hook([] { throw FileError("[save] disk full"); });
+                                                 throw StopTraining("enough");
+                                               })},
+                              .steps_per_epoch = 1}),
+               FileError);
+}
+
+}  // namespace
+}  // namespace belfry
