@@ -73,25 +73,27 @@ void number_parameters(Suite& s) {
   add_constant("D/fc/b", 0);
 }
 
-}  // namespace
-
-Suite make_dcgan() {
-  Suite s{.name = "dcgan", .steps = 10, .warmup = 4, .items = 64};
-  const GraphScope scope(*s.graph);
-  const TrainTowerContext tower("");
-  const Tensor x = placeholder({"x", f32, {kAny, 28, 28, 1}}), z = placeholder({"z", f32, {kAny, 100}});
-  s.inputs = {x, z};
+Operation step(const Tensor& x, const Tensor& z) {
+  const Graph& graph = current_graph();
   const auto optimizer = adam({.learning_rate = 2e-4f, .beta1 = 0.5});
   const Tensor fake = generator(z);
   const Tensor real_logits = discriminator(x, {}, EmaUpdate::collection),
                fake_logits = discriminator(stop_gradient(fake), {.reuse = Reuse::yes}, EmaUpdate::skip);
   const Tensor d_loss = loss_of(real_logits, 1) + loss_of(fake_logits, 0);
-  const Operation d_min = optimizer->minimize(d_loss, trainable(*s.graph, "D/"), "d_min");
+  const Operation d_min = optimizer->minimize(d_loss, trainable(graph, "D/"), "d_min");
   const Tensor g_loss =
       loss_of(discriminator(fake, {.reuse = Reuse::yes, .custom_getter = read_after(d_min)}, EmaUpdate::skip), 1);
-  const Operation g_min = optimizer->minimize(g_loss, trainable(*s.graph, "G/"), "g_min");
-  s.loss = concat({expand_dims(d_loss, 0), expand_dims(g_loss, 0)}, 0, "loss");
-  s.train = group({d_min, g_min}, "train");
+  const Operation g_min = optimizer->minimize(g_loss, trainable(graph, "G/"), "g_min");
+  concat({expand_dims(d_loss, 0), expand_dims(g_loss, 0)}, 0, "loss");
+  return group({d_min, g_min}, "train");
+}
+
+}  // namespace
+
+Suite make_dcgan() {
+  Suite s{.name = "dcgan", .steps = 10, .warmup = 4, .items = 64};
+  s.signature = {{"x", f32, {kAny, 28, 28, 1}}, {"z", f32, {kAny, 100}}};
+  s.step = [](const Tensors& in) { return step(in[0], in[1]); };
   number_parameters(s);
   for (int b = 0; b < 4; ++b) s.batches.push_back({hashed_images(b, 64, 1, 28, 28), hashed_rows(100 + b, 64, 100)});
   return s;
