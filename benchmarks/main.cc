@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "benchmarks/modes.h"
+#include "benchmarks/trainers.h"
 #include "tools/command_line.h"
 
 namespace belfry::bench {
@@ -17,8 +18,8 @@ namespace {
 int main_of(int argc, char** argv) {
   Options o;
   CLI::App app("Belfry's benchmark suite", "bench");
-  app.add_option("--suite", o.suite, "a name from the suite")->required()->check(CLI::IsMember(suite_names()));
-  app.add_option("--threads", o.threads, "threads of the device")->check(CLI::Range(1, 1024));
+  app.add_option("--suite", o.suite, "a name from the suite")->check(CLI::IsMember(suite_names()));
+  app.add_option("--threads", o.threads, "threads of a device")->check(CLI::Range(1, 1024));
   app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
   app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)")->check(CLI::Range(-1, 1'000'000));
@@ -28,16 +29,34 @@ int main_of(int argc, char** argv) {
   app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");
   CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
   CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan")->excludes(numerics);
-  app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's")
+  CLI::Option* limit = app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's")
       ->excludes(numerics)
       ->excludes(explain);
-  app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)")
+  CLI::Option* trace = app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)")
       ->excludes(numerics)
       ->excludes(explain);
+  CLI::Option* trainer =
+      app.add_option("--trainer", o.trainer, "train the suite so, and compare with processes of one device each")
+          ->check(CLI::IsMember(trainer_names()))
+          ->excludes(numerics)
+          ->excludes(explain)
+          ->excludes(limit)
+          ->excludes(trace);
+  app.add_option("--devices", o.devices, "devices of the trainer")->check(CLI::Range(1, 1024))->needs(trainer);
+  app.add_flag("--rounds", o.rounds, "time a round of steps for each line on stdin, and print items and seconds")
+      ->excludes(numerics)
+      ->excludes(explain)
+      ->excludes(limit)
+      ->excludes(trace);
   return tools::main_of(app, argc, argv, [&] {
+    if (o.suite.empty()) throw CLI::RequiredError("--suite");
+    if (o.trainer == "simple" && o.devices != 1)
+      throw CLI::ValidationError(fmt::format("--devices: expected 1 for the trainer simple, got {}", o.devices));
     if (o.recompute && o.suite != "resnet50")
       throw CLI::ValidationError(fmt::format("--recompute: expected the suite resnet50, got {}", o.suite));
     o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down
+    if (o.rounds) return measure_rounds(o);
+    if (!o.trainer.empty()) return measure_trainer(o);
     measure_step(o);
   });
 }

@@ -5,6 +5,8 @@
 
 namespace belfry::bench {
 
-void measure_step(const Options& options);  // the plain step of a suite
+void measure_step(const Options& options);     // the plain step of a suite
+void measure_trainer(const Options& options);  // a suite through a trainer, beside independent processes
+void measure_rounds(const Options& options);   // either of the two, on command
 
 }  // namespace belfry::bench
