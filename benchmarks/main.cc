@@ -38,7 +38,6 @@ int main_of(int argc, char** argv) {
   CLI::Option* trainer =
       app.add_option("--trainer", o.trainer, "train the suite so, and compare with processes of one device each")
           ->check(CLI::IsMember(trainer_names()))
-          ->excludes(numerics)
           ->excludes(explain)
           ->excludes(limit)
           ->excludes(trace);

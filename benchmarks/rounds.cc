@@ -79,11 +79,7 @@ class TimedEpochs final : public Callback {
 
 void trainer_rounds(const Suite& suite, const Options& options) {
   const auto trainer = make_suite_trainer(suite, options.trainer, options.devices);
-  SessionConfig config{.precision = options.session_precision()};
-  config.devices.assign(static_cast<std::size_t>(options.devices), {options.threads});
-  trainer->setup_callbacks({TimedEpochs(suite, options)});
-  trainer->initialize(config);
-  fill_parameters(suite, trainer->session());
+  prepare(*trainer, suite, {TimedEpochs(suite, options)}, options);
   trainer->main_loop({.steps_per_epoch = 1 + options.round_of(suite)});  // the first epoch is to get warm
 }
 

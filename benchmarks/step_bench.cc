@@ -18,17 +18,10 @@ double peak_rss_mb() {
 }
 
 void numerics(const Suite& suite, const PlainStep& plain, Session& session, const Options& options) {
-  nlohmann::json losses = nlohmann::json::array();
-  for (int k = 0; k < options.steps_of(suite); ++k) {
-    const Array loss = session.run(std::vector<Fetch>{plain.loss, plain.train}, feeds_of(suite, plain, k))[0];
-    nlohmann::json step = nlohmann::json::array();
-    for (std::int64_t i = 0; i < loss.elements(); ++i) step.push_back(loss.item(i));
-    losses.push_back(loss.shape().rank() == 0 ? step[0] : step);
-  }
-  if (options.json)
-    fmt::print("{}\n", nlohmann::json{{"suite", suite.name}, {"loss", losses}}.dump());
-  else
-    for (std::size_t k = 0; k < losses.size(); ++k) fmt::print("{} {}\n", k, losses[k].dump());
+  std::vector<Array> losses;
+  for (int k = 0; k < options.steps_of(suite); ++k)
+    losses.push_back(session.run(std::vector<Fetch>{plain.loss, plain.train}, feeds_of(suite, plain, k))[0]);
+  print_losses(suite, losses, options);
 }
 
 void timing(const Suite& suite, const PlainStep& plain, Session& session, const Options& options) {
@@ -96,6 +89,19 @@ void limit(const Suite& suite, const PlainStep& plain, Session& session, const O
 }
 
 }  // namespace
+
+void print_losses(const Suite& suite, const std::vector<Array>& losses, const Options& options) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Array& loss : losses) {
+    nlohmann::json step = nlohmann::json::array();
+    for (std::int64_t i = 0; i < loss.elements(); ++i) step.push_back(loss.item(i));
+    all.push_back(loss.shape().rank() == 0 ? step[0] : step);
+  }
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"suite", suite.name}, {"loss", all}}.dump());
+  else
+    for (std::size_t k = 0; k < all.size(); ++k) fmt::print("{} {}\n", k, all[k].dump());
+}
 
 void measure_step(const Options& o) {
   const Suite suite = make_suite(o.suite, {.dropout = !o.numerics, .recompute = o.recompute});

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/modes.h"
+#include "benchmarks/trainers.h"
 #include "benchmarks/worker.h"
 
 namespace belfry::bench {
@@ -30,9 +31,31 @@ double items_per_s(const Workers& workers) {
   return sum;
 }
 
+class LossOfEachStep final : public Callback {
+ public:
+  explicit LossOfEachStep(std::vector<Array>& losses) : losses_(losses) {}
+  HookRequest before_run(const RunContext&) override { return {.fetches = {trainer().get_tensor("loss")}}; }
+  void after_run(const RunContext&, const RunValues& values) override { losses_.push_back(values[0]); }
+
+ private:
+  std::vector<Array>& losses_;
+};
+
+// The first tower's.
+void numerics(const Options& o) {
+  const LogMute quiet;
+  const Suite suite = make_suite(o.suite, {.dropout = false, .recompute = o.recompute});
+  const auto trainer = make_suite_trainer(suite, o.trainer, o.devices);
+  std::vector<Array> losses;
+  prepare(*trainer, suite, {LossOfEachStep(losses)}, o);
+  trainer->main_loop({.steps_per_epoch = o.steps_of(suite), .max_epoch = 1});
+  print_losses(suite, losses, o);
+}
+
 }  // namespace
 
 void measure_trainer(const Options& o) {
+  if (o.numerics) return numerics(o);
   Workers trainer, single, independent;
   trainer.push_back(start(o, o.trainer, o.devices));
   single.push_back(start(o, "simple", 1));

@@ -23,4 +23,12 @@ std::unique_ptr<TowerTrainer> make_suite_trainer(const Suite& suite, const std::
   return trainer;
 }
 
+void prepare(TowerTrainer& trainer, const Suite& suite, const Callbacks& callbacks, const Options& options) {
+  SessionConfig config{.precision = options.session_precision()};
+  config.devices.assign(static_cast<std::size_t>(options.devices), {options.threads});
+  trainer.setup_callbacks(callbacks);
+  trainer.initialize(config);
+  fill_parameters(suite, trainer.session());
+}
+
 }  // namespace belfry::bench

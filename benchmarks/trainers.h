@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/suite.h"
+#include "benchmarks/options.h"
 
 namespace belfry::bench {
 
@@ -19,5 +19,8 @@ std::int64_t tower_updates(const Trainer& trainer, int devices);
 
 // The trainer with its graph built; every tower takes its own batches of the suite's, again and again, from a queue.
 std::unique_ptr<TowerTrainer> make_suite_trainer(const Suite& suite, const std::string& name, int devices);
+
+// setup_callbacks() and initialize() of it, with the suite's parameters.
+void prepare(TowerTrainer& trainer, const Suite& suite, const Callbacks& callbacks, const Options& options);
 
 }  // namespace belfry::bench
