@@ -16,9 +16,7 @@ Tensor conv_bn(const Tensor& x, const ConvBn& layer) {
 }
 
 GetOptimizer momentum_with_decay(float learning_rate) {
-  return [learning_rate] {
-    return momentum({.learning_rate = learning_rate, .momentum = 0.9, .weight_decay = 1e-4});
-  };
+  return [learning_rate] { return momentum({.learning_rate = learning_rate, .momentum = 0.9, .weight_decay = 1e-4}); };
 }
 
 std::vector<Parameter> residual_parameters(const Suite& suite) {

@@ -4,8 +4,17 @@
 //   ./bench --suite mlp --numerics --steps 20 --json    the loss of each step from the fixed start
 //   ./bench --suite mlp --explain                       the plan
 //   ./bench --suite mlp --limit                         where a step's time goes, and how much of it is oneDNN's
-//   ./bench --suite resnet50 --recompute                blocks computed again for their gradients, to save memory
 //   ./bench --suite mlp --trace out.json                the same, and every instruction for chrome://tracing
+//   ./bench --suite resnet50 --recompute                blocks computed again for their gradients, to save memory
+//
+// and what trains them:
+//
+//   ./bench --suite mlp --trainer ps --devices 2        a trainer beside one device, and beside as many processes of
+//   one
+//                                                       (with --numerics, --limit, --trace: as above, through the
+//                                                       trainer)
+//   ./bench --input                                     what it costs and gains to have data waiting for the step
+//   ./bench --overhead                                  what the trainer's loop and default callbacks add to a step
 #include <fmt/core.h>
 
 #include "benchmarks/modes.h"
@@ -14,6 +23,40 @@
 
 namespace belfry::bench {
 namespace {
+
+// What is measured is one of these; of a suite, unless it has a network of its own.
+void add_modes(CLI::App& app, Options& o) {
+  CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
+  CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan");
+  CLI::Option* limit = app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's");
+  CLI::Option* trace =
+      app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)");
+  CLI::Option* trainer =
+      app.add_option("--trainer", o.trainer, "train so, beside one device and beside processes of one device each")
+          ->check(CLI::IsMember(trainer_names()));
+  app.add_option("--devices", o.devices, "devices of the trainer")->check(CLI::Range(1, 1024))->needs(trainer);
+  CLI::Option* rounds =
+      app.add_flag("--rounds", o.rounds, "time a round of steps for each line on stdin, and print items and seconds");
+  CLI::Option* input = app.add_flag("--input", o.input, "what it costs and gains to have data waiting for the step");
+  CLI::Option* overhead =
+      app.add_flag("--overhead", o.overhead, "what the trainer's loop and default callbacks add to a step");
+  const auto one_of = [](const std::vector<CLI::Option*>& options) {
+    for (std::size_t i = 0; i < options.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k) options[i]->excludes(options[k]);
+  };
+  one_of({numerics, explain, limit, rounds, input, overhead});
+  one_of({numerics, explain, trace, rounds, input, overhead});
+  one_of({trainer, explain, input, overhead});
+  for (CLI::Option* alone : {input, overhead}) alone->excludes(app.get_option("--suite"));
+}
+
+void check(const Options& o) {
+  if (o.suite.empty() && !o.input && !o.overhead) throw CLI::RequiredError("--suite");
+  if (o.trainer == "simple" && o.devices != 1)
+    throw CLI::ValidationError(fmt::format("--devices: expected 1 for the trainer simple, got {}", o.devices));
+  if (o.recompute && o.suite != "resnet50")
+    throw CLI::ValidationError(fmt::format("--recompute: expected the suite resnet50, got {}", o.suite));
+}
 
 int main_of(int argc, char** argv) {
   Options o;
@@ -27,33 +70,12 @@ int main_of(int argc, char** argv) {
       ->check(CLI::IsMember({"f32", "bf16", "bf16_emulated"}));
   app.add_flag("--json", o.json, "one JSON line");
   app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");
-  CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
-  CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan")->excludes(numerics);
-  CLI::Option* limit = app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's")
-      ->excludes(numerics)
-      ->excludes(explain);
-  CLI::Option* trace = app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)")
-      ->excludes(numerics)
-      ->excludes(explain);
-  CLI::Option* trainer =
-      app.add_option("--trainer", o.trainer, "train the suite so, and compare with processes of one device each")
-          ->check(CLI::IsMember(trainer_names()))
-          ->excludes(explain)
-          ->excludes(limit)
-          ->excludes(trace);
-  app.add_option("--devices", o.devices, "devices of the trainer")->check(CLI::Range(1, 1024))->needs(trainer);
-  app.add_flag("--rounds", o.rounds, "time a round of steps for each line on stdin, and print items and seconds")
-      ->excludes(numerics)
-      ->excludes(explain)
-      ->excludes(limit)
-      ->excludes(trace);
+  add_modes(app, o);
   return tools::main_of(app, argc, argv, [&] {
-    if (o.suite.empty()) throw CLI::RequiredError("--suite");
-    if (o.trainer == "simple" && o.devices != 1)
-      throw CLI::ValidationError(fmt::format("--devices: expected 1 for the trainer simple, got {}", o.devices));
-    if (o.recompute && o.suite != "resnet50")
-      throw CLI::ValidationError(fmt::format("--recompute: expected the suite resnet50, got {}", o.suite));
+    check(o);
     o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down
+    if (o.input) return measure_input(o);
+    if (o.overhead) return measure_overhead(o);
     if (o.rounds) return measure_rounds(o);
     if (!o.trainer.empty()) return measure_trainer(o);
     measure_step(o);

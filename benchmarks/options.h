@@ -11,13 +11,14 @@ namespace belfry::bench {
 
 struct Options {
   std::string suite;
-  int threads = 1, steps = 0, repeats = 3, warmup = -1;
+  int threads = 1, steps = 0, repeats = 0, warmup = -1;
   bool json = false, numerics = false, explain = false, limit = false, recompute = false;
   std::string trace, precision = "f32";
   std::string trainer;  // empty: the plain step
   int devices = 1;
   bool rounds = false, input = false, overhead = false;
 
+  int repeats_or(int usual) const { return repeats > 0 ? repeats : usual; }
   int steps_of(const Suite& s) const { return steps > 0 ? steps : s.steps; }
   // Of what is timed on command: enough that a round's borders do not count.
   int round_of(const Suite& s) const { return steps > 0 ? steps : std::max(s.steps, 4); }

@@ -30,7 +30,7 @@ void timing(const Suite& suite, const PlainStep& plain, Session& session, const 
   const auto run = [&](int k) { step(batch_of(suite, k)); };
   for (int k = 0; k < warmup; ++k) run(k);
   std::vector<double> times;
-  for (int r = 0; r < options.repeats; ++r) {
+  for (int r = 0; r < options.repeats_or(3); ++r) {
     const double begin = now();
     for (int k = 0; k < steps; ++k) run(k);
     times.push_back((now() - begin) / steps);
@@ -41,7 +41,7 @@ void timing(const Suite& suite, const PlainStep& plain, Session& session, const 
                             {"threads", options.threads},
                             {"precision", options.precision},
                             {"steps", steps},
-                            {"repeats", options.repeats},
+                            {"repeats", options.repeats_or(3)},
                             {"ms_median", median * 1e3},
                             {"ms_min", best * 1e3},
                             {"items_per_s_median", suite.items / median},
@@ -65,11 +65,17 @@ void limit(const Suite& suite, const PlainStep& plain, Session& session, const O
   const auto step = session.make_callable({plain.loss, plain.train}, plain.inputs);
   const double begin = now();
   for (int k = 0; k < steps; ++k) step(batch_of(suite, k));
-  const double total = (now() - begin) / steps * 1e3;
+  print_profile(suite, session, {.steps = steps, .seconds = now() - begin}, options);
+}
+
+}  // namespace
+
+void print_profile(const Suite& suite, const Session& session, const ProfiledSteps& profiled, const Options& options) {
+  const double total = profiled.seconds / profiled.steps * 1e3;
   double onednn = 0;
   nlohmann::json ops = nlohmann::json::object();
   for (const ProfileTotal& t : session.profile_totals()) {
-    const double ms = t.seconds / steps * 1e3;
+    const double ms = t.seconds / profiled.steps * 1e3;
     if (t.onednn) onednn += ms;
     ops[t.op] = ops.value(t.op, 0.0) + ms;
     if (!options.json) fmt::print("{:32} {:9.4f} ms{}\n", t.op, ms, t.onednn ? "  oneDNN" : "");
@@ -87,8 +93,6 @@ void limit(const Suite& suite, const PlainStep& plain, Session& session, const O
                100 * onednn / total);
   if (!options.trace.empty()) session.write_trace(options.trace);
 }
-
-}  // namespace
 
 void print_losses(const Suite& suite, const std::vector<Array>& losses, const Options& options) {
   nlohmann::json all = nlohmann::json::array();

@@ -15,9 +15,12 @@ namespace {
 using Workers = std::vector<std::unique_ptr<Worker>>;
 
 std::unique_ptr<Worker> start(const Options& o, const std::string& trainer, int devices) {
-  std::vector<std::string> arguments{"--suite",   o.suite,   "--threads",   std::to_string(o.threads),
-                                     "--steps",   std::to_string(o.steps),  "--warmup",
-                                     std::to_string(o.warmup), "--precision", o.precision, "--rounds"};
+  std::vector<std::string> arguments{"--suite",     o.suite,
+                                     "--threads",   std::to_string(o.threads),
+                                     "--steps",     std::to_string(o.steps),
+                                     "--warmup",    std::to_string(o.warmup),
+                                     "--precision", o.precision,
+                                     "--rounds"};
   if (o.recompute) arguments.emplace_back("--recompute");
   if (!trainer.empty()) arguments.insert(arguments.end(), {"--trainer", trainer, "--devices", std::to_string(devices)});
   return std::make_unique<Worker>(std::move(arguments));
@@ -52,9 +55,35 @@ void numerics(const Options& o) {
   print_losses(suite, losses, o);
 }
 
+// The first epoch is to get warm.
+class ProfiledEpoch final : public Callback {
+ public:
+  explicit ProfiledEpoch(double& seconds) : seconds_(seconds) {}
+  void before_epoch() override {
+    trainer().session().clear_profile();
+    begin_ = now();
+  }
+  void after_epoch() override { seconds_ = now() - begin_; }
+
+ private:
+  double& seconds_;
+  double begin_ = 0;
+};
+
+void limit(const Options& o) {
+  const LogMute quiet;
+  const Suite suite = make_suite(o.suite, {.recompute = o.recompute});
+  const auto trainer = make_suite_trainer(suite, o.trainer, o.devices);
+  double seconds = 0;
+  prepare(*trainer, suite, {ProfiledEpoch(seconds)}, o);
+  trainer->main_loop({.steps_per_epoch = o.steps_of(suite), .max_epoch = 2});
+  print_profile(suite, trainer->session(), {.steps = o.steps_of(suite), .seconds = seconds}, o);
+}
+
 }  // namespace
 
 void measure_trainer(const Options& o) {
+  if (o.limit) return limit(o);
   if (o.numerics) return numerics(o);
   Workers trainer, single, independent;
   trainer.push_back(start(o, o.trainer, o.devices));
@@ -65,7 +94,7 @@ void measure_trainer(const Options& o) {
 
   // The best of each: other programs on the machine can only slow a round down.
   double best = 0, best_single = 0, ceiling = 0;
-  for (int r = 0; r < o.repeats; ++r) {
+  for (int r = 0; r < o.repeats_or(5); ++r) {
     ceiling = std::max(ceiling, items_per_s(independent));
     best = std::max(best, items_per_s(trainer));
     best_single = std::max(best_single, items_per_s(single));
@@ -75,7 +104,7 @@ void measure_trainer(const Options& o) {
                             {"devices", o.devices},
                             {"threads", o.threads},
                             {"precision", o.precision},
-                            {"repeats", o.repeats},
+                            {"repeats", o.repeats_or(5)},
                             {"items_per_s", best},
                             {"items_per_s_single", best_single},
                             {"items_per_s_ceiling", ceiling},

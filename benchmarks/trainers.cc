@@ -24,7 +24,7 @@ std::unique_ptr<TowerTrainer> make_suite_trainer(const Suite& suite, const std::
 }
 
 void prepare(TowerTrainer& trainer, const Suite& suite, const Callbacks& callbacks, const Options& options) {
-  SessionConfig config{.precision = options.session_precision()};
+  SessionConfig config{.profile = options.limit, .precision = options.session_precision()};
   config.devices.assign(static_cast<std::size_t>(options.devices), {options.threads});
   trainer.setup_callbacks(callbacks);
   trainer.initialize(config);
