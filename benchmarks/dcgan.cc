@@ -3,6 +3,7 @@
 // trained: one run, in which the generator's loss reads the discriminator's variables after their update.
 #include <cmath>
 
+#include "benchmarks/async_gan_trainer.h"
 #include "benchmarks/gan_trainer.h"
 #include "benchmarks/hashed.h"
 #include "benchmarks/suite.h"
@@ -84,6 +85,7 @@ GanModel model() {
           .optimizer = [] { return adam({.learning_rate = 2e-4f, .beta1 = 0.5}); },
           .d_tower = d_tower,
           .g_cost = g_loss,
+          .d_scope = "D/",
           .g_scope = "G/"};
 }
 
@@ -110,8 +112,10 @@ Suite make_dcgan() {
   Suite s{.name = "dcgan", .steps = 10, .warmup = 4, .items = 64};
   s.signature = model().signature;
   s.step = step;
-  s.trainer = [](const Towers& towers, const InputSourcePtr& input) {
-    return std::make_unique<GanTrainer>(model(), towers, input);
+  s.trainer = [](const std::string& trainer, int devices,
+                 const InputSourcePtr& input) -> std::unique_ptr<TowerTrainer> {
+    if (trainer == "async") return std::make_unique<AsyncGanTrainer>(model(), cpu_devices(devices), input);
+    return std::make_unique<GanTrainer>(model(), cpu_devices(devices), trainer == "replicated", input);
   };
   number_parameters(s);
   for (int b = 0; b < 4; ++b) s.batches.push_back({hashed_images(b, 64, 1, 28, 28), hashed_rows(100 + b, 64, 100)});

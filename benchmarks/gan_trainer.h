@@ -17,7 +17,10 @@ struct GanModel {
   std::function<Tensors(const Inputs&)> d_tower{};
   // The generator's cost of its images, with the discriminator's variables as they are after `update`.
   std::function<Tensor(const Tensor& images, const Operation& update)> g_cost{};
-  std::string g_scope{};  // what the generator's variables begin with
+  std::string d_scope{}, g_scope{};  // what the variables of each begin with
+
+  // Of those that a tower trains.
+  static std::vector<Variable> under(const std::string& scope, const TowerTensorHandle& tower);
 };
 
 // Both costs as one tensor, "loss".
@@ -25,14 +28,14 @@ void report(const Tensor& d_cost, const Tensor& g_cost);
 
 class GanTrainer final : public TowerTrainer {
  public:
-  GanTrainer(const GanModel& model, const Towers& towers, InputSourcePtr input);
+  // Towers that share the variables, or have variables of their own.
+  GanTrainer(const GanModel& model, Devices devices, bool own_variables, InputSourcePtr input);
 
  private:
   // One update with the averages of the towers' gradients; of towers with variables of their own, one for each.
   std::vector<Operation> apply(const std::vector<GradientsAndVariables>& gradients, const std::string& name);
   Operation broadcast() const;  // the first tower's variables to the others
 
-  std::vector<int> devices_;
   bool own_variables_;
   std::unique_ptr<Optimizer> optimizer_;
 };

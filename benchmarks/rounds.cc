@@ -47,22 +47,22 @@ void plain_rounds(const Suite& suite, const Options& options) {
   }
 }
 
-// An epoch is a round. The wait for the next one is between epochs, when towers that run by themselves stand still.
+// An epoch is a round; the first is to get warm. The wait for the next one is where towers that run by themselves stand
+// still: between after_epoch() and the next before_epoch().
 class TimedEpochs final : public Callback {
  public:
   TimedEpochs(const Suite& suite, const Options& options) : suite_(suite), options_(options) {}
 
-  void before_epoch() override {
-    if (trainer().epoch_num() == 2) answer("ready");
-    if (trainer().epoch_num() >= 2 && !next_round()) throw StopTraining("there are no more rounds");
-  }
   void trigger_step() override {
     if (trainer().local_step() == 0) mark(begin_);
-    mark(end_);
+    if (trainer().local_step() + 1 == trainer().steps_per_epoch()) mark(end_);
   }
   void trigger() override {
-    if (trainer().epoch_num() >= 2)
+    if (trainer().epoch_num() == 1)
+      answer("ready");
+    else
       answer(fmt::format("{} {}", suite_.items * (end_.updates - begin_.updates), end_.seconds - begin_.seconds));
+    if (!next_round()) throw StopTraining("there are no more rounds");
   }
 
  private:
@@ -80,7 +80,7 @@ class TimedEpochs final : public Callback {
 void trainer_rounds(const Suite& suite, const Options& options) {
   const auto trainer = make_suite_trainer(suite, options.trainer, options.devices);
   prepare(*trainer, suite, {TimedEpochs(suite, options)}, options);
-  trainer->main_loop({.steps_per_epoch = 1 + options.round_of(suite)});  // the first epoch is to get warm
+  trainer->main_loop({.steps_per_epoch = 1 + options.round_of(suite)});
 }
 
 }  // namespace

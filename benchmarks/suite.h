@@ -28,12 +28,6 @@ struct Parameter {
   Shape image{};  // after_image, before_image: [h, w, c]
 };
 
-// How many towers there are, one a device, and whether each has variables of its own.
-struct Towers {
-  int devices = 1;
-  bool own_variables = false;
-};
-
 struct Suite {
   std::string name{};
   int steps = 0, warmup = 0;  // of one repeat
@@ -46,7 +40,7 @@ struct Suite {
   // Instead of these two, for a network whose step is something else: the step of one tower, and towers that a trainer
   // trains.
   std::function<Operation(const Tensors& inputs)> step{};
-  std::function<std::unique_ptr<TowerTrainer>(const Towers& towers, InputSourcePtr input)> trainer{};
+  std::function<std::unique_ptr<TowerTrainer>(const std::string& trainer, int devices, InputSourcePtr input)> trainer{};
   std::vector<Parameter> parameters{};  // numbered in this order
   std::vector<DataPoint> batches{};     // step k uses batch k mod size
 };

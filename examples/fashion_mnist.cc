@@ -47,6 +47,8 @@ std::unique_ptr<bf::SingleCostTrainer> make_trainer(const Options& options) {
     return std::make_unique<bf::SyncMultiDeviceTrainerParameterServer>(bf::cpu_devices(options.devices));
   if (options.trainer == "replicated")
     return std::make_unique<bf::SyncMultiDeviceTrainerReplicated>(bf::cpu_devices(options.devices));
+  if (options.trainer == "async")
+    return std::make_unique<bf::AsyncMultiDeviceTrainer>(bf::cpu_devices(options.devices));
   return std::make_unique<bf::SimpleTrainer>();
 }
 
@@ -90,10 +92,10 @@ int main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "images a step and device")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--trainer", options.trainer, "how: simple, ps or replicated")
+  app.add_option("--trainer", options.trainer, "how: simple, ps, replicated or async")
       ->capture_default_str()
-      ->check(CLI::IsMember({"simple", "ps", "replicated"}));
-  app.add_option("--devices", options.devices, "devices of ps and replicated")
+      ->check(CLI::IsMember({"simple", "ps", "replicated", "async"}));
+  app.add_option("--devices", options.devices, "devices of all but simple")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
   app.add_option("--threads", options.threads, "threads of each device (0: an equal share of the cores)")

@@ -11,6 +11,7 @@
 // queue calls one of them before it joins the threads that use it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -66,11 +67,12 @@ class BoundedQueue {
   }
 
   // Waits for a value. Nothing once the queue is cancelled, or closed and empty; then throws close()'s error, once.
-  std::optional<T> pop() {
+  // Nothing, too, if there is no value and `given_up` is or becomes true (see wake()).
+  std::optional<T> pop(const std::atomic<bool>* given_up = nullptr) {
     std::optional<T> value;
     {
       MutexLock lock(mutex_);
-      while (!closed_ && items_.empty()) filled_.wait(mutex_);
+      while (!closed_ && items_.empty() && !(given_up != nullptr && *given_up)) filled_.wait(mutex_);
       value = take_front();
     }
     if (value) room_.notify_one();
@@ -112,6 +114,14 @@ class BoundedQueue {
       error = std::exchange(error_, nullptr);
     }
     wake_all();
+  }
+
+  // Whoever waits for a value looks again whether he has given up.
+  void wake() {
+    {
+      const MutexLock lock(mutex_);
+    }  // who has looked at his flag already is waiting by now
+    filled_.notify_all();
   }
 
   // Empty and open again. Only while no other thread uses the queue.

@@ -6,7 +6,6 @@
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/callback_hook.h"
-#include "belfry/train/tower_gradients.h"
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {
@@ -90,6 +89,7 @@ void InferenceRunner::before_train() {
 }
 
 void InferenceRunner::trigger() {
+  const SessionAlone alone(trainer().session());
   input_->reset_state();
   for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
   std::vector<Fetch> all;

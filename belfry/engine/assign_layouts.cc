@@ -176,7 +176,7 @@ class LayoutPass {
     TensorInfo info = ir_.info(v);
     info.layout = layout;
     const Node* variable = variable_of(v);
-    const bool copy = variable != nullptr && !layout.plain();
+    const bool copy = variable != nullptr && !layout.plain() && !store_.shared();
     IrNode node{.op = copy ? "VariableCopy" : "Reorder",
                 .origin = ir_.node(reader).origin,
                 .inputs = {v},

@@ -49,24 +49,30 @@ void DataQueue::put_now(QueuedPoint point) {
 
 void DataQueue::put_back(QueuedPoint point) { points_.push_front(std::move(point)); }
 
-QueuedPoint DataQueue::take() {
-  std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop();
+QueuedPoint DataQueue::take(const std::atomic<bool>* given_up) {
+  std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop(given_up);
   if (point) return std::move(*point);
+  if (given_up != nullptr && *given_up) fail<Cancelled>("{} expected to wait for a point, got cancelled", where());
   if (points_.cancelled()) fail<Cancelled>("{} expected a point, got a queue that was cancelled", where());
   if (points_.closed()) fail<EndOfData>("{} expected a point, got the end of the data", where());
   fail("{} expected a point that an earlier run put there, got none. Run its put() before the first get()", where());
 }
 
-QueueStore::~QueueStore() {
+DataQueues::~DataQueues() {
   const MutexLock lock(mutex_);
   for (const auto& [node, queue] : queues_) queue->cancel();
 }
 
-std::shared_ptr<DataQueue> QueueStore::of(const Node* queue) {
+std::shared_ptr<DataQueue> DataQueues::of(const Node* queue) {
   const MutexLock lock(mutex_);
   std::shared_ptr<DataQueue>& found = queues_[queue];
   if (found == nullptr) found = std::make_shared<DataQueue>(options_of(*queue));
   return found;
+}
+
+void DataQueues::wake() {
+  const MutexLock lock(mutex_);
+  for (const auto& [node, queue] : queues_) queue->wake();
 }
 
 void QueueStore::forget_taken() {
@@ -82,8 +88,8 @@ TakenPoints::~TakenPoints() {
   for (auto at = points_.rbegin(); at != points_.rend(); ++at) at->first->put_back(std::move(at->second));
 }
 
-const QueuedPoint& TakenPoints::take(std::shared_ptr<DataQueue> queue) {
-  QueuedPoint point = queue->take();
+const QueuedPoint& TakenPoints::take(std::shared_ptr<DataQueue> queue, const std::atomic<bool>* given_up) {
+  QueuedPoint point = queue->take(given_up);
   return points_.emplace_back(std::move(queue), std::move(point)).second;
 }
 

@@ -5,6 +5,7 @@
 //   std::thread producer([points] { while (...) if (!points->put({{image, label}})) return; points->close(); });
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <map>
 #include <memory>
@@ -42,8 +43,10 @@ class DataQueue {
   // Without waiting; throws if there is no room. For ops: nobody could make room while a run waits.
   void put_now(QueuedPoint point);
   // Waits for a point; if it is a staging area, does not. Throws EndOfData after close(), or the error that it was
-  // closed with (once), and Cancelled after cancel().
-  QueuedPoint take();
+  // closed with (once), and Cancelled after cancel() or if `given_up` is or becomes true (see wake()).
+  QueuedPoint take(const std::atomic<bool>* given_up = nullptr);
+  // Whoever waits for a point looks again whether he has given up.
+  void wake() { points_.wake(); }
   // A point that was taken and not used goes back to the front, even of a full queue.
   void put_back(QueuedPoint point);
 
@@ -76,23 +79,37 @@ class TakenPoints {
   TakenPoints(const TakenPoints&) = delete;
   TakenPoints& operator=(const TakenPoints&) = delete;
 
-  const QueuedPoint& take(std::shared_ptr<DataQueue> queue);  // waits, throws as DataQueue::take()
-  void use() { points_.clear(); }                             // from here on they are gone
+  const QueuedPoint& take(std::shared_ptr<DataQueue> queue, const std::atomic<bool>* given_up = nullptr);
+  void use() { points_.clear(); }  // from here on they are gone
 
  private:
   std::vector<std::pair<std::shared_ptr<DataQueue>, QueuedPoint>> points_;
 };
 
-// A session's queues, by the graph's node, and what the current run has taken.
-class QueueStore {
+// The queues of a session and its companions, by the graph's node.
+class DataQueues {
  public:
-  QueueStore() = default;
-  ~QueueStore();  // cancels them: whoever waits to put something goes on
-  QueueStore(const QueueStore&) = delete;
-  QueueStore& operator=(const QueueStore&) = delete;
+  DataQueues() = default;
+  ~DataQueues();  // cancels them: whoever waits to put something goes on
+  DataQueues(const DataQueues&) = delete;
+  DataQueues& operator=(const DataQueues&) = delete;
 
   // Made when first asked for. From any thread.
   std::shared_ptr<DataQueue> of(const Node* queue);
+  void wake();  // all of them
+
+ private:
+  Mutex mutex_;
+  std::map<const Node*, std::shared_ptr<DataQueue>> queues_ BELFRY_GUARDED_BY(mutex_);
+};
+
+// A session's queues, and what its current run has taken.
+class QueueStore {
+ public:
+  explicit QueueStore(std::shared_ptr<DataQueues> queues) : queues_(std::move(queues)) {}
+
+  std::shared_ptr<DataQueue> of(const Node* queue) { return queues_->of(queue); }  // from any thread
+  void wake() { queues_->wake(); }                                                 // likewise
 
   // The rest is for whoever runs the session. The state of the point that a "QueueTake" of the current run took; the
   // address does not change.
@@ -101,8 +118,7 @@ class QueueStore {
   void forget_taken();                                             // a new run starts
 
  private:
-  Mutex mutex_;
-  std::map<const Node*, std::shared_ptr<DataQueue>> queues_ BELFRY_GUARDED_BY(mutex_);
+  std::shared_ptr<DataQueues> queues_;
   std::map<const Node*, std::shared_ptr<const void>> taken_;
 };
 

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/host_kernels.h"
 #include "belfry/engine/part_plan.h"
+#include "belfry/engine/snapshot_use.h"
 #include "belfry/engine/variable_store.h"
 
 namespace belfry {
@@ -48,6 +50,7 @@ class Emitter {
         plan_(std::make_unique<PartPlan>()) {
     plan_->ir = std::move(part.ir);
     plan_->device = part.device;
+    if (target.snapshots != nullptr) shared_.emplace(plan_->ir, order_, target);
   }
 
   std::unique_ptr<PartPlan> run() {
@@ -72,6 +75,7 @@ class Emitter {
   }
 
   bool nothing_to_run(const IrNode& node) {
+    if (node.op == "Variable" && shared_ && shared_->reads(node.origin)) return false;
     static constexpr std::array kSilent{"Variable", "VariableCopy", "Constant", "ShapeOnly", "NoOp", "Receive"};
     if (std::ranges::find(kSilent, node.op) != kSilent.end()) return true;
     if (node.op == "Send") return !awaits_another_part(node);
@@ -93,6 +97,7 @@ class Emitter {
 
   KernelPtr make_kernel(const IrNode& node) {
     if (node.op == "Send") return pass_on();
+    if (node.op == "Variable") return shared_->pull(node.origin);
     if (node.op == "Feed") return feed_kernel(&slots_.feeds[index_of(node)], ir().info(node.outputs[0]).bytes());
     if (node.op == "Fetch") {
       const TensorInfo& info = ir().info(node.inputs[0]);
@@ -123,7 +128,8 @@ class Emitter {
     if (node.conditions.empty()) return kernel;
     std::vector<const bool*> flags;
     for (const Node* variable : node.conditions)
-      flags.push_back(static_cast<const bool*>(target_.store.storage(variable).data.get()));
+      flags.push_back(
+          static_cast<const bool*>(shared_ ? shared_->snapshot(variable) : target_.store.storage(variable).data.get()));
     return std::make_unique<ConditionalKernel>(std::move(kernel), std::move(flags));
   }
 
@@ -139,6 +145,7 @@ class Emitter {
         continue;
       }
       KernelPtr kernel = under_conditions(make_kernel(ir().node(id)), ir().node(id));
+      if (shared_) kernel = shared_->guarded(std::move(kernel), id);
       scratch_[at(id)] = kernel->scratch_bytes();
       plan_->kernels[at(id)] = std::move(kernel);
     }
@@ -176,7 +183,9 @@ class Emitter {
       if (kernel == nullptr) continue;
       const IrNode& node = ir().node(id);
       Buffers buffers;
-      for (ValueId v : node.inputs) buffers.inputs.push_back(pointer(v));
+      for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i)
+        buffers.inputs.push_back(shared_ && shared_->is_read(node, i) ? shared_->snapshot(shared_->variable(node, i))
+                                                                      : pointer(node.inputs[at(i)]));
       for (ValueId v : node.outputs) buffers.outputs.push_back(pointer(v));
       const std::size_t scratch = plan_->memory.scratch[at(id)];
       if (scratch != MemoryPlan::kNowhere) buffers.scratch = base_ + scratch;
@@ -266,6 +275,7 @@ class Emitter {
   std::vector<char> awaits_;   // by node that runs nothing: it may have to wait for another part
   std::vector<int> position_;  // by node: its instruction, or kNone
   std::vector<int> finished_;  // by node: the instruction that ends it
+  std::optional<SnapshotUse> shared_;
 };
 
 }  // namespace

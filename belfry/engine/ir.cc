@@ -166,6 +166,16 @@ std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
   return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));
 }
 
+ValueId behind_views(const Ir& ir, ValueId value) {
+  while (ir.value(value).producer != kNone) {
+    const IrNode& node = ir.node(ir.value(value).producer);
+    const KernelDef* kernel = ir.kernel_of(node);
+    if (kernel == nullptr || !kernel->view) break;
+    value = node.inputs[0];
+  }
+  return value;
+}
+
 const std::vector<int>& updated_inputs(const IrNode& node) {
   static const std::vector<int> none, first{0};
   if (node.op == "Assign") return first;

@@ -20,6 +20,11 @@ using ValueId = int;
 using NodeId = int;
 inline constexpr int kNone = -1;
 
+// In the order of creation, not of addresses.
+struct ByNumber {
+  bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
+};
+
 struct IrValue {
   TensorInfo info{};
   NodeId producer = kNone;
@@ -98,5 +103,7 @@ void remove_unneeded(Ir& ir);
 std::optional<double> uniform_constant(const Ir& ir, ValueId value);
 // The inputs of `node` that name variables which it overwrites.
 const std::vector<int>& updated_inputs(const IrNode& node);
+// The value whose memory a view, or a view of a view, shows.
+ValueId behind_views(const Ir& ir, ValueId value);
 
 }  // namespace belfry

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "belfry/engine/cross_tower.h"
+
 namespace belfry {
 namespace {
 
@@ -26,15 +28,24 @@ class Needed {
       const Node* node = open.back();
       open.pop_back();
       if (!nodes_.insert(node).second) continue;
-      for (const Tensor& t : node->inputs)
-        if (!fed_.contains({t.node(), t.output()})) open.push_back(t.node());
+      if (is_cross_tower_sum(*node)) {
+        for (const Node* member : towers_.members(*node)) open_inputs(*member, open);
+      } else {
+        open_inputs(*node, open);
+      }
       for (const Node* before : node->control_inputs)
         if (!is_fed(before, fed_)) open.push_back(before);
     }
   }
 
+  void open_inputs(const Node& node, std::vector<const Node*>& open) const {
+    for (const Tensor& t : node.inputs)
+      if (!fed_.contains({t.node(), t.output()})) open.push_back(t.node());
+  }
+
   std::set<std::pair<const Node*, int>> fed_;
   std::set<const Node*> nodes_;
+  CrossTowerGroups towers_;
 };
 
 }  // namespace

@@ -11,11 +11,6 @@
 namespace belfry {
 namespace {
 
-// In the order of creation, not of addresses: the edges added for one variable decide what is possible for the next.
-struct ByNumber {
-  bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
-};
-
 class Orderer {
  public:
   explicit Orderer(Ir& ir) : ir_(ir) {}
@@ -242,6 +237,7 @@ class Orderer {
   }
 
   Ir& ir_;
+  // In the order of creation: the edges added for one variable decide what is possible for the next.
   std::map<const Node*, std::vector<NodeId>, ByNumber> assigns_;
   std::map<NodeId, std::vector<char>> paths_;  // by assignment: what comes after it
   std::map<const Node*, NodeId> variables_;

@@ -13,6 +13,8 @@
 
 namespace belfry {
 
+class VariableSnapshots;
+
 struct Instruction {
   Kernel* kernel = nullptr;
   NodeId node = kNone;
@@ -32,6 +34,9 @@ struct CompileTarget {
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
   QueueStore* queues = nullptr;          // the session's
   Precision precision = Precision::f32;
+  // Where several sessions share the variables: this one's snapshots (see shared_variables.h). A program of several
+  // parts does without: it runs while no other session does.
+  VariableSnapshots* snapshots = nullptr;
 };
 
 struct PartPlan {

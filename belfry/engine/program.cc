@@ -26,6 +26,7 @@ Program::Program(const Graph& graph, const Signature& signature, const CompileTa
       slots_(std::make_shared<RunSlots>()),
       versions_(partition_.parts.size()),
       kept_(std::max(1, kept)) {
+  if (partition_.parts.size() > 1) target_.snapshots = nullptr;
   slots_->feeds.assign(signature.feeds.size(), nullptr);
   slots_->results.assign(signature.fetches.size(), nullptr);
 }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/cross_tower.h"
 #include "belfry/engine/needed.h"
 #include "belfry/graph/graph.h"
 
@@ -25,6 +26,7 @@ class Pruner {
       if (needed_.contains(node.get())) add(*node);
     for (std::size_t i = 0; i < signature_.fetches.size(); ++i) add_fetch(i);
     for (const Operation& op : signature_.targets) ir_.roots.push_back(nodes_.at(op.node()));
+    if (!sums_.empty()) link_towers();
     return std::move(ir_);
   }
 
@@ -72,6 +74,20 @@ class Pruner {
     for (int i = 0; i < static_cast<int>(outputs.size()); ++i)
       values_.try_emplace({&origin, i}, ir_.node(id).outputs[static_cast<std::size_t>(i)]);
     if (origin.def->name == "Variable") ir_.value(ir_.node(id).outputs[0]).variable = &origin;
+    if (is_cross_tower_sum(origin)) sums_.push_back(id);
+  }
+
+  // A sum across towers gets the inputs of all of them. Those of later towers have higher numbers than the sums of
+  // earlier ones, so the nodes are numbered anew.
+  void link_towers() {
+    CrossTowerGroups groups;
+    for (NodeId id : sums_) {
+      std::vector<ValueId> inputs;
+      for (const Node* member : groups.members(*ir_.node(id).origin))
+        inputs.push_back(values_.at({member->inputs[0].node(), member->inputs[0].output()}));
+      ir_.node(id).inputs = std::move(inputs);
+    }
+    reorder_nodes(ir_, topological(ir_));
   }
 
   void add_fetch(std::size_t index) {
@@ -91,6 +107,7 @@ class Pruner {
   std::map<Key, std::size_t> fed_;
   std::map<const Node*, NodeId> nodes_;
   std::map<Key, ValueId> values_;
+  std::vector<NodeId> sums_;  // across towers
   Ir ir_;
 };
 

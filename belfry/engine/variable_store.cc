@@ -17,6 +17,7 @@ TensorInfo in_layout(TensorInfo info, const Layout& layout) {
 }  // namespace
 
 VariableStore::Storage& VariableStore::storage(const Node* variable) {
+  const MutexLock lock(mutex_);
   const auto [at, added] = all_.try_emplace(variable);
   if (added) {
     at->second.info = {.dtype = variable->outputs[0].dtype, .shape = variable->outputs[0].shape};
@@ -26,6 +27,7 @@ VariableStore::Storage& VariableStore::storage(const Node* variable) {
 }
 
 const VariableStore::Storage* VariableStore::find(const Node* variable) const {
+  const MutexLock lock(mutex_);
   const auto at = all_.find(variable);
   return at == all_.end() ? nullptr : &at->second;
 }
@@ -34,6 +36,7 @@ void VariableStore::decide_layout(const Node* variable, const Layout& layout, bo
   Storage& s = storage(variable);
   using Decided = Storage::Decided;
   if (s.decided == Decided::firmly || (s.decided == Decided::softly && !trains)) return;
+  if (fixed_ && !(s.info.layout == layout)) throw LayoutsAreFixed();
   s.decided = trains ? Decided::firmly : Decided::softly;
   if (s.info.layout == layout) return;
   const TensorInfo to = in_layout(s.info, layout);
@@ -41,6 +44,7 @@ void VariableStore::decide_layout(const Node* variable, const Layout& layout, bo
   if (s.initialized) reorder(s.info, s.data.get(), to, data.get());
   s.info = to;
   s.data = std::move(data);
+  ++s.version;
   ++generation_;
 }
 
@@ -61,6 +65,7 @@ Array VariableStore::get(const Node* variable) const {
                "[Variable '{}'] expected a value, got none. Call session.initialize() or load a checkpoint first.",
                variable->name);
   Array out(s->info.dtype, s->info.shape);
+  const MutexLock lock(s->mutex);
   reorder(s->info, s->data.get(), {.dtype = s->info.dtype, .shape = s->info.shape}, out.raw());
   return out;
 }
@@ -71,9 +76,18 @@ void VariableStore::set(const Node* variable, const Array& value) {
                "[Variable '{}'] expected a value of {} {}, got {} {}. Use reshaped() or cast() on it.", variable->name,
                name_of(s.info.dtype), to_string(s.info.shape), name_of(value.dtype()), to_string(value.shape()));
   const TensorInfo plain{.dtype = s.info.dtype, .shape = s.info.shape};
+  const MutexLock lock(s.mutex);
+  ++s.version;
   reorder(plain, value.raw(), s.info, s.data.get());
   for (Copy& copy : s.copies) reorder(plain, value.raw(), in_layout(s.info, copy.layout), copy.data.get());
-  s.initialized = true;
+  if (!s.initialized) s.initialized = true;  // others may be reading it
+}
+
+void VariableStore::share() {
+  const MutexLock lock(mutex_);
+  shared_ = true;
+  for (auto& [variable, storage] : all_) storage.copies.clear();
+  outdate_plans();
 }
 
 }  // namespace belfry

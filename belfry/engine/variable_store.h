@@ -2,12 +2,14 @@
 // or saved. Some have further copies in a second layout (backward-data convolutions), which every writer refreshes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "belfry/array/array.h"
+#include "belfry/base/mutex.h"
 #include "belfry/engine/kernel.h"
 
 namespace belfry {
@@ -24,6 +26,10 @@ class VariableStore {
     bool initialized = false;
     enum class Decided { no, softly, firmly } decided = Decided::no;
     std::vector<Copy> copies;
+    // Where several sessions share the store: held while the data are read or written, so that nobody sees half of an
+    // update; a greater version tells of new data.
+    mutable Mutex mutex;
+    std::uint64_t version = 1;
   };
 
   Storage& storage(const Node* variable);
@@ -37,13 +43,33 @@ class VariableStore {
   Array get(const Node* variable) const;
   void set(const Node* variable, const Array& value);
 
+  // Several sessions use it from now on: no copies, whose upkeep would take more than one instruction. Runs read
+  // snapshots of their session's and write under the variable's mutex (see shared_variables.h).
+  void share();
+  bool shared() const { return shared_; }
+
+  // While it lives, a layout that would change throws LayoutsAreFixed instead: runs of other sessions are using them.
+  struct LayoutsAreFixed {};
+  class FixedLayouts {
+   public:
+    explicit FixedLayouts(VariableStore& store) : store_(store) { store_.fixed_ = true; }
+    ~FixedLayouts() { store_.fixed_ = false; }
+    FixedLayouts(const FixedLayouts&) = delete;
+    FixedLayouts& operator=(const FixedLayouts&) = delete;
+
+   private:
+    VariableStore& store_;
+  };
+
   // Grows whenever a layout or a copy was added: plans made before are out of date.
   std::uint64_t generation() const { return generation_; }
   void outdate_plans() { ++generation_; }  // for a reason of the session's
 
  private:
-  std::map<const Node*, Storage> all_;
-  std::uint64_t generation_ = 0;
+  mutable Mutex mutex_;
+  std::map<const Node*, Storage> all_ BELFRY_GUARDED_BY(mutex_);  // an entry, once made, stays where it is
+  std::atomic<std::uint64_t> generation_ = 0;
+  bool shared_ = false, fixed_ = false;
 };
 
 // Converts between layouts of one logical tensor, on the calling thread's team.

@@ -9,7 +9,7 @@
 #include "belfry/input/graph_inputs.h"
 #include "belfry/launch/internal/signal_watch.h"
 #include "belfry/nn/describe.h"
-#include "belfry/train/trainers.h"
+#include "belfry/train/async_trainer.h"
 
 namespace belfry {
 namespace {
@@ -21,7 +21,8 @@ InputSourcePtr input_of(TrainConfig& config, const SingleCostTrainer& trainer, c
                flow ? "both" : "neither", to_string(where));
   if (input) return config.input;
   InputSourcePtr queue = QueueInput(config.dataflow);
-  const bool several = dynamic_cast<const MultiDeviceTrainer*>(&trainer) != nullptr;
+  const bool several = dynamic_cast<const MultiDeviceTrainer*>(&trainer) != nullptr &&
+                       dynamic_cast<const AsyncMultiDeviceTrainer*>(&trainer) == nullptr;
   return several ? InputSourcePtr(StagingInput(std::move(queue))) : queue;
 }
 
@@ -53,6 +54,7 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
                to_string(where));
   const Handle<ModelDesc> model = config.model;
   GetOptimizer optimizer = config.optimizer ? config.optimizer : [model] { return model->optimizer(); };
+  trainer.require_gradients |= config.require_gradients;
   trainer.setup_graph(
       model->inputs(), input_of(config, trainer, where),
       [model](Inputs in) { return model->build_graph(std::move(in)); }, optimizer, where);

@@ -25,10 +25,11 @@ namespace belfry {
 
 struct TrainConfig {
   Handle<ModelDesc> model{};
-  // One of the two. A flow is wrapped in a QueueInput, and that in a StagingInput for several devices.
+  // One of the two. A flow is wrapped in a QueueInput, and that in a StagingInput for towers that step together.
   Flow dataflow{};
   InputSourcePtr input{};
-  GetOptimizer optimizer{};  // instead of the model's
+  GetOptimizer optimizer{};        // instead of the model's
+  bool require_gradients = false;  // a trainable variable without a gradient is an error, not a warning
 
   Callbacks callbacks{};
   std::optional<Callbacks> extra_callbacks{};  // instead of the default ones

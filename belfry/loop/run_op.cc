@@ -8,6 +8,27 @@
 #include "belfry/nn/update_ops.h"
 
 namespace belfry {
+namespace {
+
+std::set<const Node*> before(const Operation& train_op) {
+  Node* const train[] = {train_op.node()};
+  const std::vector<const Node*> all = with_ancestors(train);
+  return {all.begin(), all.end()};
+}
+
+// What is waited for by anything that leads to no update itself: by the train ops of a run_step() of one's own.
+std::set<const Node*> before_others(const Graph& graph) {
+  std::vector<Node*> updates;
+  for (const Operation& update : update_ops(graph)) updates.push_back(update.node());
+  const std::vector<const Node*> all = with_ancestors(updates);
+  const std::set<const Node*> leading(all.begin(), all.end());
+  std::set<const Node*> out;
+  for (const std::unique_ptr<Node>& node : graph.nodes())
+    if (!leading.contains(node.get())) out.insert(node->control_inputs.begin(), node->control_inputs.end());
+  return out;
+}
+
+}  // namespace
 
 RunOp::RunOp(Fetch op, RunOpOptions options) : op_(std::move(op)), options_(options) {}
 
@@ -34,11 +55,8 @@ void RunOp::trigger() {
 }
 
 void RunUpdateOps::setup_graph() {
-  std::set<const Node*> taken;
-  if (trainer().train_op) {
-    Node* const train[] = {trainer().train_op.node()};
-    for (const Node* node : with_ancestors(train)) taken.insert(node);
-  }
+  const std::set<const Node*> taken =
+      trainer().train_op ? before(trainer().train_op) : before_others(trainer().graph());
   for (const Operation& update : update_ops(trainer().graph()))
     if (!taken.contains(update.node())) updates_.emplace_back(update);
 }

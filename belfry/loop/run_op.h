@@ -35,7 +35,8 @@ class RunOp final : public Callback {
   RunOpOptions options_;
 };
 
-// Runs the UPDATE_OPS of the graph that no train op has taken along, in the same run as each step.
+// Runs the UPDATE_OPS of the graph that no train op has taken along, in the same run as each step. The train ops are
+// the trainer's or, if it has a run_step() of its own, whatever waits for an update.
 class RunUpdateOps final : public Callback {
  public:
   void setup_graph() override;

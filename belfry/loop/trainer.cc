@@ -59,6 +59,11 @@ std::string Trainer::main_loop(const LoopOptions& options) {
   } catch (...) {
     error = std::current_exception();
   }
+  try {
+    end_steps();
+  } catch (...) {
+    if (error == nullptr) error = std::current_exception();
+  }
   end_loop(std::move(error));
   if (is_chief()) log_info(fmt::format("Training has ended: {}.", reason));
   return reason;

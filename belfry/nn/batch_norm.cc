@@ -1,5 +1,7 @@
 #include "belfry/ops/batch_norm.h"
 
+#include <optional>
+
 #include "belfry/base/check.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
@@ -9,6 +11,7 @@
 #include "belfry/nn/layers.h"
 #include "belfry/nn/update_ops.h"
 #include "belfry/ops/basic.h"
+#include "belfry/ops/sync_batch_norm.h"
 #include "belfry/tower/tower_context.h"
 
 namespace belfry {
@@ -44,6 +47,21 @@ BatchNormVariables make_variables(const BatchNormLayerOptions& o, const Shape& s
   return v;
 }
 
+// Where the layer meets itself in the other towers; nothing where it normalises by the tower's own batch.
+std::optional<CrossTowerGroup> meeting(const BatchNormLayerOptions& o) {
+  const TowerContext* tower = current_tower_context_or_null();
+  if (!o.sync_statistics || tower == nullptr || !tower->is_training() || tower->total() == 1) return std::nullopt;
+  BELFRY_CHECK(
+      !tower->has_own_runs(),
+      "{} expected towers that make their steps together for .sync_statistics, got tower '{}', whose steps are "
+      "its own {}. Use a synchronous trainer, or leave .sync_statistics away.",
+      layer_title("batch_norm"), tower->name(), layer_line());
+  const std::string scope = current_name_scope();
+  const std::size_t prefix = tower->name_scope().empty() ? 0 : tower->name_scope().size() + 1;
+  return CrossTowerGroup{
+      .layer = "batch_norm", .name = scope.substr(prefix), .tower = tower->index(), .total = tower->total()};
+}
+
 // How many values a channel has in this step.
 Tensor values_a_channel(const Tensor& x, int axis) {
   Ints others;
@@ -63,8 +81,8 @@ Operation move_average(const Variable& average, const Tensor& batch, double mome
 
 // Once a step: the main training tower's statistics are the model's.
 std::vector<Operation> move_averages(const BatchNormLayerOptions& o, const BatchNormVariables& v,
-                                     const BatchNormResult& batch, const Tensor& x, int axis) {
-  const Tensor n = values_a_channel(x, axis);
+                                     const SyncBatchNormResult& batch) {
+  const Tensor& n = batch.count;
   const Tensor unbiased = batch.variance * (n / maximum(n - 1.f, 1.f));
   return {move_average(v.mean, batch.mean, o.momentum), move_average(v.variance, unbiased, o.momentum)};
 }
@@ -72,6 +90,14 @@ std::vector<Operation> move_averages(const BatchNormLayerOptions& o, const Batch
 bool moves_averages(const BatchNormLayerOptions& o) {
   const TowerContext* tower = current_tower_context_or_null();
   return o.ema_update != EmaUpdate::skip && (tower == nullptr || tower->is_main_training_tower());
+}
+
+SyncBatchNormResult normalise(const BatchNormLayerOptions& o, const BatchNormVariables& v, const Tensor& x,
+                              const BatchNormOptions& op, std::string_view name) {
+  if (const std::optional<CrossTowerGroup> towers = meeting(o))
+    return sync_batch_norm(x, v.gamma, v.beta, op, *towers);  // the layer names its output
+  const BatchNormResult batch = batch_norm(x, v.gamma, v.beta, op, name);
+  return {batch.y, batch.mean, batch.variance, moves_averages(o) ? values_a_channel(x, op.axis) : Tensor()};
 }
 
 Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
@@ -90,10 +116,10 @@ Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
   Tensor y;
   if (o.training.has_value() ? *o.training : layer_trains("batch_norm")) {
     const bool moves = moves_averages(o), inside = moves && o.ema_update == EmaUpdate::internal;
-    const BatchNormResult batch = batch_norm(x, v.gamma, v.beta, op, inside ? "" : last);
+    const SyncBatchNormResult batch = normalise(o, v, x, op, inside ? "" : last);
     y = batch.y;
     if (moves) {
-      const std::vector<Operation> updates = move_averages(o, v, batch, x, axis);
+      const std::vector<Operation> updates = move_averages(o, v, batch);
       if (inside) {
         const ControlDependencies after(updates);
         y = identity(y, last);

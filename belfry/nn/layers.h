@@ -57,6 +57,9 @@ enum class EmaUpdate : std::uint8_t {
 // Variables: gamma, beta (if asked for), and, not trained, mean/EMA and variance/EMA; all [channels]. Training uses the
 // statistics of the batch and moves the averages: ema = ema * momentum + batch * (1 - momentum), where the variance is
 // the unbiased one (n / (n - 1), n values a channel), as in PyTorch and TensorFlow. Inference uses the averages.
+//
+// With sync_statistics the batch is that of all towers which train together: N towers give the same as one with the
+// batches of all, whatever their sizes. It costs a meeting of the towers in each direction.
 struct BatchNormLayerOptions {
   double momentum = 0.9;
   double epsilon = 1e-5;
@@ -64,6 +67,7 @@ struct BatchNormLayerOptions {
   bool scale = true;               // has gamma
   std::optional<bool> training{};  // default: the tower's
   EmaUpdate ema_update = EmaUpdate::collection;
+  bool sync_statistics = false;
   LayerActivation activation{};
   Initializer beta_initializer{};   // zeros
   Initializer gamma_initializer{};  // ones

@@ -2,58 +2,19 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/array_ops.h"
 #include "belfry/ops/broadcast.h"
+#include "belfry/ops/channels.h"
 #include "belfry/ops/input_checks.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/ops/reduce.h"
 
 namespace belfry {
 namespace {
 
-// Between images and vectors of one number a channel.
-class Channels {
- public:
-  Channels(const Tensor& x, const Attributes& attributes)
-      : x_(x), axis_(static_cast<int>(attributes.integer("axis"))) {}
-
-  // A vector in a shape that broadcasts against x.
-  Tensor spread(const Tensor& vector) const {
-    if (axis_ == x_.rank() - 1) return vector;
-    Shape shape{vector.shape()[0]};
-    while (shape.rank() < x_.rank() - axis_) shape.push_back(1);
-    return reshape(vector, shape);
-  }
-  Tensor sum(const Tensor& t) const {
-    Ints axes;
-    for (int i = 0; i < x_.rank(); ++i)
-      if (i != axis_) axes.push_back(i);
-    return axes.empty() ? t : reduce_sum(t, {.axes = axes});
-  }
-  // How many elements a channel has; at least 1, so that it can divide.
-  Tensor count() const { return maximum(sum(ones_like(x_)), 1.f); }
-
- private:
-  Tensor x_;
-  int axis_;
-};
-
 // x is input `at`; the inputs `vectors` have one number a channel. Gives the number of channels.
 std::int64_t check_inputs(const ShapeContext& c, int at, std::initializer_list<int> vectors) {
-  const Shape& x = c.input(at);
   const double epsilon = c.attributes().get<double>("epsilon");
-  const auto axis = static_cast<int>(c.attributes().integer("axis"));
-  check_one_float_type(c);
-  BELFRY_CHECK(axis >= 0 && axis < x.rank(), "expected the channels' axis within {}, got {}", to_string(x), axis);
   BELFRY_CHECK(epsilon >= 0, "expected epsilon of 0 or more, got {}", epsilon);
-  Shape channels{x[axis]};
-  for (int i : vectors) {
-    BELFRY_CHECK(compatible(c.input(i), channels),
-                 "expected vectors of one number for each channel (axis {} of {}), got {} for input {}", axis,
-                 to_string(x), to_string(c.input(i)), i);
-    channels = merge(c.input(i), channels);
-  }
-  return channels[0];
+  return check_channels(c, at, vectors);
 }
 
 struct Gradients {

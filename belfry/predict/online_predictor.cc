@@ -14,6 +14,7 @@ std::vector<Array> OnlinePredictor::operator()(const std::vector<Array>& inputs,
                inputs.size(), to_string(where));
   Feeds feeds;
   for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs_[i], inputs[i]);
+  const SessionAlone alone(session_());
   return session_().run(std::vector<Fetch>(outputs_.begin(), outputs_.end()), feeds, {}, where);
 }
 

@@ -124,7 +124,7 @@ struct Callable::State {
     for (std::size_t i = 0; i < feeds.size(); ++i) inputs[i] = feeds[i].raw();
     for (std::size_t i = 0; i < places.size(); ++i)
       if (places[i] != kNone) outputs[static_cast<std::size_t>(places[i])] = results[i].raw();
-    session.execute(*plan, std::nullopt, inputs, outputs, points, caller);
+    while (!session.execute(*plan, std::nullopt, inputs, outputs, points, caller)) bind(feeds);
   }
 
   SessionState& session;

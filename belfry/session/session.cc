@@ -9,8 +9,11 @@
 namespace belfry {
 namespace {
 
+const std::atomic<bool> kNever = false;
+
 // The plan of a run and its feeds' data.
 struct PreparedRun {
+  Signature signature;
   std::shared_ptr<Plan> plan;
   std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
   std::vector<const void*> feeds;
@@ -54,13 +57,16 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
   }
   signature.feeds.insert(signature.feeds.end(), takes.tensors.begin(), takes.tensors.end());
   out.plan = state.plan_for(signature, caller);
+  out.signature = std::move(signature);
   return out;
 }
 
 }  // namespace
 
 Session::Session(Graph& graph, SessionConfig config, const Location& where)
-    : state_(std::make_unique<SessionState>(graph, config, Caller{"Session", where})) {}
+    : Session(std::make_unique<SessionState>(graph, config, std::make_shared<SessionCommons>(),
+                                             Caller{"Session", where})) {}
+Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 Graph& Session::graph() { return state_->graph; }
 
@@ -79,12 +85,13 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
                                 const Location& where) {
   const Caller caller{"Session::run", where};
   const SessionUse use(state_->user, caller);
-  const PreparedRun run = prepare(*state_, fetches, feeds, caller);
+  PreparedRun run = prepare(*state_, fetches, feeds, caller);
   std::vector<Array> values;
   std::vector<void*> results;
   for (const TensorInfo& info : run.plan->fetched())
     results.push_back(values.emplace_back(info.dtype, info.shape).raw());
-  state_->execute(*run.plan, options.random_step, run.feeds, results, *run.points, caller);
+  while (!state_->execute(*run.plan, options.random_step, run.feeds, results, *run.points, caller))
+    run.plan = state_->plan_for(run.signature, caller);
   std::vector<Array> out;
   for (int place : run.places) out.push_back(place == kNone ? Array() : values[static_cast<std::size_t>(place)]);
   return out;
@@ -102,6 +109,7 @@ Array Session::value(const Variable& variable, const Location& where) const {
       is_initialized(variable),
       "[Variable '{}'] expected a value, got none {} {}. Call session.initialize() or load a checkpoint first.",
       variable.name(), made_at(*variable.node()), called_at(caller));
+  const GateVisit inside(state_->gate(), kNever);
   return state_->store.get(variable.node());
 }
 
@@ -115,6 +123,7 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
   BELFRY_CHECK(fits, "[Session::set_value] expected {} {} for '{}', got {} {} {} {}.", name_of(variable.dtype()),
                to_string(variable.shape()), variable.name(), name_of(value.dtype()), to_string(value.shape()),
                made_at(*variable.node()), called_at(caller));
+  const GateVisit inside(state_->gate(), kNever);
   state_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
 }
 
@@ -138,6 +147,32 @@ bool Session::is_initialized(const Variable& variable) const {
   const VariableStore::Storage* s = state_->store.find(variable.node());
   return s != nullptr && s->initialized;
 }
+
+std::unique_ptr<Session> Session::companion(int device, const Location& where) {
+  const Caller caller{"Session::companion", where};
+  const SessionUse use(state_->user, caller);
+  const auto devices = static_cast<int>(state_->config.devices.size());
+  BELFRY_CHECK(device >= 0 && device < devices, "[Session::companion] expected a device from 0 to {}, got {} {}.",
+               devices - 1, device, called_at(caller));
+  if (!state_->commons->shared) {
+    state_->commons->shared = true;
+    state_->store.share();
+    state_->programs.clear();  // made for variables of the session's own
+  }
+  SessionConfig config = state_->config;
+  config.devices = {{state_->team.devices()[static_cast<std::size_t>(device)].threads}};
+  return std::unique_ptr<Session>(
+      new Session(std::make_unique<SessionState>(state_->graph, config, state_->commons, caller)));
+}
+
+void Session::cancel() {
+  state_->cancelled = true;
+  state_->commons->gate.wake();
+  state_->queues.wake();
+}
+
+SessionAlone::SessionAlone(Session& session) : alone_(std::make_unique<GateAlone>(session.state_->gate())) {}
+SessionAlone::~SessionAlone() = default;
 
 void Session::set_random_counter(std::uint64_t count) { state_->random_counter = count; }
 std::uint64_t Session::random_counter() const { return state_->random_counter; }

@@ -6,6 +6,8 @@
 //   session.initialize();
 //   Array loss = session.run(cost, {{image, batch[0]}, {label, batch[1]}});
 //
+// companion() makes a further session with the same variables and queues, for another thread.
+//
 // Errors of what was asked for name the line that asked (`where`).
 #pragma once
 
@@ -29,6 +31,7 @@
 namespace belfry {
 
 struct SessionState;
+class GateAlone;
 
 struct DeviceConfig {
   // 0: an equal share of the cores. Several devices together may not have more than there are cores; a single one may,
@@ -132,6 +135,16 @@ class Session {
   // The state that came along with the point which the last run took for this dequeue() or get(); null if it took none.
   std::shared_ptr<const void> taken_state(const Tensor& taken, const Location& where = Location::current()) const;
 
+  // A session of the same graph with the same variables and queues, to run at the same time on a thread of its own, on
+  // threads like those of `device`; everything else is as configured here. No run sees or overwrites half of another's
+  // update of a variable: it computes with each as it was, whole, when the run started, and updates what the others
+  // have made of it by then. How the updates of different variables interleave is open. Call it while no run is going
+  // on; companions end before the session that made them.
+  std::unique_ptr<Session> companion(int device = 0, const Location& where = Location::current());
+  // From any thread: a run that waits for a point, or for its turn beside companions, and every later one throws
+  // Cancelled.
+  void cancel();
+
   // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
   void set_random_counter(std::uint64_t count);
   std::uint64_t random_counter() const;
@@ -156,7 +169,22 @@ class Session {
   void write_trace(const std::string& path) const;
 
  private:
+  friend class SessionAlone;
+  explicit Session(std::unique_ptr<SessionState> state);
   std::unique_ptr<SessionState> state_;
+};
+
+// While it lives, only this thread runs the session and its companions: it waits for runs that are going on, and runs
+// that others want to start wait for it. Costs nothing where there are no companions. May be nested.
+class SessionAlone {
+ public:
+  explicit SessionAlone(Session& session);
+  ~SessionAlone();
+  SessionAlone(const SessionAlone&) = delete;
+  SessionAlone& operator=(const SessionAlone&) = delete;
+
+ private:
+  std::unique_ptr<GateAlone> alone_;
 };
 
 }  // namespace belfry

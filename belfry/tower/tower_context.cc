@@ -140,6 +140,7 @@ int TowerContext::index() const { return impl_->options.index; }
 int TowerContext::total() const { return impl_->options.total; }
 bool TowerContext::is_training() const { return impl_->is_training; }
 bool TowerContext::is_main_training_tower() const { return impl_->is_training && impl_->options.index == 0; }
+bool TowerContext::has_own_runs() const { return impl_->options.own_runs; }
 bool TowerContext::has_own_variables() const { return impl_->own_variables; }
 const std::string& TowerContext::variable_scope() const { return impl_->options.variable_scope; }
 const std::string& TowerContext::name_scope() const { return impl_->name_scope; }

@@ -33,6 +33,8 @@ struct TowerOptions {
   int total = 1;
   // Prefix of the tower's own variables; "" shares those without a prefix.
   std::string variable_scope{};
+  // Each tower makes its steps in runs of its own, as an asynchronous trainer does: no tower can wait for another.
+  bool own_runs = false;
   // Default: training towers after the first find variables, unless they have a variable scope of their own;
   // prediction towers find them if the graph has anything trainable, else make them.
   std::optional<Reuse> reuse{};
@@ -52,6 +54,7 @@ class TowerContext {
   int total() const;
   bool is_training() const;
   bool is_main_training_tower() const;
+  bool has_own_runs() const;                  // its steps are not those of the other towers
   bool has_own_variables() const;             // makes variables instead of finding those of another tower
   const std::string& variable_scope() const;  // "" or the prefix of its own variables
   const std::string& name_scope() const;      // "" or "tower1"

@@ -1,8 +1,37 @@
 #include "belfry/train/single_cost_trainer.h"
 
 #include "belfry/base/check.h"
+#include "belfry/nn/proxy_optimizer.h"
 
 namespace belfry {
+namespace {
+
+// An optimizer that does not do without a gradient.
+class GradientsRequired final : public ProxyOptimizer {
+ public:
+  GradientsRequired(std::unique_ptr<Optimizer> wrapped, const Location& where)
+      : ProxyOptimizer(std::move(wrapped), "setup_graph", where), where_(where) {}
+
+  using Optimizer::compute_gradients;
+  GradientsAndVariables compute_gradients(const Tensor& cost, const std::vector<Variable>& variables,
+                                          const Location& where) override {
+    GradientsAndVariables out = wrapped().compute_gradients(cost, variables, where);
+    std::string without;
+    for (const GradientAndVariable& item : out)
+      if (!item.gradient) without += fmt::format("{}'{}'", without.empty() ? "" : ", ", item.variable.name());
+    BELFRY_CHECK(without.empty(),
+                 "[setup_graph] expected a cost that depends on every trainable variable (rule 2), got no gradient for "
+                 "{} (at {}). Use them in the cost, or make them with .trainable = false; without .require_gradients "
+                 "they only get a warning.",
+                 without, to_string(where_));
+    return out;
+  }
+
+ private:
+  Location where_;
+};
+
+}  // namespace
 
 void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                                     const GetOptimizer& get_optimizer, const Location& where) {
@@ -17,6 +46,7 @@ void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, In
   input_ = std::move(input);
   optimizer_ = get_optimizer();
   BELFRY_CHECK(optimizer_ != nullptr, "[setup_graph] expected an optimizer, got none (at {}).", to_string(where));
+  if (require_gradients) optimizer_ = std::make_unique<GradientsRequired>(std::move(optimizer_), where);
   set_tower_func(std::move(get_cost), signature);
   register_callbacks(input_->setup(signature));
   build(*input_, *optimizer_);

@@ -22,6 +22,12 @@ using GetOptimizer = std::function<std::unique_ptr<Optimizer>()>;
 
 class SingleCostTrainer : public TowerTrainer {
  public:
+  using TowerTrainer::TowerTrainer;
+
+  // Set before setup_graph(): a trainable variable that the cost does not depend on is an error (rule 2 of tower
+  // functions), not a warning.
+  bool require_gradients = false;
+
   // Once. The optimizer is built once; the cost function is called for every tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());

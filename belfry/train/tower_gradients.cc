@@ -15,8 +15,22 @@ std::int64_t bytes_of(const Shape& shape, DType dtype) {
   return shape.elements() * static_cast<std::int64_t>(size_of(dtype));
 }
 
-// Throws unless each variable has a gradient in all towers or in none.
+// Throws unless the towers' lists are of the same variables, and each has a gradient in all towers or in none.
 void check_alike(const std::vector<GradientsAndVariables>& towers) {
+  BELFRY_CHECK(!towers.empty(), "[average_gradients] expected the gradients of at least one tower, got none.");
+  const auto list = [](const GradientsAndVariables& items) {
+    std::string out;
+    for (const GradientAndVariable& item : items)
+      out += fmt::format("{}'{}'", out.empty() ? "" : ", ", item.variable.name());
+    return out;
+  };
+  const auto shape = [](const GradientAndVariable& item) { return item.variable.shape(); };
+  for (const GradientsAndVariables& tower : towers)
+    BELFRY_CHECK(
+        std::ranges::equal(tower, towers[0], {}, shape, shape),
+        "[average_gradients] expected gradients for the same variables in every tower, got {} in the first and "
+        "{} in another. A tower function must do the same in each tower.",
+        list(towers[0]), list(tower));
   std::string differ;
   for (std::size_t v = 0; v < towers[0].size(); ++v) {
     const auto has = [&](const GradientsAndVariables& tower) { return static_cast<bool>(tower[v].gradient); };
@@ -24,14 +38,12 @@ void check_alike(const std::vector<GradientsAndVariables>& towers) {
     differ += fmt::format("{}'{}'", differ.empty() ? "" : ", ", towers[0][v].variable.name());
   }
   BELFRY_CHECK(differ.empty(),
-               "[towers] expected gradients for the same variables in every tower, got some with and some without for "
-               "{}. A tower function must do the same in each tower.",
+               "[average_gradients] expected gradients for the same variables in every tower, got some with and some "
+               "without for {}. A tower function must do the same in each tower.",
                differ);
 }
 
 }  // namespace
-
-std::string device_name(int device) { return fmt::format("cpu:{}", device); }
 
 std::string tower_name(std::size_t index) { return fmt::format("tower{}", index); }
 
@@ -39,15 +51,7 @@ std::string tower_variable_scope(const TowerSettings& settings, std::size_t inde
   return settings.own_variables && index > 0 ? tower_name(index) : "";
 }
 
-std::string LeastLoaded::place(std::int64_t bytes) {
-  const auto least = static_cast<std::size_t>(std::ranges::min_element(bytes_) - bytes_.begin());
-  bytes_[least] += bytes;
-  return device_name(devices_[least]);
-}
-
-std::vector<GradientsAndVariables> build_towers(const TowerSettings& settings, Optimizer& optimizer,
-                                                const std::function<Tensor()>& build) {
-  std::vector<GradientsAndVariables> out;
+void build_towers(const TowerSettings& settings, const std::function<void(const TowerContext&)>& build) {
   LeastLoaded homes(settings.devices);
   for (std::size_t i = 0; i < settings.devices.size(); ++i) {
     const DeviceScope device(device_name(settings.devices[i]));
@@ -61,28 +65,22 @@ std::vector<GradientsAndVariables> build_towers(const TowerSettings& settings, O
           const DeviceScope home(homes.place(bytes_of(options.shape, options.dtype)));
           return next(name, options);
         }});
-    const Tensor cost = build();
-    out.push_back(optimizer.compute_gradients(cost, tower.trainable_variables()));
+    build(tower);
   }
-  return out;
 }
 
-Tensors average_gradients(const std::vector<GradientsAndVariables>& towers, const std::vector<int>& devices) {
+GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& towers, const Devices& devices) {
   check_alike(towers);
   const NameScope names("average_gradients");
   LeastLoaded work(devices);
-  Tensors out;
-  for (std::size_t v = 0; v < towers[0].size(); ++v) {
-    const Variable& variable = towers[0][v].variable;
-    if (!towers[0][v].gradient) {
-      out.emplace_back();
-      continue;
-    }
-    const std::string home = work.place(bytes_of(variable.shape(), variable.dtype()));
-    const DeviceScope device(home);
-    Tensor sum = towers[0][v].gradient;
+  GradientsAndVariables out = towers[0];
+  if (towers.size() == 1) return out;
+  for (std::size_t v = 0; v < out.size(); ++v) {
+    if (!out[v].gradient) continue;
+    const DeviceScope device(work.place(bytes_of(out[v].variable.shape(), out[v].variable.dtype())));
+    Tensor sum = out[v].gradient;
     for (std::size_t t = 1; t < towers.size(); ++t) sum = sum + towers[t][v].gradient;
-    out.push_back(towers.size() == 1 ? sum : sum * (1.0 / static_cast<double>(towers.size())));
+    out[v].gradient = sum * (1.0 / static_cast<double>(towers.size()));
   }
   return out;
 }

@@ -1,4 +1,14 @@
-// N towers' gradients -> one average each. The builder behind the synchronous trainers.
+// N towers' gradients -> one average each. The builder behind the synchronous trainers, and what a trainer of one's own
+// with several towers is made of, whatever number of costs it has:
+//
+//   std::vector<GradientsAndVariables> d, g;  // by tower
+//   build_towers({.devices = devices()}, [&](const TowerContext& tower) {
+//     const Tensors costs = tower_func()(input->get_input_tensors());
+//     d.push_back(optimizer->compute_gradients(costs[0], d_variables(tower)));
+//     g.push_back(optimizer->compute_gradients(costs[1], g_variables(tower)));
+//   });
+//   d_min_ = optimizer->apply_gradients(average_gradients(d, devices()), "d_min");
+//   g_min_ = optimizer->apply_gradients(average_gradients(g, devices()), "g_min");
 #pragma once
 
 #include <functional>
@@ -6,37 +16,32 @@
 #include <vector>
 
 #include "belfry/nn/optimizer.h"
+#include "belfry/train/devices.h"
 
 namespace belfry {
 
+class TowerContext;
+
 struct TowerSettings {
-  std::vector<int> devices{};
-  bool own_variables = false;  // each tower has variables of its own; only those of the first have no prefix
+  Devices devices{};
+  // Each tower has variables of its own, and only those of the first have no prefix. Whoever asks for that applies the
+  // averages to every tower's, and makes them equal at the start. Default: the towers share the variables, which are
+  // spread over the devices.
+  bool own_variables = false;
 };
 
-std::string device_name(int device);        // "cpu:1"
 std::string tower_name(std::size_t index);  // "tower0"
 // The prefix of a tower's variables: none for the first.
 std::string tower_variable_scope(const TowerSettings& settings, std::size_t index);
 
-// Builds a tower on each device and gives its gradients, as the optimizer computes them. `build` makes the cost.
-std::vector<GradientsAndVariables> build_towers(const TowerSettings& settings, Optimizer& optimizer,
-                                                const std::function<Tensor()>& build);
+// Calls `build` once a device, in order, each time in the TrainTowerContext of that tower and on its device. What is to
+// be known of a tower outside, `build` keeps.
+void build_towers(const TowerSettings& settings, const std::function<void(const TowerContext&)>& build);
 
-// The averages over the towers, summed in their order, one for each variable of the first tower; an empty tensor where
-// there is no gradient. Throws, and names the variables, if some towers have a gradient and others not. The work is
+// What the optimizer computed in each tower, for the same variables in the same order -> the averages, with the
+// variables of the first tower. Summed in the order of the towers, so that the bits are the same every time; where
+// there is no gradient, none. Throws, and names the variables, if some towers have one and others not. The work is
 // spread over the devices.
-Tensors average_gradients(const std::vector<GradientsAndVariables>& towers, const std::vector<int>& devices);
-
-// Puts each thing where the fewest bytes are so far.
-class LeastLoaded {
- public:
-  explicit LeastLoaded(std::vector<int> devices) : devices_(std::move(devices)), bytes_(devices_.size(), 0) {}
-  std::string place(std::int64_t bytes);  // "cpu:1"
-
- private:
-  std::vector<int> devices_;
-  std::vector<std::int64_t> bytes_;
-};
+GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& towers, const Devices& devices);
 
 }  // namespace belfry

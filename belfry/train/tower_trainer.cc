@@ -1,11 +1,32 @@
 #include "belfry/train/tower_trainer.h"
 
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
-#include "belfry/train/tower_gradients.h"
 
 namespace belfry {
+
+TowerTrainer::TowerTrainer(Devices devices, const Location& where) : devices_(std::move(devices)), where_(where) {
+  BELFRY_CHECK(!devices_.empty(), "[trainer] expected at least one device, got none (at {}).", to_string(where));
+  std::ranges::sort(devices_);
+  const auto twice = std::ranges::adjacent_find(devices_);
+  BELFRY_CHECK(twice == devices_.end(), "[trainer] expected each device once, got cpu:{} twice (at {}).",
+               twice == devices_.end() ? 0 : *twice, to_string(where));
+  BELFRY_CHECK(devices_.front() >= 0, "[trainer] expected devices from cpu:0 up, got {} (at {}).", devices_.front(),
+               to_string(where));
+}
+
+SessionConfig TowerTrainer::adapt(SessionConfig config) const {
+  const auto needed = static_cast<std::size_t>(devices_.back()) + 1;
+  if (config.devices.size() == 1 && config.devices[0].threads == 0) config.devices.assign(needed, {});
+  BELFRY_CHECK(config.devices.size() >= needed,
+               "[trainer] expected a session with devices cpu:0 to cpu:{}, got {} (at {}). Add devices to "
+               "SessionConfig, or leave them away for equal shares of the cores.",
+               devices_.back(), config.devices.size(), to_string(where_));
+  return config;
+}
 
 void TowerTrainer::set_tower_func(TowerFunc function) {
   BELFRY_CHECK(!tower_func_, "[TowerTrainer] expected one tower function, got a second one. Make another trainer.");

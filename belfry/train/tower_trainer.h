@@ -1,4 +1,5 @@
-// TowerTrainer: a trainer that has a tower function, and so can build inference towers.
+// TowerTrainer: a trainer that has a tower function, and so can build inference towers. Trainers of one's own derive
+// from it; tower_gradients.h helps those with several towers.
 #pragma once
 
 #include <functional>
@@ -11,11 +12,17 @@
 #include "belfry/loop/trainer.h"
 #include "belfry/predict/online_predictor.h"
 #include "belfry/tower/tower_func.h"
+#include "belfry/train/devices.h"
 
 namespace belfry {
 
 class TowerTrainer : public Trainer {
  public:
+  // The devices that have towers, each once, in any order. The session gets them: if the user's SessionConfig has one
+  // device of no particular number of threads, it is divided, and each gets an equal share of the cores.
+  explicit TowerTrainer(Devices devices = {0}, const Location& where = Location::current());
+  const Devices& devices() const { return devices_; }  // ascending
+
   // Once. The function keeps the rules in tower_func.h.
   template <class F>
   void set_tower_func(F function, std::vector<TensorSpec> signature, TowerFuncOptions options = {}) {
@@ -37,9 +44,13 @@ class TowerTrainer : public Trainer {
   Tensor find_tensor(std::string_view name) const override;
   // The prefix of the variables that a predictor on this device reads.
   virtual std::string variables_on(int /*device*/) const { return ""; }
-  virtual int device_count() const { return 1; }
+  SessionConfig adapt(SessionConfig config) const override;
 
  private:
+  int device_count() const { return devices_.back() + 1; }
+
+  Devices devices_;
+  Location where_;
   TowerFunc tower_func_;
   std::map<int, std::string> predict_towers_;  // by device: the tower's name
 };

@@ -1,7 +1,6 @@
 #include "belfry/train/trainers.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "belfry/base/check.h"
 #include "belfry/loop/run_op.h"
@@ -10,13 +9,6 @@
 #include "belfry/train/tower_gradients.h"
 
 namespace belfry {
-
-Devices cpu_devices(int count) {
-  BELFRY_CHECK(count >= 1, "[cpu_devices] expected at least one device, got {}.", count);
-  Devices out(static_cast<std::size_t>(count));
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
 
 void SimpleTrainer::build(InputSource& input, Optimizer& optimizer) {
   const TrainTowerContext tower("");
@@ -32,33 +24,19 @@ void QueueInputTrainer::build(InputSource& input, Optimizer& optimizer) {
   SimpleTrainer::build(input, optimizer);
 }
 
-MultiDeviceTrainer::MultiDeviceTrainer(Devices devices, const Location& where)
-    : devices_(std::move(devices)), where_(where) {
-  BELFRY_CHECK(!devices_.empty(), "[trainer] expected at least one device, got none (at {}).", to_string(where));
-  std::ranges::sort(devices_);
-  const auto twice = std::ranges::adjacent_find(devices_);
-  BELFRY_CHECK(twice == devices_.end(), "[trainer] expected each device once, got cpu:{} twice (at {}).",
-               twice == devices_.end() ? 0 : *twice, to_string(where));
-  BELFRY_CHECK(devices_.front() >= 0, "[trainer] expected devices from cpu:0 up, got {} (at {}).", devices_.front(),
-               to_string(where));
-}
-
-SessionConfig MultiDeviceTrainer::adapt(SessionConfig config) const {
-  const auto needed = static_cast<std::size_t>(devices_.back()) + 1;
-  if (config.devices.size() == 1 && config.devices[0].threads == 0) config.devices.assign(needed, {});
-  BELFRY_CHECK(config.devices.size() >= needed,
-               "[trainer] expected a session with devices cpu:0 to cpu:{}, got {} (at {}). Add devices to "
-               "SessionConfig, or leave them away for equal shares of the cores.",
-               devices_.back(), config.devices.size(), to_string(where_));
-  return config;
+std::vector<GradientsAndVariables> MultiDeviceTrainer::build_all(const TowerSettings& settings, InputSource& input,
+                                                                 Optimizer& optimizer) {
+  std::vector<GradientsAndVariables> out;
+  build_towers(settings, [&](const TowerContext& tower) {
+    const Tensor cost = build_tower(input);
+    out.push_back(optimizer.compute_gradients(cost, tower.trainable_variables()));
+  });
+  return out;
 }
 
 void SyncMultiDeviceTrainerParameterServer::build(InputSource& input, Optimizer& optimizer) {
-  const auto towers = build_towers({.devices = devices()}, optimizer, [&] { return build_tower(input); });
-  const Tensors averages = average_gradients(towers, devices());
-  GradientsAndVariables items;
-  for (std::size_t v = 0; v < averages.size(); ++v) items.push_back({averages[v], towers[0][v].variable});
-  train_op = optimizer.apply_gradients(items, "train_op");
+  const auto towers = build_all({.devices = devices()}, input, optimizer);
+  train_op = optimizer.apply_gradients(average_gradients(towers, devices()), "train_op");
 }
 
 std::string SyncMultiDeviceTrainerReplicated::variables_on(int device) const {
@@ -70,14 +48,14 @@ std::string SyncMultiDeviceTrainerReplicated::variables_on(int device) const {
 
 void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& optimizer) {
   const TowerSettings settings{.devices = devices(), .own_variables = true};
-  const auto towers = build_towers(settings, optimizer, [&] { return build_tower(input); });
-  const Tensors averages = average_gradients(towers, devices());
+  const auto towers = build_all(settings, input, optimizer);
+  const GradientsAndVariables averages = average_gradients(towers, devices());
   std::vector<Operation> updates;
   std::vector<std::vector<Variable>> slots;  // by tower, in the order in which the optimizer made them
   for (std::size_t t = 0; t < towers.size(); ++t) {
     const DeviceScope device(device_name(devices()[t]));
-    GradientsAndVariables items;
-    for (std::size_t v = 0; v < averages.size(); ++v) items.push_back({averages[v], towers[t][v].variable});
+    GradientsAndVariables items = averages;
+    for (std::size_t v = 0; v < items.size(); ++v) items[v].variable = towers[t][v].variable;
     const auto before = static_cast<std::ptrdiff_t>(graph().variables().size());
     updates.push_back(optimizer.apply_gradients(items, "train_op_" + tower_name(t)));
     slots.emplace_back(graph().variables().begin() + before, graph().variables().end());

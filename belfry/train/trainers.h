@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "belfry/train/single_cost_trainer.h"
+#include "belfry/train/tower_gradients.h"
 
 namespace belfry {
-
-// Devices of the session, by number: cpu:0, cpu:1, ...
-using Devices = std::vector<int>;
-Devices cpu_devices(int count);  // 0 to count - 1
 
 // One tower, one update.
 class SimpleTrainer : public SingleCostTrainer {
@@ -30,20 +27,15 @@ class NoOpTrainer final : public SimpleTrainer {
   void run_step() override { hooked_session().run({}); }
 };
 
-// What trainers on several devices share: which those are, and a session that has them. If the user's SessionConfig has
-// one device, it is divided: each gets an equal share of the cores.
+// What trainers on several devices share.
 class MultiDeviceTrainer : public SingleCostTrainer {
  public:
-  explicit MultiDeviceTrainer(Devices devices, const Location& where = Location::current());
-  const Devices& devices() const { return devices_; }
+  explicit MultiDeviceTrainer(Devices devices, const Location& where = Location::current())
+      : SingleCostTrainer(std::move(devices), where) {}
 
  protected:
-  SessionConfig adapt(SessionConfig config) const override;
-  int device_count() const override { return devices_.back() + 1; }
-
- private:
-  Devices devices_;  // ascending
-  Location where_;
+  // A tower a device; gives each one's gradients.
+  std::vector<GradientsAndVariables> build_all(const TowerSettings& settings, InputSource& input, Optimizer& optimizer);
 };
 
 // One copy of the variables. The gradients of all towers, each of its own point, are averaged in the order of the

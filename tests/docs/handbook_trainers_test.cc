@@ -29,6 +29,25 @@ bf::Flow points() {
   return bf::from_list(std::move(out));
 }
 
+class Alternating final : public bf::Trainer {
+ public:
+  Alternating() {  // the trainer's graph is the current one: ops may be made here, or before the trainer
+    const bf::Variable x = bf::get_variable("x", {.initializer = bf::init::constant(1)});
+    cost_ = bf::square(x - 3.f);
+    down_ = bf::sgd({.learning_rate = 0.1f})->minimize(cost_);
+    shake_ = x.assign_add(bf::random_normal({}, {.stddev = 0.01}));
+  }
+
+  void run_step() override {
+    hooked_session().run(iteration() % 10 == 0 ? shake_ : down_);  // a step: global_step counts it, callbacks join it
+    if (session().run(cost_).item() < 1e-4) throw bf::StopTraining("the cost is small");  // a look: nobody knows of it
+  }
+
+ private:
+  bf::Tensor cost_;
+  bf::Operation down_, shake_;
+};
+
 }  // namespace
 
 TEST(HandbookTrainers, OneLineChooses) {
@@ -46,6 +65,20 @@ TEST(HandbookTrainers, OneLineChooses) {
   EXPECT_LT(*trainer.monitors().latest("validation_cost"), 0.5);
 }
 
+TEST(HandbookTrainers, SynchronisedBatchNorm) {
+  bf::SyncMultiDeviceTrainerReplicated trainer(bf::cpu_devices(2));
+  const auto conv = bf::conv2d({.filters = 4, .kernel = 3, .use_bias = false});
+  const auto features = [&](const bf::Tensor& x) {
+    const auto norm = bf::batch_norm({.sync_statistics = true, .activation = bf::relu});
+    return x | conv("conv0") | norm("bn0") | conv("conv1") | norm("bn1");
+  };
+  trainer.setup_graph(
+      {{"x", bf::f32, {bf::kAny, 4, 4, 1}}}, bf::DummyConstantInput({{2, 4, 4, 1}}),
+      [&](bf::Inputs in) { return bf::reduce_mean(bf::square(features(in["x"]))); },
+      [] { return bf::sgd({.learning_rate = 0.1f}); });
+  EXPECT_EQ(trainer.train({.steps_per_epoch = 3, .max_epoch = 1}), "finished epoch 1");
+}
+
 TEST(HandbookTrainers, Raw) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
@@ -61,4 +94,11 @@ TEST(HandbookTrainers, Raw) {
        .max_epoch = 4});
   EXPECT_EQ(shown, (std::vector<int>{2, 4}));
   EXPECT_GT(trainer.session().value(centre).item(), 0);
+}
+
+TEST(HandbookTrainers, OwnRunStep) {
+  Alternating trainer;
+  EXPECT_EQ(trainer.train({.steps_per_epoch = 10, .max_epoch = 20}), "the cost is small");
+  EXPECT_GT(trainer.iteration(), 10);
+  EXPECT_EQ(trainer.global_step(), trainer.iteration() + 1);  // the last run_step() did not finish
 }

@@ -261,6 +261,69 @@ TEST(BatchNorm, LargeProblemsAreSplitCorrectly) {  // both threads get a share: 
   }
 }
 
+// Cut where towers meet: the sums alone, forward and backward, and what is made of them.
+void check_pieces(const Problem& p, const Expected& e, const Layout& layout, Isa isa, const std::string& where) {
+  const std::string what = layout.name + ", pieces, " + where;
+  const std::vector<float> x = pack(layout, p.x), dy = pack(layout, p.dy);
+  const auto channels = static_cast<std::size_t>(p.channels);
+  const double count = static_cast<double>(p.n * p.rows);
+  Workspace work(layout.view, isa);
+  void* scratch = work.scratch.data() + 1;
+  std::vector<double> sum(channels), square_sum(channels);
+  batch_norm_forward({.view = layout.view,
+                      .x = x.data(),
+                      .sum = sum.data(),
+                      .square_sum = square_sum.data(),
+                      .scratch = scratch,
+                      .isa = isa});
+  std::vector<float> mean, variance, inv_std, scale, slope, shift;
+  for (std::size_t c = 0; c < channels; ++c) {
+    mean.push_back(static_cast<float>(sum[c] / count));
+    variance.push_back(static_cast<float>(square_sum[c] / count - std::pow(sum[c] / count, 2)));
+    inv_std.push_back(static_cast<float>(e.inv_std[c]));
+  }
+  expect_near(e.mean, mean, 1e-5, "mean " + what);
+  expect_near(e.variance, variance, 1e-5, "variance " + what);
+  std::vector<float> dgamma(channels, kPoison), dbeta = dgamma, dx = poisoned(layout);
+  batch_norm_backward({.view = layout.view,
+                       .dy = dy.data(),
+                       .x = x.data(),
+                       .mean = mean.data(),
+                       .inv_std = inv_std.data(),
+                       .dgamma = dgamma.data(),
+                       .dbeta = dbeta.data(),
+                       .scratch = scratch,
+                       .isa = isa});
+  expect_near(e.dgamma, dgamma, 1e-4, "dgamma " + what);
+  expect_near(e.dbeta, dbeta, 1e-4, "dbeta " + what);
+  for (std::size_t c = 0; c < channels; ++c) {
+    scale.push_back(inv_std[c] * static_cast<float>(or_else(p.gamma, static_cast<std::int64_t>(c), 1)));
+    slope.push_back(-scale[c] * inv_std[c] * dgamma[c] / static_cast<float>(count));
+    shift.push_back(-scale[c] * dbeta[c] / static_cast<float>(count));
+  }
+  batch_norm_blend({.view = layout.view,
+                    .dy = dy.data(),
+                    .x = x.data(),
+                    .mean = mean.data(),
+                    .scale = scale.data(),
+                    .slope = slope.data(),
+                    .shift = shift.data(),
+                    .dx = dx.data(),
+                    .scratch = scratch,
+                    .isa = isa});
+  expect_near(e.dx, unpack(layout, dx), 1e-5, "dx " + what);
+}
+
+TEST(BatchNorm, PiecesMakeTheWholeInEveryLayout) {
+  for (const auto& [n, channels, rows] : std::vector<std::tuple<int, int, int>>{{2, 21, 9}, {3, 4, 1}, {8, 64, 300}}) {
+    const Problem p = make_problem(n, channels, rows, false, false, true);
+    const Expected e = reference(p);
+    for_each_machine([&](Isa isa, const std::string& where) {
+      for (const Layout& layout : testing::layouts(n, channels, rows)) check_pieces(p, e, layout, isa, where);
+    });
+  }
+}
+
 TEST(BatchNorm, InferenceAndItsGradientTreatStatisticsAsConstants) {
   for (const std::int64_t channels : {1, 3, 16, 17, 40}) {
     for (const int variant : {0, 1, 2, 3}) {

@@ -13,6 +13,7 @@
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/resize.h"
+#include "belfry/ops/sync_batch_norm.h"
 #include "tests/engine/poison_run.h"
 
 namespace belfry {
@@ -103,6 +104,20 @@ TEST_F(PaddingTest, StaysZeroThroughBinaryOps) {
                             select(greater(y, z), y, z), select(less(y, z), 1.f, y), clip_by_value(y, z, 0.5f),
                             y + weight("b", {21}, x.dtype()), y * weight("c", {6, 21}, x.dtype())})
       out.push_back(conv(t, ("V" + std::to_string(out.size())).c_str(), 3));
+    return out;
+  });
+}
+
+TEST_F(PaddingTest, StaysZeroThroughNormalisationAcrossTowers) {
+  check([](const Tensor& x) {
+    const Tensor gamma = weight("gamma", {21}, x.dtype()), beta = weight("beta", {21}, x.dtype());
+    Tensors y;
+    for (int t : {0, 1})
+      y.push_back(
+          sync_batch_norm(conv(x, t == 0 ? "W" : "V"), gamma, beta, {}, {.name = "bn", .tower = t, .total = 2}).y);
+    const Tensor z = conv(y[0], "U", 3) + conv(y[1], "T", 3);
+    Tensors out{z};
+    for (const Tensor& g : gradients({reduce_sum(square(z))}, {x, gamma, beta})) out.push_back(g);
     return out;
   });
 }

@@ -1,4 +1,5 @@
 #include "belfry/ops/array_ops.h"
+#include "belfry/ops/cross_tower.h"
 #include "belfry/ops/pointwise.h"
 #include "tests/engine/ir_testing.h"
 
@@ -45,6 +46,29 @@ TEST_F(PruneTest, OneFedOutputDoesNotCutItsSiblings) {
 TEST_F(PruneTest, AFedTensorCanBeFetched) {
   const Tensor x = placeholder({"x", f32, {kAny}});
   EXPECT_EQ(ops_of(pruned({.fetches = {x}, .feeds = {{x, {3}}}})), (Names{"Feed", "Fetch"}));
+}
+
+TEST_F(PruneTest, ASumAcrossTowersHasTheInputsOfAllInTheirOrder) {
+  const auto sum = [](int tower, const Tensor& x) {
+    return cross_tower_sum(x, {.layer = "norm", .name = "here", .tower = tower, .total = 2});
+  };
+  const Variable a = var("a", {2}), b = var("b", {2});
+  const Tensor first = exp(a), in_first = sum(0, first), second = tanh(b), in_second = sum(1, second);
+  const Ir both = pruned({.fetches = {in_second, in_first}});
+  for (const Tensor& made : {in_first, in_second}) {
+    const std::vector<ValueId>& inputs = both.node(made_from(both, made)).inputs;
+    ASSERT_EQ(inputs.size(), 2u);
+    EXPECT_EQ(both.op_of(inputs[0]), "Exp");
+    EXPECT_EQ(both.op_of(inputs[1]), "Tanh");
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(both.nodes.size()); ++id)
+    for (ValueId v : both.node(id).inputs) EXPECT_LT(both.value(v).producer, id);
+  for (NodeId root : both.roots) EXPECT_EQ(both.node(root).op, "Fetch");
+  // The sum of one tower needs what that of the other is given, and not the other itself.
+  EXPECT_EQ(ops_of(pruned({.fetches = {in_first}})),
+            (Names{"CrossTowerSum", "Exp", "Fetch", "Tanh", "Variable", "Variable"}));
+  EXPECT_EQ(ops_of(pruned({.fetches = {in_first}, .feeds = {{second, {2}}}})),
+            (Names{"CrossTowerSum", "Exp", "Feed", "Fetch", "Variable"}));
 }
 
 TEST_F(PruneTest, ControlInputsAreNeededAndOrdered) {

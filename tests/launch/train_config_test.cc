@@ -74,6 +74,23 @@ TEST_F(LaunchTest, TrainsWithDefaults) {
   EXPECT_TRUE(std::filesystem::exists(dir.path() + "/stats.json"));
 }
 
+TEST_F(LaunchTest, GradientsCanBeRequired) {
+  class Wasteful final : public ModelDesc {
+   public:
+    std::vector<TensorSpec> inputs() const override { return Net().inputs(); }
+    Tensor build_graph(Inputs in) override {
+      in["x"] | fully_connected("unused", {.units = 2});
+      return Net().build_graph(in);
+    }
+    std::unique_ptr<Optimizer> optimizer() override { return Net().optimizer(); }
+  };
+  TrainConfig c = config(model<Wasteful>());
+  c.require_gradients = true;
+  SimpleTrainer trainer;
+  EXPECT_TRUE(contains(error_of([&] { launch_train_with_config(std::move(c), trainer); }),
+                       "(rule 2), got no gradient for 'unused/W', 'unused/b'"));
+}
+
 TEST_F(LaunchTest, TheTrainerIsTheOnlyLineThatChanges) {
   SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
   TrainConfig c = config();

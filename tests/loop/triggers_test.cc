@@ -125,5 +125,28 @@ TEST_F(TriggersTest, RunUpdateOpsRunsWhatTheTrainOpDoesNot) {
   EXPECT_EQ(trainer.session().value(left).item(), 4);
 }
 
+// With a run_step() of one's own there is no train_op to look at: each of its ops takes along what it takes along.
+TEST_F(TriggersTest, RunUpdateOpsLeavesTheOpsOfAnOwnRunStepTheirUpdates) {
+  const Variable often = var("often", Array(0.f)), seldom = var("seldom", Array(0.f)), left = var("left", Array(0.f));
+  const Operation first = Operation(often.assign_add(1.f).node());
+  Operation second, third = Operation(left.assign_add(1.f).node());
+  {
+    const ControlDependencies after({first});  // as batch norm's second update of one average
+    second = Operation(seldom.assign_add(often.read()).node());
+  }
+  for (const Operation& update : {first, second, third}) graph.collections().add(collection::kUpdateOps, update);
+  class EveryFourth final : public Trainer {
+   public:
+    void run_step() override { hooked_session().run(iteration() % 4 == 0 ? rare : usual); }
+    Operation usual, rare;
+  } trainer;
+  trainer.usual = group({first, Operation(count.assign_add(1.f).node())});
+  trainer.rare = group({second});
+  trainer.train({.callbacks = {RunUpdateOps()}, .steps_per_epoch = 8, .max_epoch = 1});
+  EXPECT_EQ(trainer.session().value(often).item(), 8);
+  EXPECT_EQ(trainer.session().value(seldom).item(), 1 + 5);  // in the first and the fifth run only
+  EXPECT_EQ(trainer.session().value(left).item(), 8);
+}
+
 }  // namespace
 }  // namespace belfry

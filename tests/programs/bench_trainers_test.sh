@@ -47,6 +47,8 @@ for suite in mlp ptb_lstm dcgan; do
   "$bench" "${losses[@]}" >"$scratch/plain"
   "$bench" "${losses[@]}" --trainer simple >"$scratch/simple"
   same "$suite through SimpleTrainer" "$scratch/plain" "$scratch/simple"
+  "$bench" "${losses[@]}" --trainer async >"$scratch/async"
+  same "$suite on one asynchronous device" "$scratch/plain" "$scratch/async"
   # Several devices need as many cores.
   [[ $(nproc) -ge 2 ]] || continue
   "$bench" "${losses[@]}" --trainer ps --devices 2 >"$scratch/ps"
@@ -54,7 +56,7 @@ for suite in mlp ptb_lstm dcgan; do
   same "$suite on two devices" "$scratch/ps" "$scratch/replicated"
 done
 if [[ $(nproc) -ge 2 ]]; then
-  for trainer in ps replicated; do
+  for trainer in ps replicated async; do
     prints 'devices trainer scaling of_ceiling' --suite mlp --trainer "$trainer" --devices 2 "${few[@]}"
   done
 fi

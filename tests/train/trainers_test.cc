@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/list.h"
-#include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/nn/initializers.h"
@@ -17,22 +14,10 @@
 #include "belfry/train/model_desc.h"
 #include "tests/session/session_testing.h"
 #include "tests/support/files.h"
+#include "tests/train/train_testing.h"
 
 namespace belfry {
 namespace {
-
-const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 6}}, {"label", i32, {kAny}}};
-
-// Two classes; numbers that do not repeat soon.
-Flow points(int count) {
-  std::vector<DataPoint> out;
-  for (int i = 0; i < count; ++i) {
-    Array x = Array::zeros(f32, {6});
-    for (int k = 0; k < 6; ++k) x.set_item(k, static_cast<float>((i * 7 + k * 5) % 13) / 13.f - 0.5f);
-    out.push_back({x, Array(static_cast<std::int32_t>((i * 3 + i / 4) % 2))});
-  }
-  return from_list(std::move(out));
-}
 
 Tensor cost_of(const Inputs& in) {
   const Tensor logits =
@@ -41,39 +26,11 @@ Tensor cost_of(const Inputs& in) {
   return reduce_mean(sparse_softmax_cross_entropy(logits, in["label"]), "cost");
 }
 
-std::unique_ptr<Optimizer> make_momentum() { return momentum({.learning_rate = 0.1f, .momentum = 0.9}); }
-
-struct Trained {
-  std::map<std::string, Array> weights;
-  std::string reason;
-};
-
 template <class T, class... Args>
 Trained train(std::int64_t batch_size, std::int64_t steps, const GetOptimizer& optimizer, Args&&... args) {
-  Graph graph;
-  const GraphScope scope(graph);
-  T trainer(std::forward<Args>(args)...);
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(batch_size)), cost_of, optimizer);
-  Trained out;
-  out.reason = trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = steps, .max_epoch = 1});
-  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
-    out.weights.emplace(v.name(), trainer.session().value(v));
-  return out;
-}
-
-void expect_close(const Trained& a, const Trained& b, double relative) {
-  for (const auto& [name, value] : a.weights) {
-    if (name.starts_with("tower")) continue;
-    const Array& other = b.weights.at(name);
-    ASSERT_EQ(value.shape(), other.shape());
-    for (std::int64_t i = 0; i < value.elements(); ++i)
-      EXPECT_NEAR(value.item(i), other.item(i), relative * (std::abs(value.item(i)) + 1e-3)) << name << " " << i;
-  }
-}
-
-void expect_same_bits(const Trained& a, const Trained& b) {
-  for (const auto& [name, value] : a.weights)
-    EXPECT_TRUE(name.starts_with("tower") || equal(value, b.weights.at(name))) << name;
+  const Training training{
+      .input = QueueInput(points(64) | batch(batch_size)), .cost = cost_of, .steps = steps, .optimizer = optimizer};
+  return belfry::train<T>(training, std::forward<Args>(args)...);
 }
 
 TEST(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {

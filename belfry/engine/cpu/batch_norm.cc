@@ -2,49 +2,21 @@
 // fuse pass makes the f32 ones that compute statistics into faster kernels; with given ones there is nothing to fuse.)
 #include "belfry/engine/cpu/kernels/batch_norm.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/channel_layout.h"
+#include "belfry/engine/cpu/channel_loops.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 
 namespace belfry {
 namespace {
 
 // x as [outer, channels, inner]
-struct Geometry {
-  std::int64_t outer = 0, channels = 0, inner = 0;
+struct Geometry : ChannelGeometry {
   double epsilon = 0;
-  std::int64_t count() const { return outer * inner; }
 };
-
-int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
-
 Geometry geometry(const KernelContext& c, int at) {
-  const Shape& x = c.input(at).shape;
-  const int axis = axis_of(c);
-  return {x.slice(0, axis).elements(), x[axis], x.slice(axis + 1, x.rank()).elements(),
-          c.attributes->get<double>("epsilon")};
-}
-
-// Calls body(offset) for every element of a channel.
-template <class Body>
-void for_each_element(const Geometry& g, std::int64_t channel, Body body) {
-  for (std::int64_t o = 0; o < g.outer; ++o) {
-    const std::int64_t at = (o * g.channels + channel) * g.inner;
-    for (std::int64_t i = 0; i < g.inner; ++i) body(at + i);
-  }
-}
-
-constexpr std::int64_t kGrain = 1 << 14;  // elements a thread takes, at least
-
-template <class Body>
-void for_each_channel(const Geometry& g, Body body) {
-  parallel_for(g.channels, kGrain / std::max<std::int64_t>(g.count(), 1) + 1,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t c = begin; c < end; ++c) body(c);
-               });
+  return {channel_geometry(c, at), c.attributes->get<double>("epsilon")};
 }
 
 template <class T>
@@ -115,7 +87,7 @@ const KernelRegistration batch_norm_grad_kernel = define_kernel("BatchNormGrad")
 bool vectorised(const KernelContext& c) { return c.output().dtype == DType::f32; }
 
 KernelPtr make_vectorised_inference(const KernelContext& c) {
-  const ActivationView view = activation_view(c.input(0), axis_of(c));
+  const ActivationView view = activation_view(c.input(0), channel_axis_of(c));
   return simple_kernel(
       [view, epsilon = static_cast<float>(c.attributes->get<double>("epsilon"))](const Buffers& b, const Step&) {
         batch_norm_forward({.view = view,
@@ -134,7 +106,7 @@ KernelPtr make_vectorised_inference(const KernelContext& c) {
 const KernelRegistration batch_norm_inference_kernel =
     define_kernel("BatchNormInference")
         .layout_rule([](const KernelContext& c) {
-          const Layout layout = vectorised(c) ? channel_layout(c.input(0), axis_of(c)) : Layout();
+          const Layout layout = vectorised(c) ? channel_layout(c.input(0), channel_axis_of(c)) : Layout();
           return LayoutChoice{{layout, Layout(), Layout(), Layout(), Layout()}, {layout}};
         })
         .in_place(0)

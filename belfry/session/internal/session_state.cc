@@ -110,8 +110,15 @@ SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
       caller.name, called_at(caller));
 }
 
-SessionState::SessionState(Graph& g, const SessionConfig& c, const Caller& caller)
-    : graph(g), config(c), team(resolve(c, caller)), spins(most_threads(team.devices())) {
+SessionState::SessionState(Graph& g, const SessionConfig& c, std::shared_ptr<SessionCommons> common,
+                           const Caller& caller)
+    : graph(g),
+      config(c),
+      team(resolve(c, caller)),
+      commons(std::move(common)),
+      store(commons->store),
+      queues(commons->queues),
+      spins(most_threads(team.devices())) {
   for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
   if (config.profile) profiler = std::make_unique<Profiler>();
   if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
@@ -182,8 +189,8 @@ void SessionState::take(const Takes& takes, TakenPoints& points, std::vector<Arr
   queues.forget_taken();
   auto next = takes.tensors.begin();
   for (const Node* node : takes.nodes) {
-    const QueuedPoint& point =
-        naming_the_caller(caller, [&]() -> const QueuedPoint& { return points.take(queues.of(queue_of(*node))); });
+    const QueuedPoint& point = naming_the_caller(
+        caller, [&]() -> const QueuedPoint& { return points.take(queues.of(queue_of(*node)), &cancelled); });
     queues.taken(node) = point.state;
     for (; next != takes.tensors.end() && next->node() == node; ++next)
       values.push_back(point.values[static_cast<std::size_t>(next->output())]);
@@ -198,10 +205,26 @@ std::shared_ptr<Plan> SessionState::plan_for(const Signature& s, const Caller& c
     return at->plan;
   }
   if (at != cache.end()) cache.erase(at);
-  std::shared_ptr<Plan> plan = naming_the_caller(caller, [&] { return program_for(s).plan(s.fed); });
+  std::shared_ptr<Plan> plan = compile(s, caller);
   cache.push_front({key, plan});
   while (cache.size() > plans_kept()) cache.pop_back();
   return plan;
+}
+
+// Beside the runs of companions, unless a variable has to lie in another way: that needs all of them to wait.
+std::shared_ptr<Plan> SessionState::compile(const Signature& s, const Caller& caller) {
+  const auto plan = [&] { return naming_the_caller(caller, [&] { return program_for(s).plan(s.fed); }); };
+  if (gate() == nullptr) return plan();
+  try {
+    const GateVisit inside(gate(), cancelled);
+    check_not_cancelled(caller);
+    const MutexLock lock(commons->compiling);
+    const VariableStore::FixedLayouts fixed(store);
+    return plan();
+  } catch (const VariableStore::LayoutsAreFixed&) {
+    const GateAlone alone(gate());
+    return plan();
+  }
 }
 
 void SessionState::check_complete(const Signature& s, const Caller& caller) {
@@ -223,7 +246,8 @@ Program& SessionState::program_for(const Signature& s) {
                                .devices = team.devices(),
                                .algorithms = algorithms.get(),
                                .queues = &queues,
-                               .precision = config.precision};
+                               .precision = config.precision,
+                               .snapshots = commons->shared ? &snapshots : nullptr};
     programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }
@@ -246,16 +270,34 @@ void SessionState::check_initialized(const Plan& plan, const Caller& caller) con
       empty[0]->name, made_at(*empty[0]), called_at(caller), others.empty() ? "" : others + ".");
 }
 
-void SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
+void SessionState::check_not_cancelled(const Caller& caller) const {
+  if (cancelled)
+    fail<Cancelled>("[{}] expected a session that may run, got one that was cancelled {}.", caller.name,
+                    called_at(caller));
+}
+
+bool SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                            const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
+  const bool alone = plan.parts().size() > 1;  // several parts share no snapshots
+  const GateAlone only(alone ? gate() : nullptr);
+  const GateVisit inside(alone ? nullptr : gate(), cancelled);
+  check_not_cancelled(caller);
+  return execute_inside(plan, step, feeds, results, points, caller);
+}
+
+bool SessionState::execute_inside(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
+                                  const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
+  if (plan.generation() != generation()) return false;
   check_initialized(plan, caller);
   points.use();
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
   naming_the_caller(caller,
                     [&] { plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get()); });
-  for (bool* ready : plan.assigned_ready()) *ready = true;
+  for (bool* ready : plan.assigned_ready())
+    if (!*ready) *ready = true;  // companions may be reading it
   spins.observe();
+  return true;
 }
 
 }  // namespace belfry

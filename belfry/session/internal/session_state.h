@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "belfry/base/gate.h"
 #include "belfry/base/spin_control.h"
 #include "belfry/engine/algorithm_table.h"
 #include "belfry/engine/data_queue.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
+#include "belfry/engine/shared_variables.h"
 #include "belfry/engine/variable_store.h"
 #include "belfry/session/session.h"
 
@@ -56,8 +58,20 @@ struct Takes {
   std::vector<Tensor> tensors{};     // their outputs, without those that are fed
 };
 
+// What a session and its companions have in common.
+struct SessionCommons {
+  VariableStore store;
+  std::shared_ptr<DataQueues> queues = std::make_shared<DataQueues>();
+  // Runs of companions are inside at the same time. Alone is whoever wants the others to wait, and a compilation that
+  // changes how a variable lies.
+  Gate gate;
+  Mutex compiling;                   // one at a time; locked inside the gate
+  std::atomic<bool> shared = false;  // there is more than one session
+};
+
 struct SessionState {
-  SessionState(Graph& graph, const SessionConfig& config, const Caller& caller);
+  SessionState(Graph& graph, const SessionConfig& config, std::shared_ptr<SessionCommons> commons,
+               const Caller& caller);
 
   // Splits fetches into tensors and operations; `places` says where each tensor's value is among the former, or kNone.
   // Throws unless all belong to the session's graph and no tensor is fed twice.
@@ -76,9 +90,13 @@ struct SessionState {
   // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
   void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
-  // `points` are used, once nothing can fail any more but the run itself.
-  void execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
+  // `points` are used, once nothing can fail any more but the run itself. False, and nothing has happened, if a
+  // companion has outdated the plan: get another one.
+  bool execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                const std::vector<void*>& results, TakenPoints& points, const Caller& caller);
+  // Null without companions.
+  Gate* gate() const { return commons->shared ? &commons->gate : nullptr; }
+  void check_not_cancelled(const Caller& caller) const;
 
   // What bound pointers depend on; a plan of another generation is out of date.
   std::uint64_t generation() const { return store.generation() + crossings.generation(); }
@@ -97,7 +115,9 @@ struct SessionState {
   Graph& graph;
   SessionConfig config;
   DeviceTeam team;
-  VariableStore store;
+  std::shared_ptr<SessionCommons> commons;
+  VariableStore& store;  // the commons'
+  VariableSnapshots snapshots;
   std::vector<std::unique_ptr<Arena>> arenas;  // one a device
   CrossingMemory crossings;
   QueueStore queues;
@@ -107,6 +127,7 @@ struct SessionState {
   std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;
   SpinControl spins;
+  std::atomic<bool> cancelled = false;
 
  private:
   struct KnownTakes {
@@ -116,8 +137,11 @@ struct SessionState {
   std::list<KnownTakes> takes_;  // most recently used first
 
   Program& program_for(const Signature& signature);
+  std::shared_ptr<Plan> compile(const Signature& signature, const Caller& caller);
   std::size_t plans_kept() const { return static_cast<std::size_t>(config.plan_cache > 0 ? config.plan_cache : 1); }
   void check_initialized(const Plan& plan, const Caller& caller) const;
+  bool execute_inside(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
+                      const std::vector<void*>& results, TakenPoints& points, const Caller& caller);
 };
 
 }  // namespace belfry

@@ -27,11 +27,13 @@ struct BatchNormForward {
   const float* residual = nullptr;  // null: none
   float epsilon = 1e-5f;
   bool relu = false;
-  float alpha = 0;  // relu's slope below 0
-  float* y = nullptr;
-  float* mean = nullptr;         // of the batch; not written if statistics are given
+  float alpha = 0;               // relu's slope below 0
+  float* y = nullptr;            // null: only the statistics are wanted
+  float* mean = nullptr;         // of the batch; not written if statistics are given; null without y: not wanted
   float* variance = nullptr;     // the same; null: not wanted
   float* inv_std = nullptr;      // the same; null: not wanted
+  double* sum = nullptr;         // of a channel's elements, the same; null: not wanted
+  double* square_sum = nullptr;  // of their squares, wanted where `sum` is
   std::uint8_t* mask = nullptr;  // relu's signs for the backward pass; null: not wanted
   void* scratch = nullptr;
   Isa isa = cpu_isa();
@@ -52,7 +54,7 @@ struct BatchNormBackward {
   const std::uint8_t* mask = nullptr;  // of the forward pass, if it had relu
   float alpha = 0;                     // likewise
   bool constant_statistics = false;
-  float* dx = nullptr;
+  float* dx = nullptr;          // null: only dgamma and dbeta are wanted (not with dy2 or constant statistics)
   float* dgamma = nullptr;      // null: not wanted
   float* dbeta = nullptr;       // null: not wanted
   float* d_residual = nullptr;  // null: not wanted
@@ -60,8 +62,23 @@ struct BatchNormBackward {
   Isa isa = cpu_isa();
 };
 
+// dx = scale * dy + slope * (x - mean) + shift, where all but dy and x are numbers of the channel. dx may be dy or x.
+struct BatchNormBlend {
+  ActivationView view;
+  const float* dy = nullptr;
+  const float* x = nullptr;
+  const float* mean = nullptr;
+  const float* scale = nullptr;
+  const float* slope = nullptr;
+  const float* shift = nullptr;
+  float* dx = nullptr;
+  void* scratch = nullptr;
+  Isa isa = cpu_isa();
+};
+
 void batch_norm_forward(const BatchNormForward& args);
 void batch_norm_backward(const BatchNormBackward& args);
+void batch_norm_blend(const BatchNormBlend& args);
 
 std::size_t batch_norm_scratch_bytes(const ActivationView& view, int team, Isa isa = cpu_isa());
 std::size_t batch_norm_mask_bytes(const ActivationView& view, Isa isa = cpu_isa());

@@ -15,7 +15,7 @@ class Backward {
       : plan_(plan), args_(args), kernels_(by_isa(args.isa, avx2::kBatchNorm, avx512::kBatchNorm)) {}
 
   void run() const {
-    const bool two_passes = !args_.constant_statistics;
+    const bool two_passes = !args_.constant_statistics && args_.dx != nullptr;
     run_parts(plan_.parts(), [&](int part) {
       const LaneShare share = plan_.share(part);
       for (std::int64_t group = share.first_group; group < share.last_group; ++group) {
@@ -75,7 +75,7 @@ class Backward {
                          .g = args_.dy2 ? summed() + at
                               : fixed   ? d_residual(at)
                                         : nullptr,
-                         .dx = args_.dx + at,
+                         .dx = args_.dx ? args_.dx + at : nullptr,
                          .mean = mean,
                          .scale = scales,
                          .sum_g = sum_g,
@@ -145,7 +145,38 @@ class Backward {
   const simd::BatchNormKernels& kernels_;
 };
 
+// One share of dx = scale * dy + slope * (x - mean) + shift
+void blend(const LanePlan& plan, const BatchNormBlend& args, int part) {
+  const simd::BatchNormKernels& kernels = by_isa(args.isa, avx2::kBatchNorm, avx512::kBatchNorm);
+  const BatchNormScratch own(plan, args.scratch, part);
+  const LaneShare share = plan.share(part);
+  for (std::int64_t group = share.first_group; group < share.last_group; ++group) {
+    const float* const vectors[] = {args.mean, args.scale, args.slope, args.shift};
+    for (std::size_t i = 0; i < 4; ++i)
+      plan.expand(group, own.tables[i], [&](std::int64_t c) { return vectors[i][c]; });
+    for (std::int64_t chunk = share.first_chunk; chunk < share.last_chunk; ++chunk) {
+      const std::int64_t at = plan.offset(group, chunk);
+      kernels.gradient({.pass = simd::NormGradientPass::batch,
+                        .run = plan.run(chunk),
+                        .mask = {},
+                        .dy = args.dy + at,
+                        .x = args.x + at,
+                        .dx = args.dx + at,
+                        .mean = own.tables[0],
+                        .scale = own.tables[1],
+                        .slope = own.tables[2],
+                        .shift = own.tables[3]});
+    }
+  }
+}
+
 }  // namespace
+
+void batch_norm_blend(const BatchNormBlend& args) {
+  const LanePlan plan(args.view, args.isa, team_size());
+  if (plan.view().elements() == 0) return;
+  run_parts(plan.parts(), [&](int part) { blend(plan, args, part); });
+}
 
 void batch_norm_backward(const BatchNormBackward& args) {
   const LanePlan plan(args.view, args.isa, team_size());

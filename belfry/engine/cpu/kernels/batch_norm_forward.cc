@@ -38,11 +38,12 @@ class Forward {
           if (!plan_.by_group()) continue;
           finish(part, group, count);
         }
-        normalize(part, group, share, part);
+        if (args_.y) normalize(part, group, share, part);
       }
     });
     if (plan_.by_group() || given()) return;
     for (std::int64_t group = 0; group < plan_.view().groups; ++group) finish(0, group, join_parts(group));
+    if (!args_.y) return;
     run_parts(plan_.parts(), [&](int part) {
       const LaneShare share = plan_.share(part);
       for (std::int64_t group = 0; group < share.last_group; ++group) normalize(part, group, share, 0);
@@ -150,9 +151,13 @@ class Forward {
     double* m2 = m2s(part, group);
     const std::int64_t first = first_channel(group);
     for (std::int64_t i = 0; i < channels(group); ++i) {
+      if (args_.sum) {
+        args_.sum[first + i] = mean[i] * count;
+        args_.square_sum[first + i] = m2[i] + mean[i] * mean[i] * count;
+      }
       const double variance = m2[i] / count;
       m2[i] = inv_std(variance);
-      args_.mean[first + i] = static_cast<float>(mean[i]);
+      if (args_.mean) args_.mean[first + i] = static_cast<float>(mean[i]);
       if (args_.variance) args_.variance[first + i] = static_cast<float>(variance);
       if (args_.inv_std) args_.inv_std[first + i] = static_cast<float>(m2[i]);
     }
@@ -203,7 +208,8 @@ void batch_norm_forward(const BatchNormForward& args) {
   if (plan.view().elements() > 0) return Forward(plan, args).run();
   if (args.given_mean != nullptr) return;
   for (std::int64_t c = 0; c < args.view.channels; ++c) {
-    args.mean[c] = 0;
+    if (args.sum) args.sum[c] = args.square_sum[c] = 0;
+    if (args.mean) args.mean[c] = 0;
     if (args.variance) args.variance[c] = 0;
     if (args.inv_std) args.inv_std[c] = 1 / std::sqrt(args.epsilon);
   }

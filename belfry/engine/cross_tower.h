@@ -1,0 +1,30 @@
+// Which "CrossTowerSum"s of a graph meet in a run: those of one group, one a tower. The graph has each with the input
+// of its own tower; the engine gives it those of all.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "belfry/graph/node.h"
+
+namespace belfry {
+
+inline bool is_cross_tower_sum(const Node& node) { return node.def->name == "CrossTowerSum"; }
+
+class CrossTowerGroups {
+ public:
+  // The node's group, itself included, in the order of towers. Throws, and names the towers that have it, if one is
+  // missing; also if towers come to their groups in different orders, where each would wait for the other.
+  const std::vector<const Node*>& members(const Node& node);
+
+ private:
+  void collect(const Graph& graph);
+  void check_order(const std::vector<const Node*>& group);
+
+  bool collected_ = false;
+  std::map<std::string, std::vector<const Node*>> groups_;
+  std::map<const Node*, const std::vector<const Node*>*> asked_;  // by their member in tower 0
+};
+
+}  // namespace belfry

@@ -1,0 +1,43 @@
+// AsyncMultiDeviceTrainer: towers that do not wait for one another.
+//
+//   AsyncMultiDeviceTrainer trainer(cpu_devices(2));
+//   launch_train_with_config(std::move(config), trainer);
+#pragma once
+
+#include "belfry/train/async_towers.h"
+#include "belfry/train/trainers.h"
+
+namespace belfry {
+
+struct AsyncOptions {
+  bool scale_gradients = true;  // by 1/N: N towers that make N steps move the variables as far as one that makes one
+};
+
+// Each tower loops its own run: it computes with the variables as they are when the run starts and updates the shared
+// ones without waiting for the others. The first tower's run is the hooked one: it defines global_step, iteration and
+// the epoch. The others pause from before after_epoch() to the next epoch, and while a checkpoint is written or
+// inference runs. No variable is ever torn, but a step may see some before and some after another tower's update, so
+// results differ from run to run. An end or an error in any tower ends all.
+class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
+ public:
+  explicit AsyncMultiDeviceTrainer(Devices devices, AsyncOptions options = {},
+                                   const Location& where = Location::current());
+
+  // The updates of all towers so far, once the session is there; also the scalar "async_updates" of each epoch.
+  std::int64_t async_updates() const;
+
+  void run_step() override;
+
+ protected:
+  void build(InputSource& input, Optimizer& optimizer) override;
+  void end_steps() override { towers_.stop(); }
+
+ private:
+  class Pauses;
+  AsyncOptions options_;
+  std::vector<AsyncTowers::Tower> others_;
+  AsyncTowers towers_;
+  Variable updates_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,78 @@
+// Three trainers of two players. What a step is, is all that differs; the model does not know which of them trains it.
+#pragma once
+
+#include <belfry/belfry.h>
+
+#include <utility>
+#include <vector>
+
+#include "examples/gan/gan_model.h"
+
+// One run updates both players. Both losses are of the same forward pass, with the weights that the run began with: a
+// variable has one value in a run, unless an assignment comes before the read. So the generator's gradient does not see
+// the discriminator's update of this step but that of the last one, as in Tensorpack, and the discriminator is computed
+// once for both.
+class GANTrainer final : public belfry::TowerTrainer {
+ public:
+  GANTrainer(belfry::InputSourcePtr input, GANModelDesc& model) {
+    register_callbacks(input->setup(model.inputs()));
+    set_tower_func([&](const belfry::Inputs& in) { return model.build_graph(in); }, model.inputs());
+    const auto optimizer = model.optimizer();
+    const belfry::TrainTowerContext tower("");
+    const belfry::Tensors losses = tower_func()(input->get_input_tensors());
+    train_op = belfry::group({optimizer->minimize(losses[0], model.d_vars(tower), "d_min"),
+                              optimizer->minimize(losses[1], model.g_vars(tower), "g_min")},
+                             "train_op");
+  }
+};
+
+// A player's turn comes every so many steps, in a run of its own: when both have one, the generator plays against the
+// discriminator as it is after its update. The turns go by iteration(), which counts steps; global_step() counts hooked
+// runs, of which a step has none, one or two here.
+class SeparateGANTrainer final : public belfry::TowerTrainer {
+ public:
+  struct Periods {
+    int d = 1, g = 1;
+  };
+
+  SeparateGANTrainer(belfry::InputSourcePtr input, GANModelDesc& model, Periods periods) : periods_(periods) {
+    register_callbacks(input->setup(model.inputs()));
+    set_tower_func([&](const belfry::Inputs& in) { return model.build_graph(in); }, model.inputs());
+    const auto optimizer = model.optimizer();
+    const belfry::TrainTowerContext tower("");
+    const belfry::Tensors losses = tower_func()(input->get_input_tensors());
+    d_min_ = optimizer->minimize(losses[0], model.d_vars(tower), "d_min");
+    g_min_ = optimizer->minimize(losses[1], model.g_vars(tower), "g_min");
+  }
+
+  // Hooked, both: each is a step of training that callbacks take part in.
+  void run_step() override {
+    if (iteration() % periods_.d == 0) hooked_session().run(d_min_);
+    if (iteration() % periods_.g == 0) hooked_session().run(g_min_);
+  }
+
+ private:
+  Periods periods_;
+  belfry::Operation d_min_, g_min_;
+};
+
+// GANTrainer's step on several devices: a tower each, with points of its own; each loss's gradients are averaged in the
+// order of the towers, and applied once.
+class MultiDeviceGANTrainer final : public belfry::TowerTrainer {
+ public:
+  MultiDeviceGANTrainer(belfry::InputSourcePtr input, GANModelDesc& model, belfry::Devices on)
+      : TowerTrainer(std::move(on)) {
+    register_callbacks(input->setup(model.inputs()));
+    set_tower_func([&](const belfry::Inputs& in) { return model.build_graph(in); }, model.inputs());
+    const auto optimizer = model.optimizer();
+    std::vector<belfry::GradientsAndVariables> d, g;  // by tower
+    belfry::build_towers({.devices = devices()}, [&](const belfry::TowerContext& tower) {
+      const belfry::Tensors losses = tower_func()(input->get_input_tensors());
+      d.push_back(optimizer->compute_gradients(losses[0], model.d_vars(tower)));
+      g.push_back(optimizer->compute_gradients(losses[1], model.g_vars(tower)));
+    });
+    train_op = belfry::group({optimizer->apply_gradients(belfry::average_gradients(d, devices()), "d_min"),
+                              optimizer->apply_gradients(belfry::average_gradients(g, devices()), "g_min")},
+                             "train_op");
+  }
+};

@@ -1,0 +1,85 @@
+// Trains a DCGAN on Fashion-MNIST, with a choice of three custom trainers, and draws what it generates.
+#include <belfry/belfry.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "examples/gan/dcgan.h"
+#include "examples/gan/gan_trainers.h"
+#include "examples/gan/sample_sheet.h"
+#include "tools/command_line.h"
+
+namespace bf = belfry;
+
+namespace {
+
+struct Options {
+  int epochs = 5, steps = 0, batch = 64, devices = 1, threads = 0;
+  SeparateGANTrainer::Periods periods;
+  std::uint64_t seed = 1;
+  std::string trainer = "joint", run_dir = "train_log/gan";
+};
+
+std::unique_ptr<bf::TowerTrainer> make_trainer(const Options& options, const bf::InputSourcePtr& input, DCGAN& model) {
+  if (options.trainer == "separate") return std::make_unique<SeparateGANTrainer>(input, model, options.periods);
+  if (options.trainer == "multi")
+    return std::make_unique<MultiDeviceGANTrainer>(input, model, bf::cpu_devices(options.devices));
+  return std::make_unique<GANTrainer>(input, model);
+}
+
+void check(const Options& options) {
+  const auto only = [&](const char* option, const char* trainer, bool given) {
+    if (given && options.trainer != trainer)
+      throw CLI::ValidationError(option, fmt::format("expected --trainer {}, got {}", trainer, options.trainer));
+  };
+  only("--devices", "multi", options.devices > 1);
+  only("--d-period", "separate", options.periods.d > 1);
+  only("--g-period", "separate", options.periods.g > 1);
+}
+
+void train(const Options& options) {
+  check(options);
+  bf::Graph graph;
+  graph.set_seed(options.seed);
+  const bf::GraphScope scope(graph);
+  const bf::Flow data = bf::fashion_mnist("train", {.seed = options.seed}) |
+                        bf::map([](bf::DataPoint point) { return bf::DataPoint{point[0]}; }) | bf::batch(options.batch);
+  DCGAN model(options.batch);
+  const auto trainer = make_trainer(options, bf::QueueInput(data), model);
+  const std::size_t towers = trainer->devices().size();
+  // Each tower takes its own batches: an epoch of N towers is one pass too.
+  const std::int64_t pass = std::max<std::int64_t>(1, data.known_size() / static_cast<std::int64_t>(towers));
+  bf::SessionConfig session;
+  if (options.threads > 0) session.devices.assign(towers, {options.threads});
+  trainer->train_with_defaults({.callbacks = {bf::ModelSaver(), SampleSheet(options.seed)},
+                                .session_config = session,
+                                .steps_per_epoch = options.steps > 0 ? options.steps : pass,
+                                .max_epoch = options.epochs,
+                                .run_dir = options.run_dir});
+  fmt::print("discriminator loss {:.4f}, generator loss {:.4f}\n", *trainer->monitors().latest("d_loss"),
+             *trainer->monitors().latest("g_loss"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Trains a DCGAN on Fashion-MNIST", "gan");
+  app.add_option("--trainer", options.trainer, "how: joint (both players in a run), separate (a run each) or multi")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"joint", "separate", "multi"}));
+  const auto number = [&](const char* name, int& value, int low, const char* meaning) {
+    app.add_option(name, value, meaning)->capture_default_str()->check(CLI::Range(low, 1'000'000));
+  };
+  number("--devices", options.devices, 1, "devices of multi");
+  number("--d-period", options.periods.d, 1, "separate: the discriminator's turn is every so many steps");
+  number("--g-period", options.periods.g, 1, "separate: the generator's turn is every so many steps");
+  number("--epochs", options.epochs, 1, "epochs");
+  number("--steps", options.steps, 0, "steps an epoch (0: one pass over the training set)");
+  number("--batch", options.batch, 2, "images a step and device");
+  number("--threads", options.threads, 0, "threads of each device (0: an equal share of the cores)");
+  app.add_option("--seed", options.seed, "of weights, order and noise")->capture_default_str();
+  app.add_option("--run-dir", options.run_dir, "where checkpoints and images go")->capture_default_str();
+  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+}

@@ -1,0 +1,39 @@
+// k-means against the raw interface: a Trainer as it is, whose train_op moves the centres; no input and no gradient.
+#include <belfry/belfry.h>
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "tools/command_line.h"
+
+namespace bf = belfry;
+
+void cluster(int count, int k, int epochs) {
+  bf::Array data(bf::f32, {count, 1, 2});  // around as many places on a circle as there are centres
+  bf::RandomStream random(1);
+  for (int i = 0; i < 2 * count; ++i)
+    data.set_item(i, 9 * std::sin(6.283 * (i / 2) / k + 1.571 * (i % 2)) + random.normal());
+
+  bf::Trainer trainer;  // owns the graph that what follows is added to
+  const bf::Tensor points = bf::constant(data);
+  const bf::Variable centres = bf::get_variable("centres", {.shape = {k, 2}, .trainable = false});
+  const bf::Tensor distances = bf::reduce_sum(bf::square(points - centres), {.axes = {2}});          // [count, k]
+  const bf::Tensor owner = bf::expand_dims(bf::one_hot(bf::argmax(-distances), k), 2);               // [count, k, 1]
+  const bf::Tensor sizes = bf::reduce_sum(owner, {.axes = {0}});                                     // [k, 1]
+  const bf::Tensor means = bf::reduce_sum(owner * points, {.axes = {0}}) / bf::maximum(sizes, 1.f);  // [k, 2]
+  trainer.train_op = centres.assign(bf::where(sizes > 0.f, means, centres));  // a centre that owns nothing stays
+  bf::add_summary({bf::reduce_mean(bf::reduce_min(distances, {.axes = {1}}), "cost")});
+  trainer.train_with_defaults({.steps_per_epoch = 1, .max_epoch = epochs});
+
+  const auto& costs = trainer.monitors().history("cost");
+  fmt::print("mean squared distance {:.4f}, at first {:.4f}\n", costs.back().value, costs.front().value);
+}
+
+int main(int argc, char** argv) {
+  int count = 10'000, k = 8, epochs = 15;
+  CLI::App app("Clusters points by k-means", "kmeans");
+  app.add_option("--points", count)->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  app.add_option("--k", k, "centres")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--epochs", epochs, "steps")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  return belfry::tools::main_of(app, argc, argv, [&] { cluster(count, k, epochs); });
+}

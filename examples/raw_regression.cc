@@ -1,0 +1,36 @@
+// Linear regression against the raw interface: a Trainer as it is, its train_op and its input set up by hand.
+#include <belfry/belfry.h>
+#include <fmt/core.h>
+
+#include "tools/command_line.h"
+
+namespace bf = belfry;
+
+void fit(int epochs, float rate) {
+  std::vector<bf::DataPoint> line;  // y = 3 x - 1, and noise
+  bf::RandomStream random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const double x = 2 * random.uniform() - 1, y = 3 * x - 1 + 0.1 * random.normal();
+    line.push_back({bf::Array(static_cast<float>(x)), bf::Array(static_cast<float>(y))});
+  }
+
+  bf::Trainer trainer;  // owns the graph that what follows is added to
+  const bf::InputSourcePtr input = bf::FeedInput(bf::from_list(std::move(line)) | bf::shuffle(1) | bf::batch(20));
+  trainer.register_callbacks(input->setup({{"x", bf::f32, {bf::kAny}}, {"y", bf::f32, {bf::kAny}}}));
+  const bf::Tensors in = input->get_input_tensors();
+  const bf::Variable w = bf::get_variable("w", {}), b = bf::get_variable("b", {});
+  const bf::Tensor cost = bf::reduce_mean(bf::square(in[0] * w + b - in[1]), "cost");
+  bf::add_moving_summary({cost});
+  trainer.train_op = bf::sgd({.learning_rate = rate})->minimize(cost);
+  trainer.train_with_defaults({.steps_per_epoch = input->size(), .max_epoch = epochs});
+  fmt::print("y = {:.2f} x {:+.2f}\n", trainer.session().value(w).item(), trainer.session().value(b).item());
+}
+
+int main(int argc, char** argv) {
+  int epochs = 5;
+  float rate = 0.1f;
+  CLI::App app("Fits a line to noisy points", "raw_regression");
+  app.add_option("--epochs", epochs)->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  app.add_option("--rate", rate, "of learning")->capture_default_str();
+  return belfry::tools::main_of(app, argc, argv, [&] { fit(epochs, rate); });
+}

@@ -1,0 +1,59 @@
+# The examples train, the same way twice: examples_test.sh GAN REINFORCE KMEANS RAW_REGRESSION
+set -euo pipefail
+gan=$1 reinforce=$2 kmeans=$3 raw_regression=$4
+scratch=$(mktemp -d)
+trap 'rm -r "$scratch"' EXIT
+cd "$scratch"  # their train_log goes here
+
+fail() {
+  echo "$*"
+  exit 1
+}
+
+# twice COMMAND...: what it prints goes to `out`; it ends well, and prints the same when it runs again.
+twice() {
+  "$@" >out 2>err || fail "$*: ended with $?: $(cat err)"
+  "$@" >again 2>/dev/null || fail "$*: ended with $? the second time"
+  cmp -s out again || fail "$*: expected the same twice, got '$(cat out)', then '$(cat again)'"
+}
+
+# holds CONDITION: of the numbers in `out`, in the order in which they stand there: a[1], a[2], ...
+holds() {
+  grep -oE -- '-?[0-9]+(\.[0-9]+)?' out | awk '{ a[NR] = $1 } END { exit !('"$1"') }' ||
+    fail "expected numbers with $1, got: $(cat out)"
+}
+
+twice "$kmeans" --points 2000 --epochs 12
+holds 'a[1] > 0 && a[1] < a[2] / 5' # mean squared distance at the end, and at first
+
+twice "$reinforce" --epochs 4
+holds 'a[1] > a[2] + 100' # mean return, and at first
+
+twice "$raw_regression"
+holds 'a[1] > 2.9 && a[1] < 3.1 && a[2] > -1.1 && a[2] < -0.9'
+
+# A sheet of images for each epoch; the second differs, since the generator has moved.
+for trainer in "joint" "separate --d-period 1 --g-period 2" "multi --devices 2"; do
+  name=${trainer%% *}
+  # shellcheck disable=SC2086
+  options=(--trainer $trainer --epochs 2 --steps 4 --batch 8 --threads 1)
+  twice "$gan" "${options[@]}" --run-dir "$name"
+  holds 'a[1] > 0 && a[1] < 10 && a[2] > 0 && a[2] < 10' # the losses are finite
+  [[ $(head -c 15 "$name/epoch-001.pgm" | tr '\n' ' ') == 'P5 224 224 255 ' ]] || fail "$name: expected a sheet of 224 x 224"
+  cmp -s "$name/epoch-001.pgm" "$name/epoch-002.pgm" && fail "$name: the second epoch draws what the first has drawn"
+  "$gan" "${options[@]}" --run-dir "$name-again" >/dev/null 2>&1
+  cmp -s "$name/epoch-002.pgm" "$name-again/epoch-002.pgm" || fail "$name: expected the same images twice"
+done
+
+for program in "$@"; do
+  "$program" --help >out || fail "$program --help ended with $?"
+  grep -q -- --epochs out || fail "$program --help does not name --epochs"
+  status=0
+  "$program" --epochs 0 >/dev/null 2>err || status=$?
+  [[ $status == 2 && $(wc -l <err) == 1 ]] || fail "$program --epochs 0: expected 2 and a line, got $status: $(cat err)"
+done
+
+status=0
+"$gan" --devices 2 2>err || status=$?
+[[ $status == 2 && $(cat err) == "gan: --devices: expected --trainer multi, got joint. See gan --help." ]] ||
+  fail "gan --devices 2: got $status: $(cat err)"

@@ -1,0 +1,133 @@
+// What a trainer of one's own is made of: towers on devices, several costs, averages.
+#include "belfry/train/tower_gradients.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/list.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/nn/layers.h"
+#include "belfry/ops/activation.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/reduce.h"
+#include "belfry/tower/tower_context.h"
+#include "belfry/train/tower_trainer.h"
+#include "tests/session/session_testing.h"
+
+namespace belfry {
+namespace {
+
+const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 3}}};
+
+Flow points() {
+  std::vector<DataPoint> out;
+  for (int i = 0; i < 32; ++i)
+    out.push_back({Array::of<float>({3}, {i % 5 * 0.2f, i % 7 * 0.1f - 0.3f, i % 3 * 0.5f})});
+  return from_list(std::move(out));
+}
+
+std::vector<Variable> variables_of(const TowerContext& tower, std::string_view layer) {
+  std::vector<Variable> out = tower.trainable_variables();
+  std::erase_if(out, [&](const Variable& v) { return !v.name().starts_with(layer); });
+  return out;
+}
+
+// Two players: the one makes y, the other judges it.
+class TwoCosts final : public TowerTrainer {
+ public:
+  TwoCosts(InputSourcePtr input, Devices on) : TowerTrainer(std::move(on)) {
+    register_callbacks(input->setup(kSignature));
+    set_tower_func(
+        [](const Inputs& in) {
+          const Tensor y = in["x"] | fully_connected("make", {.units = 4, .activation = tanh});
+          const Tensor score = y | fully_connected("judge", {.units = 1});
+          return Tensors{reduce_mean(square(score - 1.f), "judge_cost"), reduce_mean(square(score + 1.f), "make_cost")};
+        },
+        kSignature);
+    const auto optimizer = momentum({.learning_rate = 0.1f});
+    std::vector<GradientsAndVariables> judge, make;
+    build_towers({.devices = devices()}, [&](const TowerContext& tower) {
+      const Tensors costs = tower_func()(input->get_input_tensors());
+      judge.push_back(optimizer->compute_gradients(costs[0], variables_of(tower, "judge")));
+      make.push_back(optimizer->compute_gradients(costs[1], variables_of(tower, "make")));
+    });
+    train_op = group({optimizer->apply_gradients(average_gradients(judge, devices()), "judge_min"),
+                      optimizer->apply_gradients(average_gradients(make, devices()), "make_min")});
+  }
+};
+
+std::map<std::string, Array> train(int batch_size, const Devices& on, const SessionConfig& config) {
+  Graph graph;
+  const GraphScope scope(graph);
+  TwoCosts trainer(QueueInput(points() | batch(batch_size)), on);
+  trainer.train({.session_config = config, .steps_per_epoch = 20, .max_epoch = 1});
+  std::map<std::string, Array> out;
+  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
+    out.emplace(v.name(), trainer.session().value(v));
+  return out;
+}
+
+TEST(TowerGradientsTest, TwoCostsOnNTowersAreOneTowerWithNTimesTheBatch) {
+  const auto one = train(8, {0}, {.devices = {{1}}}), two = train(4, {1, 0}, {.devices = {{1}, {1}}});
+  ASSERT_EQ(one.size(), 4u);
+  for (const auto& [name, value] : one)
+    for (std::int64_t i = 0; i < value.elements(); ++i)
+      EXPECT_NEAR(value.item(i), two.at(name).item(i), 1e-5 * (std::abs(value.item(i)) + 1)) << name << " " << i;
+  for (const auto& [name, value] : train(4, {1, 0}, {.devices = {{1}, {1}}}))
+    EXPECT_TRUE(equal(value, two.at(name))) << name;
+}
+
+TEST(TowerGradientsTest, ATrainerOfOnesOwnHasItsDevices) {
+  Graph graph;
+  const GraphScope scope(graph);
+  TwoCosts trainer(QueueInput(points() | batch(4)), {1, 0});
+  EXPECT_EQ(trainer.devices(), (Devices{0, 1}));
+  std::set<std::string> homes;
+  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
+    homes.insert(v.node()->device);
+  EXPECT_EQ(homes, (std::set<std::string>{"cpu:0", "cpu:1"}));
+  EXPECT_EQ(trainer.get_tensor("make_cost").name(), "tower0/make_cost");
+  const OnlinePredictor predict = trainer.get_predictor({"x"}, {"make/output"}, 1);
+  EXPECT_TRUE(contains(error_of([&] { trainer.get_predictor({"x"}, {"make/output"}, 2); }),
+                       "[get_predictor] expected a device from 0 to 1, got 2."));
+  trainer.train({.steps_per_epoch = 1, .max_epoch = 1});  // the cores are divided between the devices
+  EXPECT_EQ(predict({Array::zeros(f32, {2, 3})})[0].shape(), (Shape{2, 4}));
+}
+
+TEST(TowerGradientsTest, TheAverageKeepsWhatBelongsToTheVariable) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable a = get_variable("a", {.shape = {2}}), b = get_variable("b", {.shape = {3}});
+  const auto gradients = [&](double value) {
+    return GradientsAndVariables{{fill({2}, value), a, 0.5}, {Tensor(), b, 1}};
+  };
+  const GradientsAndVariables mean = average_gradients({gradients(1), gradients(2), gradients(6)}, {0});
+  ASSERT_EQ(mean.size(), 2u);
+  EXPECT_EQ(mean[0].variable, a);
+  EXPECT_EQ(mean[0].learning_rate_scale, 0.5);
+  EXPECT_FALSE(mean[1].gradient);
+  Session session(graph);
+  EXPECT_FLOAT_EQ(static_cast<float>(session.run(mean[0].gradient).item(1)), 3.f);
+}
+
+TEST(TowerGradientsTest, TowersMustAgreeOnTheVariables) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Variable a = get_variable("a", {.shape = {2}}), b = get_variable("b", {.shape = {3}});
+  const Tensor to_a = fill({2}, 1), to_b = fill({3}, 1);
+  EXPECT_TRUE(contains(error_of([&] { average_gradients({{{to_a, a}, {to_b, b}}, {{to_a, a}}}, {0}); }),
+                       "[average_gradients] expected gradients for the same variables in every tower, got 'a', 'b' in "
+                       "the first and 'a' in another."));
+  EXPECT_TRUE(contains(error_of([&] { average_gradients({{{to_a, a}}, {{to_b, b}}}, {0}); }),
+                       "got 'a' in the first and 'b' in another."));
+  EXPECT_TRUE(contains(error_of([&] { average_gradients({{{to_a, a}}, {{Tensor(), a}}}, {0}); }),
+                       "got some with and some without for 'a'."));
+  EXPECT_TRUE(contains(error_of([] { average_gradients({}, {0}); }),
+                       "[average_gradients] expected the gradients of at least one tower, got none."));
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,97 @@
+// What the tests of trainers share: small data, the weights that a training leaves, and how two of them compare.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/list.h"
+#include "belfry/graph/graph.h"
+#include "belfry/graph/scope.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/train/trainers.h"
+
+namespace belfry {
+
+inline const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 6}}, {"label", i32, {kAny}}};
+
+// Two classes; numbers that do not repeat soon.
+inline Flow points(int count) {
+  std::vector<DataPoint> out;
+  for (int i = 0; i < count; ++i) {
+    Array x = Array::zeros(f32, {6});
+    for (int k = 0; k < 6; ++k) x.set_item(k, static_cast<float>((i * 7 + k * 5) % 13) / 13.f - 0.5f);
+    out.push_back({x, Array(static_cast<std::int32_t>((i * 3 + i / 4) % 2))});
+  }
+  return from_list(std::move(out));
+}
+
+inline std::unique_ptr<Optimizer> make_momentum() { return momentum({.learning_rate = 0.1f, .momentum = 0.9}); }
+
+struct Trained {
+  std::map<std::string, Array> weights;  // and what else belongs to the model
+  std::string reason;
+};
+
+inline Trained weights_of(const Graph& graph, Session& session) {
+  Trained out;
+  for (const std::string_view kept : {collection::kTrainableVariables, collection::kModelVariables})
+    for (const Variable& v : graph.collections().variables(kept)) out.weights.emplace(v.name(), session.value(v));
+  return out;
+}
+
+// What is trained, on what, and for how long.
+struct Training {
+  InputSourcePtr input;
+  GetCost cost;
+  std::int64_t steps = 20;
+  GetOptimizer optimizer = make_momentum;
+};
+
+// One epoch on a session of two devices with a thread each; `args` make the trainer.
+template <class T, class... Args>
+Trained train(const Training& training, Args&&... args) {
+  Graph graph;
+  const GraphScope scope(graph);
+  T trainer(std::forward<Args>(args)...);
+  trainer.setup_graph(kSignature, training.input, training.cost, training.optimizer);
+  const std::string reason =
+      trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = training.steps, .max_epoch = 1});
+  Trained out = weights_of(graph, trainer.session());
+  out.reason = reason;
+  return out;
+}
+
+inline void expect_close(const Trained& a, const Trained& b, double relative) {
+  for (const auto& [name, value] : a.weights) {
+    if (name.starts_with("tower")) continue;
+    const Array& other = b.weights.at(name);
+    ASSERT_EQ(value.shape(), other.shape());
+    for (std::int64_t i = 0; i < value.elements(); ++i)
+      EXPECT_NEAR(value.item(i), other.item(i), relative * (std::abs(value.item(i)) + 1e-3)) << name << " " << i;
+  }
+}
+
+// |a - b| against |a| of each variable, where single numbers may be near 0.
+inline void expect_close_norms(const Trained& a, const Trained& b, double relative) {
+  for (const auto& [name, value] : a.weights) {
+    if (name.starts_with("tower")) continue;
+    double difference = 0, size = 0;
+    for (std::int64_t i = 0; i < value.elements(); ++i) {
+      difference += std::pow(value.item(i) - b.weights.at(name).item(i), 2);
+      size += std::pow(value.item(i), 2);
+    }
+    EXPECT_LE(std::sqrt(difference), relative * std::sqrt(size)) << name;
+  }
+}
+
+inline void expect_same_bits(const Trained& a, const Trained& b) {
+  for (const auto& [name, value] : a.weights)
+    EXPECT_TRUE(name.starts_with("tower") || equal(value, b.weights.at(name))) << name;
+}
+
+}  // namespace belfry

@@ -1,0 +1,124 @@
+// Batches of different sizes, in the towers of one step and from step to step, with and without batch norm across
+// towers. The reference is one tower that has the points of all, each example weighted as the average of the towers'
+// means weights it.
+#include "belfry/nn/layers.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/reduce.h"
+#include "belfry/ops/softmax.h"
+#include "belfry/tower/tower_context.h"
+#include "tests/support/errors.h"
+#include "tests/train/train_testing.h"
+
+namespace belfry {
+namespace {
+
+const std::vector<std::int64_t> kSizes{2, 5, 3, 4, 7, 2, 1, 6, 4, 4};
+
+std::vector<DataPoint> uneven_points() {
+  std::vector<DataPoint> out;
+  for (const std::int64_t n : kSizes) {
+    DataPoint point{Array(f32, {n, 6}), Array(i32, {n})};
+    const auto seed = static_cast<std::int64_t>(out.size());
+    for (std::int64_t i = 0; i < n * 6; ++i)
+      point[0].set_item(i, static_cast<double>((i * 5 + seed * 11) % 17) / 17.0 - 0.4);
+    for (std::int64_t i = 0; i < n; ++i) point[1].set_item(i, static_cast<double>((i + seed) % 2));
+    out.push_back(std::move(point));
+  }
+  return out;
+}
+constexpr std::int64_t kSteps = 20;
+
+Tensor plain_logits(const Tensor& x) {
+  return x | fully_connected("fc0", {.units = 8, .activation = tanh}) | fully_connected("fc1", {.units = 2});
+}
+
+// Images, so that the blocked layouts of convolutions are there too; 6 channels do not fill a block.
+Tensor normalised_logits(const Tensor& x) {
+  const auto conv = conv2d({.filters = 6, .kernel = 3, .use_bias = false, .activation = {}});
+  const auto norm = batch_norm({.sync_statistics = true, .activation = relu});
+  return reshape(x, {kAny, 2, 3, 1}) | conv("conv0") | norm("bn0") | conv("conv1") | norm("bn1") |
+         fully_connected("fc", {.units = 2});
+}
+
+using Logits = Tensor (*)(const Tensor& x);
+
+GetCost mean_cost(Logits logits) {
+  return [logits](const Inputs& in) {
+    return reduce_mean(sparse_softmax_cross_entropy(logits(in["x"]), in["label"]), "cost");
+  };
+}
+
+// One behind the other, along the first axis.
+Array joined(const std::vector<Array>& parts) {
+  std::int64_t rows = 0, at = 0;
+  for (const Array& part : parts) rows += part.shape()[0];
+  const bool vectors = parts[0].shape().rank() == 1;
+  Array out(parts[0].dtype(), vectors ? Shape{rows} : Shape{rows, parts[0].shape()[1]});
+  for (const Array& part : parts)
+    for (std::int64_t i = 0; i < part.elements(); ++i) out.set_item(at++, part.item(i));
+  return out;
+}
+
+// Steps on `towers` points at a time.
+Trained reference(Logits logits, std::size_t towers) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Tensor x = placeholder(f32, {kAny, 6}), label = placeholder(i32, {kAny}), weight = placeholder(f32, {kAny});
+  Operation step;
+  {
+    const TrainTowerContext tower("");
+    const Tensor cost = reduce_sum(sparse_softmax_cross_entropy(logits(x), label) * weight);
+    step = make_momentum()->minimize(cost);
+  }
+  Session session(graph);
+  session.initialize();
+  const std::vector<DataPoint> all = uneven_points();
+  for (std::size_t s = 0; s < static_cast<std::size_t>(kSteps); ++s) {
+    std::vector<Array> xs, labels, weights;
+    for (std::size_t t = 0; t < towers; ++t) {
+      const DataPoint& point = all[(s * towers + t) % all.size()];
+      const std::int64_t n = point[0].shape()[0];
+      xs.push_back(point[0]);
+      labels.push_back(point[1]);
+      weights.push_back(Array::full(f32, {n}, 1.0 / static_cast<double>(n * static_cast<std::int64_t>(towers))));
+    }
+    session.run(step, {{x, joined(xs)}, {label, joined(labels)}, {weight, joined(weights)}});
+  }
+  return weights_of(graph, session);
+}
+
+Training on_queue(Logits logits) {
+  return {.input = QueueInput(from_list(uneven_points())), .cost = mean_cost(logits), .steps = kSteps};
+}
+
+TEST(UnevenBatchesTest, TowersAverageTheirMeans) {
+  const Trained wanted = reference(plain_logits, 2);
+  const Trained ps = train<SyncMultiDeviceTrainerParameterServer>(on_queue(plain_logits), cpu_devices(2));
+  const Trained replicated = train<SyncMultiDeviceTrainerReplicated>(on_queue(plain_logits), cpu_devices(2));
+  expect_close(wanted, ps, 1e-5);
+  expect_close(wanted, replicated, 1e-5);
+  expect_same_bits(ps, replicated);
+}
+
+TEST(UnevenBatchesTest, OneTowerTakesThemAsTheyCome) {
+  const Trained wanted = reference(plain_logits, 1);
+  expect_close(wanted, train<SimpleTrainer>(on_queue(plain_logits)), 1e-5);
+  expect_close(wanted,
+               train<SimpleTrainer>(
+                   {.input = FeedInput(from_list(uneven_points())), .cost = mean_cost(plain_logits), .steps = kSteps}),
+               1e-5);
+}
+
+TEST(UnevenBatchesTest, SynchronisedStatisticsWeightTowersByTheirSizes) {
+  const Trained wanted = reference(normalised_logits, 2);
+  ASSERT_TRUE(wanted.weights.contains("bn1/variance/EMA"));
+  const Trained ps = train<SyncMultiDeviceTrainerParameterServer>(on_queue(normalised_logits), cpu_devices(2));
+  const Trained replicated = train<SyncMultiDeviceTrainerReplicated>(on_queue(normalised_logits), cpu_devices(2));
+  expect_close_norms(wanted, ps, 1e-5);
+  expect_same_bits(ps, replicated);
+}
+
+}  // namespace
+}  // namespace belfry
