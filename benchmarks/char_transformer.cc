@@ -52,17 +52,16 @@ std::vector<Parameter> parameters() {
 
 Suite make_char_transformer() {
   Suite s{.name = "char_transformer", .steps = 10, .warmup = 4, .items = kBatch * kTime};
-  const GraphScope scope(*s.graph);
-  const TrainTowerContext tower("");
-  const Tensor ids = placeholder({"ids", i32, {kAny, kTime}}), label = placeholder({"label", i32, {kAny}});
-  s.inputs = {ids, label};
-  Tensor x = embedding_lookup(get_variable("tok", {.shape = {kCharacters, kFeatures}}), ids) +
-             get_variable("pos", {.shape = {kTime, kFeatures}});
-  const auto block = transformer_block({.heads = 4, .causal = true});
-  for (int i = 0; i < kBlocks; ++i) x = x | block("block" + std::to_string(i));
-  const Tensor logits = x | layer_norm("lnf") | dense("head", {.units = kCharacters, .use_bias = false});
-  s.loss = mean_cross_entropy(flatten_rows(logits), label);
-  s.train = adam({.learning_rate = 1e-3f})->minimize(s.loss);
+  s.signature = {{"ids", i32, {kAny, kTime}}, {"label", i32, {kAny}}};
+  s.cost = [](const Inputs& in) {
+    Tensor x = embedding_lookup(get_variable("tok", {.shape = {kCharacters, kFeatures}}), in["ids"]) +
+               get_variable("pos", {.shape = {kTime, kFeatures}});
+    const auto block = transformer_block({.heads = 4, .causal = true});
+    for (int i = 0; i < kBlocks; ++i) x = x | block("block" + std::to_string(i));
+    const Tensor logits = x | layer_norm("lnf") | dense("head", {.units = kCharacters, .use_bias = false});
+    return mean_cross_entropy(flatten_rows(logits), in["label"]);
+  };
+  s.optimizer = [] { return adam({.learning_rate = 1e-3f}); };
   s.parameters = parameters();
   for (int b = 0; b < 4; ++b)
     s.batches.push_back({hashed_labels(b, kBatch * kTime, kCharacters).reshaped({kBatch, kTime}),

@@ -1,4 +1,4 @@
-// What residual networks are built from, with their parameters numbered along the way.
+// What residual networks are built from.
 #pragma once
 
 #include <string>
@@ -14,9 +14,12 @@ struct ConvBn {
   Extent kernel = 3;
   Extent strides = 1;
 };
-Tensor conv_bn(Suite& suite, const Tensor& x, const ConvBn& layer);
+Tensor conv_bn(const Tensor& x, const ConvBn& layer);
 
 // SGD with momentum 0.9 and decay 1e-4 on every parameter, with the moving averages.
-void train_with_momentum(Suite& suite, float learning_rate);
+GetOptimizer momentum_with_decay(float learning_rate);
+
+// The parameters of such a network, its head included, numbered in the order in which its tower function makes them.
+std::vector<Parameter> residual_parameters(const Suite& suite);
 
 }  // namespace belfry::bench

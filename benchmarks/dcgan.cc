@@ -3,6 +3,8 @@
 // trained: one run, in which the generator's loss reads the discriminator's variables after their update.
 #include <cmath>
 
+#include "benchmarks/async_gan_trainer.h"
+#include "benchmarks/gan_trainer.h"
 #include "benchmarks/hashed.h"
 #include "benchmarks/suite.h"
 
@@ -39,13 +41,6 @@ CustomGetter read_after(const Operation& before) {
   };
 }
 
-std::vector<Variable> trainable(const Graph& graph, std::string_view scope) {
-  std::vector<Variable> out;
-  for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
-    if (v.name().starts_with(scope)) out.push_back(v);
-  return out;
-}
-
 void number_parameters(Suite& s) {
   const double bound = 0.02 * std::sqrt(3.0);
   const Shape image{7, 7, 128};
@@ -73,25 +68,55 @@ void number_parameters(Suite& s) {
   add_constant("D/fc/b", 0);
 }
 
+// {generated images, the discriminator's loss}
+Tensors d_tower(const Inputs& in) {
+  const Tensor fake = generator(in["z"]);
+  const Tensor real_logits = discriminator(in["x"], {}, EmaUpdate::collection),
+               fake_logits = discriminator(stop_gradient(fake), {.reuse = Reuse::yes}, EmaUpdate::skip);
+  return {fake, loss_of(real_logits, 1) + loss_of(fake_logits, 0)};
+}
+
+Tensor g_loss(const Tensor& fake, const Operation& d_min) {
+  return loss_of(discriminator(fake, {.reuse = Reuse::yes, .custom_getter = read_after(d_min)}, EmaUpdate::skip), 1);
+}
+
+GanModel model() {
+  return {.signature = {{"x", f32, {kAny, 28, 28, 1}}, {"z", f32, {kAny, 100}}},
+          .optimizer = [] { return adam({.learning_rate = 2e-4f, .beta1 = 0.5}); },
+          .d_tower = d_tower,
+          .g_cost = g_loss,
+          .d_scope = "D/",
+          .g_scope = "G/"};
+}
+
+std::vector<Variable> trainable(std::string_view scope) {
+  std::vector<Variable> out;
+  for (const Variable& v : current_graph().collections().variables(collection::kTrainableVariables))
+    if (v.name().starts_with(scope)) out.push_back(v);
+  return out;
+}
+
+Operation step(const Tensors& in) {
+  const auto optimizer = model().optimizer();
+  const Tensors made = d_tower(Inputs(model().signature, in));
+  const Operation d_min = optimizer->minimize(made[1], trainable("D/"), "d_min");
+  const Tensor g_cost = g_loss(made[0], d_min);
+  const Operation g_min = optimizer->minimize(g_cost, trainable("G/"), "g_min");
+  report(made[1], g_cost);
+  return group({d_min, g_min}, "train");
+}
+
 }  // namespace
 
 Suite make_dcgan() {
   Suite s{.name = "dcgan", .steps = 10, .warmup = 4, .items = 64};
-  const GraphScope scope(*s.graph);
-  const TrainTowerContext tower("");
-  const Tensor x = placeholder({"x", f32, {kAny, 28, 28, 1}}), z = placeholder({"z", f32, {kAny, 100}});
-  s.inputs = {x, z};
-  const auto optimizer = adam({.learning_rate = 2e-4f, .beta1 = 0.5});
-  const Tensor fake = generator(z);
-  const Tensor real_logits = discriminator(x, {}, EmaUpdate::collection),
-               fake_logits = discriminator(stop_gradient(fake), {.reuse = Reuse::yes}, EmaUpdate::skip);
-  const Tensor d_loss = loss_of(real_logits, 1) + loss_of(fake_logits, 0);
-  const Operation d_min = optimizer->minimize(d_loss, trainable(*s.graph, "D/"), "d_min");
-  const Tensor g_loss =
-      loss_of(discriminator(fake, {.reuse = Reuse::yes, .custom_getter = read_after(d_min)}, EmaUpdate::skip), 1);
-  const Operation g_min = optimizer->minimize(g_loss, trainable(*s.graph, "G/"), "g_min");
-  s.loss = concat({expand_dims(d_loss, 0), expand_dims(g_loss, 0)}, 0, "loss");
-  s.train = group({d_min, g_min}, "train");
+  s.signature = model().signature;
+  s.step = step;
+  s.trainer = [](const std::string& trainer, int devices,
+                 const InputSourcePtr& input) -> std::unique_ptr<TowerTrainer> {
+    if (trainer == "async") return std::make_unique<AsyncGanTrainer>(model(), cpu_devices(devices), input);
+    return std::make_unique<GanTrainer>(model(), cpu_devices(devices), trainer == "replicated", input);
+  };
   number_parameters(s);
   for (int b = 0; b < 4; ++b) s.batches.push_back({hashed_images(b, 64, 1, 28, 28), hashed_rows(100 + b, 64, 100)});
   return s;

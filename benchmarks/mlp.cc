@@ -6,13 +6,13 @@ namespace belfry::bench {
 
 Suite make_mlp() {
   Suite s{.name = "mlp", .steps = 400, .warmup = 50, .items = 32};
-  const GraphScope scope(*s.graph);
-  const TrainTowerContext tower("");
-  const Tensor x = placeholder({"x", f32, {kAny, 784}}), label = placeholder({"label", i32, {kAny}});
-  s.inputs = {x, label};
-  s.loss = mean_cross_entropy(
-      x | fully_connected("fc1", {.units = 128, .activation = relu}) | fully_connected("head", {.units = 10}), label);
-  s.train = sgd({.learning_rate = 0.1f})->minimize(s.loss);
+  s.signature = {{"x", f32, {kAny, 784}}, {"label", i32, {kAny}}};
+  s.cost = [](const Inputs& in) {
+    return mean_cross_entropy(
+        in["x"] | fully_connected("fc1", {.units = 128, .activation = relu}) | fully_connected("head", {.units = 10}),
+        in["label"]);
+  };
+  s.optimizer = [] { return sgd({.learning_rate = 0.1f}); };
   s.parameters = {{.name = "fc1/W", .order = Order::linear, .bound = he_bound(784)},
                   {.name = "fc1/b"},
                   {.name = "head/W", .order = Order::linear, .bound = head_bound(128)},

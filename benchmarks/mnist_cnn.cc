@@ -6,16 +6,15 @@ namespace belfry::bench {
 
 Suite make_mnist_cnn(bool with_dropout) {
   Suite s{.name = "mnist_cnn", .steps = 12, .warmup = 4, .items = 128};
-  const GraphScope scope(*s.graph);
-  const TrainTowerContext tower("");
-  const Tensor x = placeholder({"x", f32, {kAny, 28, 28, 1}}), label = placeholder({"label", i32, {kAny}});
-  s.inputs = {x, label};
-  const auto conv = conv2d({.filters = 32, .kernel = 3, .activation = relu});
-  Tensor y = x | conv("c0") | max_pool("p0", 2) | conv("c1") | conv("c2") | max_pool("p1", 2) | conv("c3") |
-             fully_connected("fc0", {.units = 512, .activation = relu});
-  if (with_dropout) y = y | dropout("drop", 0.5);
-  s.loss = mean_cross_entropy(y | fully_connected("head", {.units = 10}), label);
-  s.train = adam({.learning_rate = 1e-3f})->minimize(s.loss);
+  s.signature = {{"x", f32, {kAny, 28, 28, 1}}, {"label", i32, {kAny}}};
+  s.cost = [with_dropout](const Inputs& in) {
+    const auto conv = conv2d({.filters = 32, .kernel = 3, .activation = relu});
+    Tensor y = in["x"] | conv("c0") | max_pool("p0", 2) | conv("c1") | conv("c2") | max_pool("p1", 2) | conv("c3") |
+               fully_connected("fc0", {.units = 512, .activation = relu});
+    if (with_dropout) y = y | dropout("drop", 0.5);
+    return mean_cross_entropy(y | fully_connected("head", {.units = 10}), in["label"]);
+  };
+  s.optimizer = [] { return adam({.learning_rate = 1e-3f}); };
   for (const char* name : {"c0", "c1", "c2", "c3"}) {
     const std::int64_t in = std::string(name) == "c0" ? 1 : 32;
     s.parameters.push_back({.name = std::string(name) + "/W", .order = Order::conv, .bound = he_bound(9 * in)});

@@ -8,13 +8,32 @@ namespace {
 
 constexpr int kTime = 20, kBatch = 20, kUnits = 200, kLayers = 2, kWords = 10000;
 
-// The state that the last step left, zeros at first.
+// The state that the tower's last step left, zeros at first.
 std::vector<LstmState> carried_state(std::vector<Variable>& variables) {
   std::vector<LstmState> out;
   for (int k = 0; k < 2 * kLayers; ++k)
     variables.push_back(new_variable("state", {.shape = {kBatch, kUnits}, .initializer = init::zeros()}));
   for (std::size_t k = 0; k < variables.size(); k += 2) out.push_back({variables[k], variables[k + 1]});
   return out;
+}
+
+// Along with each step of the tower.
+void carry(const std::vector<Variable>& variables, const std::vector<LstmState>& last) {
+  Collections& collections = current_graph().collections();
+  for (std::size_t k = 0; k < last.size(); ++k) {
+    collections.add(collection::kUpdateOps, Operation(variables[2 * k].assign(last[k].h)));
+    collections.add(collection::kUpdateOps, Operation(variables[2 * k + 1].assign(last[k].c)));
+  }
+}
+
+Tensor cost(const Inputs& in) {
+  std::vector<Variable> state;
+  const std::vector<LstmState> before = carried_state(state);
+  const LstmLayerResult rnn = lstm_with_state(in["ids"] | embedding("emb", {.rows = kWords, .width = kUnits}), "lstm",
+                                              {.units = kUnits, .layers = kLayers}, before);
+  carry(state, rnn.last);
+  const Tensor logits = reshape(rnn.output, {kAny, kUnits}) | fully_connected("head", {.units = kWords});
+  return mean_cross_entropy(logits, in["next"]) * static_cast<float>(kTime);
 }
 
 std::vector<Parameter> parameters() {
@@ -36,27 +55,9 @@ std::vector<Parameter> parameters() {
 
 Suite make_ptb_lstm() {
   Suite s{.name = "ptb_lstm", .steps = 15, .warmup = 4, .items = kTime * kBatch};
-  const GraphScope scope(*s.graph);
-  const TrainTowerContext tower("");
-  const Tensor ids = placeholder({"ids", i32, {kTime, kBatch}}), next = placeholder({"next", i32, {kTime * kBatch}});
-  s.inputs = {ids, next};
-  std::vector<Variable> state;
-  const std::vector<LstmState> before = carried_state(state);
-  const LstmLayerResult rnn = lstm_with_state(ids | embedding("emb", {.rows = kWords, .width = kUnits}), "lstm",
-                                              {.units = kUnits, .layers = kLayers}, before);
-  s.loss = mean_cross_entropy(reshape(rnn.output, {kAny, kUnits}) | fully_connected("head", {.units = kWords}), next);
-  const auto optimizer = sgd({.learning_rate = 1.f});
-  GradientsAndVariables gradients = optimizer->compute_gradients(s.loss * static_cast<float>(kTime));
-  Tensors all;
-  for (const GradientAndVariable& g : gradients) all.push_back(g.gradient);
-  const Tensors clipped = clip_by_global_norm(all, 5.f).tensors;
-  for (std::size_t i = 0; i < clipped.size(); ++i) gradients[i].gradient = clipped[i];
-  std::vector<Operation> updates{optimizer->apply_gradients(gradients)};
-  for (std::size_t k = 0; k < rnn.last.size(); ++k) {
-    updates.emplace_back(state[2 * k].assign(rnn.last[k].h));
-    updates.emplace_back(state[2 * k + 1].assign(rnn.last[k].c));
-  }
-  s.train = group(updates, "train");
+  s.signature = {{"ids", i32, {kTime, kBatch}}, {"next", i32, {kTime * kBatch}}};
+  s.cost = cost;
+  s.optimizer = [] { return apply_grad_processors(sgd({.learning_rate = 1.f}), {global_norm_clip(5)}); };
   s.parameters = parameters();
   for (int b = 0; b < 4; ++b)
     s.batches.push_back({hashed_labels(b, kTime * kBatch, kWords).reshaped({kTime, kBatch}),

@@ -54,7 +54,7 @@ void fill_parameters(const Suite& suite, Session& session) {
   for (std::size_t p = 0; p < suite.parameters.size(); ++p) {
     const Parameter& parameter = suite.parameters[p];
     if (parameter.name.empty()) continue;
-    const auto& all = suite.graph->variables();
+    const auto& all = session.graph().variables();
     const auto at = std::ranges::find_if(all, [&](const Variable& v) { return v.name() == parameter.name; });
     if (at == all.end()) throw Error(fmt::format("[bench] expected a variable '{}', got none", parameter.name));
     Array value = Array::full(f32, at->shape(), parameter.constant);

@@ -1,4 +1,5 @@
-// One network of the suite, ready to train: its graph, its data, and how its parameters are numbered and filled.
+// One network of the suite: what a tower of it is, what trains it, its data, and how its parameters are numbered and
+// filled. plain_step.h and trainers.h make steps of it.
 #pragma once
 
 #include <functional>
@@ -30,13 +31,18 @@ struct Parameter {
 struct Suite {
   std::string name{};
   int steps = 0, warmup = 0;  // of one repeat
-  int items = 0;              // a step
-  std::unique_ptr<Graph> graph = std::make_unique<Graph>();
-  std::vector<Tensor> inputs{};
-  Tensor loss{};  // of rank 0, or a vector of several
-  Operation train{};
-  std::vector<Parameter> parameters{};        // numbered in this order
-  std::vector<std::vector<Array>> batches{};  // step k uses batch k mod size
+  int items = 0;              // a step of one tower
+  std::vector<TensorSpec> signature{};
+  // The tower function and what minimises the cost that it returns. The tensor that it names "loss" is what is
+  // reported.
+  GetCost cost{};
+  GetOptimizer optimizer{};
+  // Instead of these two, for a network whose step is something else: the step of one tower, and towers that a trainer
+  // trains.
+  std::function<Operation(const Tensors& inputs)> step{};
+  std::function<std::unique_ptr<TowerTrainer>(const std::string& trainer, int devices, InputSourcePtr input)> trainer{};
+  std::vector<Parameter> parameters{};  // numbered in this order
+  std::vector<DataPoint> batches{};     // step k uses batch k mod size
 };
 
 std::vector<std::string> suite_names();

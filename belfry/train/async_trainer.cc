@@ -43,8 +43,8 @@ void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
                                             .initializer = init::zeros(),
                                             .collections = {std::string(collection::kLocalVariables)}});
   for (std::size_t t = 0; t < devices().size(); ++t) {
-    const TrainTowerContext tower(tower_name(t),
-                                  {.index = static_cast<int>(t), .total = static_cast<int>(devices().size()), .own_runs = true});
+    const TrainTowerContext tower(
+        tower_name(t), {.index = static_cast<int>(t), .total = static_cast<int>(devices().size()), .own_runs = true});
     const Tensor cost = build_tower(input);
     GradientsAndVariables gradients = optimizer.compute_gradients(cost, tower.trainable_variables());
     for (GradientAndVariable& item : gradients)

@@ -28,6 +28,12 @@ expect 2 1 '^bench: --warmup: ' "$bench" --suite mlp --warmup -2
 expect 2 1 '^bench: .*--explain.*--numerics|--numerics.*--explain' "$bench" --suite mlp --explain --numerics
 expect 2 1 '^bench: .*--trace' "$bench" --suite mlp --trace "$scratch/trace" --explain
 expect 2 1 '^bench: --recompute: expected the suite resnet50, got mlp' "$bench" --suite mlp --recompute
+expect 2 1 '^bench: .*--trainer.*--explain|--explain.*--trainer' "$bench" --suite mlp --trainer ps --explain
+expect 2 1 '^bench: --trainer: .*best' "$bench" --suite mlp --trainer best
+expect 2 1 '^bench: .*--devices.*--trainer' "$bench" --suite mlp --devices 2
+expect 2 1 '^bench: --devices: expected 1 for the trainer simple, got 2' "$bench" --suite mlp --trainer simple --devices 2
+expect 2 1 '^bench: .*--input.*--overhead|--overhead.*--input' "$bench" --input --overhead
+expect 2 1 '^bench: .*--input.*--suite|--suite.*--input' "$bench" --input --suite mlp
 expect 0 0 '' "$bench" --help
 expect 0 0 '' "$bench" --suite mlp --steps 1 --warmup 1 --trace "$scratch/trace"
 grep -q '"traceEvents"' "$scratch/trace"

@@ -1,0 +1,70 @@
+#include "benchmarks/gan_trainer.h"
+
+#include "belfry/train/tower_gradients.h"
+
+namespace belfry::bench {
+
+std::vector<Variable> GanModel::under(const std::string& scope, const TowerTensorHandle& tower) {
+  std::vector<Variable> out = tower.trainable_variables();
+  std::erase_if(out, [&](const Variable& v) { return !tower.local_name(v).starts_with(scope); });
+  return out;
+}
+
+void report(const Tensor& d_cost, const Tensor& g_cost) {
+  concat({expand_dims(d_cost, 0), expand_dims(g_cost, 0)}, 0, "loss");
+}
+
+GanTrainer::GanTrainer(const GanModel& model, Devices devices, bool own_variables, InputSourcePtr input)
+    : TowerTrainer(std::move(devices)), own_variables_(own_variables), optimizer_(model.optimizer()) {
+  const GraphScope scope(graph());
+  const TowerSettings settings{.devices = this->devices(), .own_variables = own_variables};
+  register_callbacks(input->setup(model.signature));
+  set_tower_func(model.d_tower, model.signature);
+
+  std::vector<GradientsAndVariables> d, g;  // by tower
+  build_towers(settings, [&](const TowerContext&) {
+    const Tensors made = tower_func()(input->get_input_tensors());
+    d.push_back(optimizer_->compute_gradients(made[1], GanModel::under(model.d_scope, towers().all().back())));
+  });
+  const std::vector<Operation> d_min = apply(d, "d_min");
+  for (std::size_t t = 0; t < settings.devices.size(); ++t) {  // each tower once more, for what comes after the update
+    const TowerTensorHandle handle = towers().training()[t];
+    const DeviceScope device(device_name(settings.devices[t]));
+    const TrainTowerContext tower(tower_name(t), {.index = static_cast<int>(t),
+                                                  .total = static_cast<int>(settings.devices.size()),
+                                                  .variable_scope = tower_variable_scope(settings, t),
+                                                  .reuse = Reuse::yes});
+    const Tensor cost = model.g_cost(handle.outputs()[0], d_min[own_variables ? t : 0]);
+    report(handle.outputs()[1], cost);
+    g.push_back(optimizer_->compute_gradients(cost, GanModel::under(model.g_scope, handle)));
+  }
+  std::vector<Operation> all = apply(g, "g_min");
+  all.insert(all.end(), d_min.begin(), d_min.end());
+  train_op = group(all, "train_op");
+  if (own_variables) register_callback(RunOp([this] { return broadcast(); }, {.as_trigger = false}));
+}
+
+std::vector<Operation> GanTrainer::apply(const std::vector<GradientsAndVariables>& gradients, const std::string& name) {
+  const GradientsAndVariables averages = average_gradients(gradients, devices());
+  std::vector<Operation> out;
+  for (std::size_t t = 0; t < (own_variables_ ? gradients.size() : 1); ++t) {
+    GradientsAndVariables items = averages;
+    for (std::size_t v = 0; v < items.size(); ++v) items[v].variable = gradients[t][v].variable;
+    const DeviceScope device(device_name(devices()[t]));
+    out.push_back(optimizer_->apply_gradients(items, own_variables_ ? name + "_" + tower_name(t) : name));
+  }
+  return out;
+}
+
+Operation GanTrainer::broadcast() const {
+  const std::vector<TowerTensorHandle> all = towers().training();
+  std::vector<Operation> copies;
+  for (std::size_t t = 1; t < all.size(); ++t) {
+    const DeviceScope device(device_name(devices()[t]));
+    for (const Variable& copy : all[t].trainable_variables())
+      copies.emplace_back(copy.assign(all[0].get_variable(all[t].local_name(copy))));
+  }
+  return group(copies, "broadcast_variables");
+}
+
+}  // namespace belfry::bench

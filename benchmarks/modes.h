@@ -1,0 +1,24 @@
+// What the program measures, each as one function that prints its result.
+#pragma once
+
+#include "benchmarks/options.h"
+
+namespace belfry::bench {
+
+void measure_step(const Options& options);     // the plain step of a suite
+void measure_trainer(const Options& options);  // a suite through a trainer, beside independent processes
+void measure_rounds(const Options& options);   // either of the two, on command
+
+void measure_input(const Options& options);     // what QueueInput costs and gains
+void measure_overhead(const Options& options);  // what the trainer's loop costs
+
+// --numerics: the loss of each step.
+void print_losses(const Suite& suite, const std::vector<Array>& losses, const Options& options);
+// --limit, --trace: where the time of these steps went.
+struct ProfiledSteps {
+  int steps = 0;
+  double seconds = 0;  // of all
+};
+void print_profile(const Suite& suite, const Session& session, const ProfiledSteps& profiled, const Options& options);
+
+}  // namespace belfry::bench

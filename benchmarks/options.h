@@ -1,0 +1,36 @@
+// What the command line says, and small things that every measurement needs.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "benchmarks/suite.h"
+
+namespace belfry::bench {
+
+struct Options {
+  std::string suite;
+  int threads = 1, steps = 0, repeats = 0, warmup = -1;
+  bool json = false, numerics = false, explain = false, limit = false, recompute = false;
+  std::string trace, precision = "f32";
+  std::string trainer;  // empty: the plain step
+  int devices = 1;
+  bool rounds = false, input = false, overhead = false;
+
+  int repeats_or(int usual) const { return repeats > 0 ? repeats : usual; }
+  int steps_of(const Suite& s) const { return steps > 0 ? steps : s.steps; }
+  // Of what is timed on command: enough that a round's borders do not count.
+  int round_of(const Suite& s) const { return steps > 0 ? steps : std::max(s.steps, 4); }
+  int warmup_of(const Suite& s) const { return warmup >= 0 ? warmup : s.warmup; }
+  Precision session_precision() const {
+    if (precision == "f32") return Precision::f32;
+    return precision == "bf16" ? Precision::bf16 : Precision::bf16_emulated;
+  }
+};
+
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace belfry::bench

@@ -1,0 +1,94 @@
+// Timing on command, so that processes can be measured side by side or in turns: when everything is warm, "ready"; then
+// for each line on stdin one round of steps, answered by a line with the items that were trained and the seconds.
+//
+// A round begins with a step that is not timed, by when the caches hold what the other processes have thrown out. The
+// plain step's ends with one too: what runs beside it is still being timed.
+#include <fmt/core.h>
+
+#include <iostream>
+
+#include "benchmarks/modes.h"
+#include "benchmarks/plain_step.h"
+#include "benchmarks/trainers.h"
+
+namespace belfry::bench {
+namespace {
+
+void answer(std::string_view text) {
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+bool next_round() {
+  std::string line;
+  return static_cast<bool>(std::getline(std::cin, line));
+}
+
+void plain_rounds(const Suite& suite, const Options& options) {
+  const PlainStep plain = make_plain_step(suite);
+  Session session(*plain.graph, {.devices = {{options.threads}}, .precision = options.session_precision()});
+  session.initialize();
+  fill_parameters(suite, session);
+  const auto step = session.make_callable({plain.loss, plain.train}, plain.inputs);
+  int k = 0;
+  const auto run = [&](int count) {
+    for (const int end = k + count; k < end; ++k) step(batch_of(suite, k));
+  };
+  run(options.warmup_of(suite));
+  answer("ready");
+  const int steps = options.round_of(suite);
+  while (next_round()) {
+    run(1);
+    const double begin = now();
+    run(steps);
+    const double seconds = now() - begin;
+    run(1);
+    answer(fmt::format("{} {}", suite.items * steps, seconds));
+  }
+}
+
+// An epoch is a round; the first is to get warm. The wait for the next one is where towers that run by themselves stand
+// still: between after_epoch() and the next before_epoch().
+class TimedEpochs final : public Callback {
+ public:
+  TimedEpochs(const Suite& suite, const Options& options) : suite_(suite), options_(options) {}
+
+  void trigger_step() override {
+    if (trainer().local_step() == 0) mark(begin_);
+    if (trainer().local_step() + 1 == trainer().steps_per_epoch()) mark(end_);
+  }
+  void trigger() override {
+    if (trainer().epoch_num() == 1)
+      answer("ready");
+    else
+      answer(fmt::format("{} {}", suite_.items * (end_.updates - begin_.updates), end_.seconds - begin_.seconds));
+    if (!next_round()) throw StopTraining("there are no more rounds");
+  }
+
+ private:
+  struct Mark {
+    double seconds = 0;
+    std::int64_t updates = 0;
+  };
+  void mark(Mark& at) const { at = {.seconds = now(), .updates = tower_updates(trainer(), options_.devices)}; }
+
+  const Suite& suite_;
+  const Options& options_;
+  Mark begin_, end_;
+};
+
+void trainer_rounds(const Suite& suite, const Options& options) {
+  const auto trainer = make_suite_trainer(suite, options.trainer, options.devices);
+  prepare(*trainer, suite, {TimedEpochs(suite, options)}, options);
+  trainer->main_loop({.steps_per_epoch = 1 + options.round_of(suite)});
+}
+
+}  // namespace
+
+void measure_rounds(const Options& options) {
+  const LogMute quiet;
+  const Suite suite = make_suite(options.suite, {.recompute = options.recompute});
+  options.trainer.empty() ? plain_rounds(suite, options) : trainer_rounds(suite, options);
+}
+
+}  // namespace belfry::bench
