@@ -12,8 +12,9 @@
 namespace belfry {
 namespace {
 
-std::set<const Node*> before(const Operation& train_op) {
-  Node* const train[] = {train_op.node()};
+std::set<const Node*> before(const std::vector<Operation>& train_ops) {
+  std::vector<Node*> train;
+  for (const Operation& op : train_ops) train.push_back(op.node());
   const std::vector<const Node*> all = with_ancestors(train);
   return {all.begin(), all.end()};
 }
@@ -68,8 +69,8 @@ void RunOp::run() {
 }
 
 void RunUpdateOps::setup_graph() {
-  const std::set<const Node*> taken =
-      trainer().train_op ? before(trainer().train_op) : before_others(trainer().graph());
+  const std::vector<Operation> train_ops = trainer().train_ops();
+  const std::set<const Node*> taken = train_ops.empty() ? before_others(trainer().graph()) : before(train_ops);
   for (const Operation& update : update_ops(trainer().graph(), collection_))
     if (!taken.contains(update.node())) updates_.emplace_back(update);
 }

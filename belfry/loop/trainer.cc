@@ -153,6 +153,10 @@ void Trainer::run_step() {
   hooked_session().run(train_op, {}, {}, where_);
 }
 
+std::vector<Operation> Trainer::train_ops() const {
+  return train_op ? std::vector<Operation>{train_op} : std::vector<Operation>();
+}
+
 void Trainer::request_stop(std::string reason, bool save) {
   const MutexLock lock(stop_mutex_);
   if (save) save_at_end_ = true;

@@ -62,6 +62,8 @@ class Trainer {
 
   // What the default run_step() runs. Alternatively override run_step().
   Operation train_op;
+  // All operations that train, of whichever runs: train_op, if it is set, and those of towers that run by themselves.
+  virtual std::vector<Operation> train_ops() const;
 
   // Phase 1 ends here: callbacks define what they need. Then the session is made and variables get their values. Then
   // the loop. Each once, in this order; train() does all three. main_loop() and train() return why training ended:

@@ -65,6 +65,12 @@ std::int64_t AsyncMultiDeviceTrainer::async_updates() const {
   return static_cast<std::int64_t>(session().value(updates_).item());
 }
 
+std::vector<Operation> AsyncMultiDeviceTrainer::train_ops() const {
+  std::vector<Operation> out = MultiDeviceTrainer::train_ops();
+  for (const AsyncTowers::Tower& tower : others_) out.push_back(tower.train);
+  return out;
+}
+
 void AsyncMultiDeviceTrainer::run_step() {
   towers_.check();
   MultiDeviceTrainer::run_step();

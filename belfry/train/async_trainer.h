@@ -27,6 +27,7 @@ class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
   std::int64_t async_updates() const;
 
   void run_step() override;
+  std::vector<Operation> train_ops() const override;
 
  protected:
   void build(InputSource& input, Optimizer& optimizer) override;

@@ -222,6 +222,28 @@ TEST_F(AsyncTest, GradientsAreScaledByTheTowersUnlessToldOtherwise) {
   EXPECT_EQ(first_step({.scale_gradients = false}), -8);
 }
 
+TEST_F(AsyncTest, EachTowerRunsItsOwnUpdateOps) {
+  std::vector<Variable> counts;
+  setup([&](const Inputs& in) {
+    const Tensor cost = cost_of(in);
+    const Variable count = new_variable("count", {.shape = {}, .initializer = init::zeros()});
+    current_graph().collections().add(collection::kUpdateOps, Operation(count.assign_add(1.f + cost * 0.f)));
+    if (count.node()->graph == &graph) counts.push_back(count);
+    return cost;
+  });
+  trainer.train({.callbacks = {RunUpdateOps()}, .session_config = kTwo, .steps_per_epoch = 20, .max_epoch = 2});
+  ASSERT_EQ(counts.size(), 2U);
+  EXPECT_EQ(trainer.session().value(counts[0]).item(), 40);
+  EXPECT_EQ(trainer.session().value(counts[1]).item(), static_cast<double>(trainer.async_updates() - 40));
+}
+
+TEST_F(AsyncTest, BatchNormCannotWaitForOtherTowers) {
+  const auto build = [&] {
+    setup([](const Inputs& in) { return reduce_mean(in["x"] | batch_norm("bn", {.sync_statistics = true})); });
+  };
+  EXPECT_TRUE(contains(error_of(build), "sync_statistics"));
+}
+
 TEST_F(AsyncTest, InputsThatCannotFeedSeveralTowersAreErrors) {
   EXPECT_TRUE(contains(error_of([&] { setup(cost_of, StagingInput(QueueInput(points(8) | batch(4)))); }),
                        "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, "
