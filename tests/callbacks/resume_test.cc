@@ -126,9 +126,9 @@ std::string without_queue_size(std::string text) {
 }
 
 TEST(ResumeTest, GoesOnAsIfNothingHadHappened) {
-  const TempDir whole_dir, parts_dir;
+  const TempDir whole_dir;
   const Training::Result whole = Training(whole_dir).run(1, 5);
-  for (int end = 1; end < 5; ++end) {
+  for (const int end : {1, 3}) {
     const TempDir dir;
     Training(dir).run(1, end);
     Training second(dir);

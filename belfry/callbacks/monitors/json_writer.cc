@@ -1,5 +1,7 @@
 #include "belfry/callbacks/monitors/json_writer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
