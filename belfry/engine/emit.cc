@@ -27,7 +27,7 @@ class ConditionalKernel final : public Kernel {
   ConditionalKernel(KernelPtr update, std::vector<const bool*> flags)
       : update_(std::move(update)), flags_(std::move(flags)) {}
   std::size_t scratch_bytes() const override { return update_->scratch_bytes(); }
-  void bind(Buffers buffers) override { update_->bind(std::move(buffers)); }
+  void bind(const Buffers& buffers) override { update_->bind(buffers); }
   void run(const Step& step) override {
     if (std::ranges::all_of(flags_, [](const bool* flag) { return *flag; })) update_->run(step);
   }
@@ -98,7 +98,7 @@ class Emitter {
   KernelPtr make_kernel(const IrNode& node) {
     if (node.op == "Send") return pass_on();
     if (node.op == "Variable") return shared_->pull(node.origin);
-    if (node.op == "Feed") return feed_kernel(&slots_.feeds[index_of(node)], ir().info(node.outputs[0]).bytes());
+    if (node.op == "Feed") return make_feed(node);
     if (node.op == "Fetch") {
       const TensorInfo& info = ir().info(node.inputs[0]);
       plan_->fetched[static_cast<int>(index_of(node))] = info;
@@ -121,6 +121,23 @@ class Emitter {
         "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
         describe(*node.origin), node.op, made_at(*node.origin));
     return kernel->make(context);
+  }
+
+  KernelPtr make_feed(const IrNode& node) {
+    const void* const* slot = &slots_.feeds[index_of(node)];
+    const ValueId value = node.outputs[0];
+    const std::size_t bytes = ir().info(value).bytes();
+    if (!ir().value(value).fed) return copied_feed_kernel(slot, bytes);
+    return feed_kernel(slot, bytes, *plan_->fed.emplace(value, std::make_unique<FedValue>()).first->second);
+  }
+
+  // What reads feeds finds them where they lie in each run.
+  KernelPtr reading_feeds(KernelPtr kernel, const IrNode& node) {
+    std::vector<FedInput> fed;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (const auto value = plan_->fed.find(behind_views(ir(), node.inputs[i])); value != plan_->fed.end())
+        fed.push_back({.index = static_cast<int>(i), .value = value->second.get()});
+    return fed.empty() ? std::move(kernel) : fed_kernel(std::move(kernel), std::move(fed));
   }
 
   // A flag is a scalar: its memory stays where it is as long as the session lives.
@@ -146,6 +163,7 @@ class Emitter {
       }
       KernelPtr kernel = under_conditions(make_kernel(ir().node(id)), ir().node(id));
       if (shared_) kernel = shared_->guarded(std::move(kernel), id);
+      kernel = reading_feeds(std::move(kernel), ir().node(id));
       scratch_[at(id)] = kernel->scratch_bytes();
       plan_->kernels[at(id)] = std::move(kernel);
     }
@@ -189,7 +207,7 @@ class Emitter {
       for (ValueId v : node.outputs) buffers.outputs.push_back(pointer(v));
       const std::size_t scratch = plan_->memory.scratch[at(id)];
       if (scratch != MemoryPlan::kNowhere) buffers.scratch = base_ + scratch;
-      kernel->bind(std::move(buffers));
+      kernel->bind(buffers);
     }
   }
 

@@ -22,7 +22,7 @@ std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs
       {.inputs = infos, .outputs = outputs, .attributes = &node.attributes, .origin = node.origin, .threads = 1});
   const Array scratch(DType::u8, {static_cast<std::int64_t>(kernel->scratch_bytes())});
   buffers.scratch = const_cast<void*>(scratch.raw());
-  kernel->bind(std::move(buffers));
+  kernel->bind(buffers);
   kernel->run({});
   return results;
 }

@@ -1,7 +1,9 @@
 #include "belfry/engine/host_kernels.h"
 
+#include <cstdint>
 #include <cstring>
 
+#include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/graph/node.h"
@@ -9,17 +11,18 @@
 namespace belfry {
 namespace {
 
-class FeedKernel final : public Kernel {
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  parallel_for(static_cast<std::int64_t>(bytes), 1 << 18, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                static_cast<std::size_t>(end - begin));
+  });
+}
+
+class CopiedFeedKernel final : public Kernel {
  public:
-  FeedKernel(const void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
-  void bind(Buffers buffers) override { to_ = buffers.outputs[0]; }
+  CopiedFeedKernel(const void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
+  void bind(const Buffers& buffers) override { to_ = buffers.outputs[0]; }
   void run(const Step&) override { copy_bytes(to_, *slot_, bytes_); }
-  static void copy_bytes(void* to, const void* from, std::size_t bytes) {
-    parallel_for(static_cast<std::int64_t>(bytes), 1 << 18, [&](std::int64_t begin, std::int64_t end) {
-      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
-                  static_cast<std::size_t>(end - begin));
-    });
-  }
 
  private:
   const void* const* slot_;
@@ -27,11 +30,57 @@ class FeedKernel final : public Kernel {
   void* to_ = nullptr;
 };
 
+class FeedKernel final : public Kernel {
+ public:
+  FeedKernel(const void* const* slot, std::size_t bytes, FedValue& value) : slot_(slot), bytes_(bytes), value_(value) {}
+  void bind(const Buffers&) override {}
+  void run(const Step&) override {
+    value_.data = *slot_;
+    if (reinterpret_cast<std::uintptr_t>(*slot_) % kBufferAlignment == 0) return;
+    if (own_ == nullptr) own_ = allocate_zeroed_buffer(bytes_);
+    copy_bytes(own_.get(), *slot_, bytes_);
+    value_.data = own_.get();
+  }
+
+ private:
+  const void* const* slot_;
+  std::size_t bytes_;
+  FedValue& value_;
+  std::shared_ptr<void> own_;  // for what does not lie as kernels expect it
+};
+
+// Binds its kernel anew when a fed value lies elsewhere than in the last run.
+class FedKernel final : public Kernel {
+ public:
+  FedKernel(KernelPtr kernel, std::vector<FedInput> fed) : kernel_(std::move(kernel)), fed_(std::move(fed)) {}
+  std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  void bind(const Buffers& buffers) override { buffers_ = buffers; }
+  void run(const Step& step) override {
+    bool moved = !bound_;
+    for (const FedInput& input : fed_) {
+      const void*& data = buffers_.inputs[static_cast<std::size_t>(input.index)];
+      moved |= data != input.value->data;
+      data = input.value->data;
+    }
+    if (moved) kernel_->bind(buffers_);
+    bound_ = true;
+    kernel_->run(step);
+  }
+  std::string describe() const override { return kernel_->describe(); }
+  bool is_dnnl() const override { return kernel_->is_dnnl(); }
+
+ private:
+  KernelPtr kernel_;
+  std::vector<FedInput> fed_;
+  Buffers buffers_;
+  bool bound_ = false;
+};
+
 class FetchKernel final : public Kernel {
  public:
   FetchKernel(void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
-  void bind(Buffers buffers) override { from_ = buffers.inputs[0]; }
-  void run(const Step&) override { FeedKernel::copy_bytes(*slot_, from_, bytes_); }
+  void bind(const Buffers& buffers) override { from_ = buffers.inputs[0]; }
+  void run(const Step&) override { copy_bytes(*slot_, from_, bytes_); }
 
  private:
   void* const* slot_;
@@ -46,7 +95,9 @@ class HostKernelAdapter final : public Kernel {
         origin_(*context.origin),
         inputs_(context.inputs.begin(), context.inputs.end()),
         outputs_(context.outputs.begin(), context.outputs.end()) {}
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
+    ins_.clear();
+    outs_.clear();
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       ins_.emplace_back(inputs_[i].dtype, inputs_[i].shape, const_cast<void*>(b.inputs[i]), nullptr);
     for (std::size_t i = 0; i < outputs_.size(); ++i)
@@ -92,7 +143,15 @@ class HostKernelAdapter final : public Kernel {
 
 }  // namespace
 
-KernelPtr feed_kernel(const void* const* slot, std::size_t bytes) { return std::make_unique<FeedKernel>(slot, bytes); }
+KernelPtr copied_feed_kernel(const void* const* slot, std::size_t bytes) {
+  return std::make_unique<CopiedFeedKernel>(slot, bytes);
+}
+KernelPtr feed_kernel(const void* const* slot, std::size_t bytes, FedValue& value) {
+  return std::make_unique<FeedKernel>(slot, bytes, value);
+}
+KernelPtr fed_kernel(KernelPtr kernel, std::vector<FedInput> fed) {
+  return std::make_unique<FedKernel>(std::move(kernel), std::move(fed));
+}
 KernelPtr fetch_kernel(void* const* slot, std::size_t bytes) { return std::make_unique<FetchKernel>(slot, bytes); }
 KernelPtr host_kernel(const HostKernel& function, const KernelContext& context) {
   return std::make_unique<HostKernelAdapter>(function, context);

@@ -32,6 +32,7 @@ struct IrValue {
   const Node* variable = nullptr;  // its memory is this variable's storage ...
   int copy = kNone;                // ... or this one of its copies in a second layout
   int crossing = kNone;            // its memory is that of a value that crosses between parts
+  bool fed = false;                // its memory is the caller's
 };
 
 struct IrNode {

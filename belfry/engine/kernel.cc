@@ -23,7 +23,7 @@ class SimpleKernel final : public Kernel {
  public:
   SimpleKernel(RunFunction run, std::size_t scratch) : run_(std::move(run)), scratch_(scratch) {}
   std::size_t scratch_bytes() const override { return scratch_; }
-  void bind(Buffers buffers) override { buffers_ = std::move(buffers); }
+  void bind(const Buffers& buffers) override { buffers_ = buffers; }
   void run(const Step& step) override { run_(buffers_, step); }
 
  private:

@@ -68,7 +68,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
-  virtual void bind(Buffers buffers) = 0;
+  virtual void bind(const Buffers& buffers) = 0;
   virtual void run(const Step& step) = 0;
   // For explain(): "jit:avx512_core", "own:blocked". The share of a step that is oneDNN's is summed from is_dnnl().
   virtual std::string describe() const { return ""; }

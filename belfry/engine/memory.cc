@@ -45,10 +45,11 @@ class Planner {
     return v;
   }
 
-  // Memory of the arena, as opposed to a variable's, a constant's, that of a crossing, or none at all.
+  // Memory of the arena, as opposed to a variable's, a constant's, a feed's, that of a crossing, or none at all.
   bool in_arena(ValueId v) const {
     const std::string_view op = ir_.op_of(v);
-    return ir_.value(v).variable == nullptr && ir_.value(v).crossing == kNone && op != "Constant" && op != "ShapeOnly";
+    const IrValue& value = ir_.value(v);
+    return value.variable == nullptr && value.crossing == kNone && !value.fed && op != "Constant" && op != "ShapeOnly";
   }
 
   void share_views() {

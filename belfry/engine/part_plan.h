@@ -9,6 +9,7 @@
 
 #include "belfry/engine/arena.h"
 #include "belfry/engine/crossing_memory.h"
+#include "belfry/engine/host_kernels.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
@@ -34,6 +35,7 @@ struct CompileTarget {
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
   QueueStore* queues = nullptr;          // the session's
   Precision precision = Precision::f32;
+  bool copies_feeds = false;  // results may be written over feeds while the run still reads them
   // Where several sessions share the variables: this one's snapshots (see shared_variables.h). A program of several
   // parts does without: it runs while no other session does.
   VariableSnapshots* snapshots = nullptr;
@@ -46,6 +48,7 @@ struct PartPlan {
   std::vector<KernelPtr> kernels{};  // by node
   std::vector<Instruction> instructions{};
   std::vector<Array> constants{};
+  std::map<ValueId, std::unique_ptr<FedValue>> fed{};
   std::uint64_t generation = 0;  // of the variables' layouts and the crossings' memory that it was bound to
 
   // Positions count instructions: "done at 3" is when the first three have run.

@@ -24,7 +24,7 @@ class PullKernel final : public Kernel {
  public:
   PullKernel(const VariableStore::Storage& variable, VariableSnapshot& snapshot)
       : variable_(variable), snapshot_(snapshot) {}
-  void bind(Buffers) override {}
+  void bind(const Buffers&) override {}
   void run(const Step&) override {
     const MutexLock lock(variable_.mutex);
     copy_to(snapshot_, variable_);
@@ -58,7 +58,7 @@ class SharedUpdateKernel final : public Kernel {
   SharedUpdateKernel(KernelPtr update, std::vector<SharedVariable> variables)
       : update_(std::move(update)), variables_(std::move(variables)) {}
   std::size_t scratch_bytes() const override { return update_->scratch_bytes(); }
-  void bind(Buffers buffers) override { update_->bind(std::move(buffers)); }
+  void bind(const Buffers& buffers) override { update_->bind(buffers); }
   void run(const Step& step) override {
     const LockAll lock(variables_);
     for (const SharedVariable& v : variables_) ++v.storage->version;

@@ -29,7 +29,8 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                              .arenas = arenas_,
                              .crossings = crossings_,
                              .devices = {{within.threads}},
-                             .precision = precision_of(within)};
+                             .precision = precision_of(within),
+                             .copies_feeds = true};
   Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);

@@ -90,7 +90,7 @@ class Bench {
       for (ScratchTensor& tensor : inputs_) buffers.inputs.push_back(tensor.data());
       for (ScratchTensor& tensor : outputs_) buffers.outputs.push_back(tensor.data());
       buffers.scratch = scratch_.data();
-      c.kernel->bind(std::move(buffers));
+      c.kernel->bind(buffers);
     }
   }
 

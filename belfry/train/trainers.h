@@ -40,7 +40,7 @@ class MultiDeviceTrainer : public SingleCostTrainer {
 
 // One copy of the variables. The gradients of all towers, each of its own point, are averaged in the order of the
 // towers and applied once; the work of both is spread over the devices.
-class SyncMultiDeviceTrainerParameterServer final : public MultiDeviceTrainer {
+class SyncMultiDeviceTrainerParameterServer : public MultiDeviceTrainer {
  public:
   using MultiDeviceTrainer::MultiDeviceTrainer;
 

@@ -28,7 +28,7 @@ class CondKernel final : public Kernel {
     check_shapes(c, then_, c.outputs);
     check_shapes(c, else_, c.outputs);
   }
-  void bind(Buffers b) override { buffers_ = std::move(b); }
+  void bind(const Buffers& b) override { buffers_ = b; }
   void run(const Step& step) override {
     SubPlan& chosen = *buffers_.in<bool>(0) ? then_ : else_;
     chosen.run(step, std::span(buffers_.inputs).subspan(1), buffers_.outputs);
@@ -54,10 +54,10 @@ class WhileKernel final : public Kernel {
     check_shapes(c, body_, c.outputs);
     for (const TensorInfo& info : body_.outputs()) bytes_.push_back(info.bytes());
   }
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     state_ = b.inputs;  // from the second pass on the loop's tensors are the outputs
     std::ranges::copy(b.outputs.begin(), b.outputs.end() - 1, state_.begin());
-    buffers_ = std::move(b);
+    buffers_ = b;
   }
   void run(const Step& step) override {
     for (std::size_t i = 0; i < bytes_.size(); ++i)
@@ -106,7 +106,7 @@ class WhileGradKernel final : public Kernel {
       results_.push_back(fresh_.back().raw());
     }
   }
-  void bind(Buffers b) override { buffers_ = std::move(b); }
+  void bind(const Buffers& b) override { buffers_ = b; }
 
   void run(const Step& step) override {
     const std::int64_t passes = *buffers_.in<std::int64_t>(static_cast<int>(forward_inputs_));

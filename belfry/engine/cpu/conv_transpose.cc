@@ -26,11 +26,11 @@ class FusedConvTranspose final : public Kernel {
   std::string describe() const override { return conv_->describe(); }
   bool is_dnnl() const override { return conv_->is_dnnl(); }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     after_.bias = b.in<float>(2);
     after_.x = b.out<float>();
     after_.scratch = b.scratch;
-    conv_->bind(std::move(b));
+    conv_->bind(b);
   }
   void run(const Step& step) override {
     conv_->run(step);

@@ -28,12 +28,13 @@ class DnnlKernel final : public Kernel {
   std::string describe() const override { return implementation_; }
   bool is_dnnl() const override { return true; }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
+    std::size_t next = 0;
     for (const DnnlArgument& a : arguments_)
-      add(a.arg, a.descriptor,
+      set(next++, a.arg, a.descriptor,
           a.input >= 0 ? const_cast<void*>(b.inputs[static_cast<std::size_t>(a.input)])
                        : b.outputs[static_cast<std::size_t>(a.output)]);
-    if (scratch_bytes() > 0) add(DNNL_ARG_SCRATCHPAD, scratchpad_, b.scratch);
+    if (scratch_bytes() > 0) set(next, DNNL_ARG_SCRATCHPAD, scratchpad_, b.scratch);
   }
 
   void run(const Step&) override {
@@ -48,7 +49,10 @@ class DnnlKernel final : public Kernel {
                "execute");
   }
 
-  void add(int arg, const dnnl_memory_desc_t& descriptor, void* data) {
+  void set(std::size_t index, int arg, const dnnl_memory_desc_t& descriptor, void* data) {
+    if (index < args_.size())
+      return dnnl_check(dnnl_memory_set_data_handle_v2(args_[index].memory, data, dnnl_cpu_stream()),
+                        "set a memory object");
     dnnl_memory_t memory = nullptr;
     dnnl_check(dnnl_memory_create(&memory, &descriptor, dnnl_cpu_engine(), data), "create a memory object");
     args_.push_back({arg, memory});

@@ -121,7 +121,7 @@ class FusedPointwise final : public Kernel {
     rows_ = rowwise ? count / inner_ : 1;
     padding_ = padding_of(c, c.output().layout);
   }
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       if (masks_[i])
         operands_[i].mask = static_cast<const bool*>(b.inputs[i]);

@@ -39,7 +39,7 @@ class Print final : public Kernel {
         first_n_(c.attributes->integer("first_n")),
         summarize_(c.attributes->integer("summarize")) {}
 
-  void bind(Buffers buffers) override { buffers_ = std::move(buffers); }
+  void bind(const Buffers& buffers) override { buffers_ = buffers; }
   void run(const Step&) override {
     const bool due = runs_++ % every_ == 0 && (first_n_ < 0 || logged_ < first_n_);
     if (due && log_enabled(LogLevel::info)) {

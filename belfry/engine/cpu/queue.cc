@@ -20,7 +20,7 @@ class PutPoint final : public Kernel {
       if (node->def->name == "QueueTake") state_ = &c.queues->taken(node);
   }
 
-  void bind(Buffers buffers) override { buffers_ = std::move(buffers); }
+  void bind(const Buffers& buffers) override { buffers_ = buffers; }
   void run(const Step&) override {
     QueuedPoint point;
     for (std::size_t i = 0; i < components_.size(); ++i) {

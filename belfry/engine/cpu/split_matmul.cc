@@ -51,12 +51,13 @@ class SplitMatMul final : public Kernel {
     return bytes;
   }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     char* scratch = static_cast<char*>(b.scratch);
     const auto take = [&](std::size_t bytes) { return std::exchange(scratch, scratch + bytes); };
     a_ = b.in<float>(0);
     y_ = b.out<float>();
     bias_ = epilogue_.bias ? b.in<float>(2) : nullptr;
+    partials_.clear();
     for (Part& part : parts_) {
       part.packed = reinterpret_cast<float*>(take(packed_bytes(part)));
       Buffers own{.inputs = {part.packed, b.in<float>(1) + part.b}, .outputs = {y_ + part.y}, .scratch = nullptr};
@@ -67,7 +68,7 @@ class SplitMatMul final : public Kernel {
         own.inputs.push_back(bias_);
       }
       own.scratch = take(cache_lines(part.kernel->scratch_bytes()));
-      part.kernel->bind(std::move(own));
+      part.kernel->bind(own);
     }
     if (split_ == MatMulSplit::depth) plan_finish();
   }
@@ -131,6 +132,8 @@ class SplitMatMul final : public Kernel {
 
   // y = act(sum of the partial products, in order, + bias), as one pass
   void plan_finish() {
+    code_.clear();
+    operands_.clear();
     const auto step = [&](PointwiseOp op, std::uint8_t with) {
       code_.push_back({op, place::reg(0), place::reg(0), with});
     };

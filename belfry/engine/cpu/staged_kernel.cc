@@ -24,7 +24,8 @@ class StagedKernel final : public Kernel {
   std::string describe() const override { return kernel_->describe(); }
   bool is_dnnl() const override { return kernel_->is_dnnl(); }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& given) override {
+    Buffers b = given;
     auto* scratch = static_cast<std::byte*>(b.scratch);
     Buffers moves;
     moves.scratch = scratch + staged_;
@@ -40,8 +41,8 @@ class StagedKernel final : public Kernel {
       buffer = scratch;
     }
     b.scratch = scratch + staged_ + cache_lines(reorder_->scratch_bytes());
-    reorder_->bind(std::move(moves));
-    kernel_->bind(std::move(b));
+    reorder_->bind(moves);
+    kernel_->bind(b);
   }
 
   void run(const Step& step) override {

@@ -96,7 +96,7 @@ class TileConv final : public Kernel {
   }
   std::string describe() const override { return "own:amx_bf16"; }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     from_ = b.in<float>(call_.pass == ConvPass::forward ? 0 : call_.dy);
     filter_ = b.in<float>(1);
     bias_ = call_.bias ? b.in<float>(2) : nullptr;

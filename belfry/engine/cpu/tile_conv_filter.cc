@@ -50,7 +50,7 @@ class TileConvFilter final : public Kernel {
   }
   std::string describe() const override { return "own:amx_bf16"; }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     x_ = b.in<float>(0);
     dy_ = b.in<float>(dy_input_);
     dw_ = b.out<float>();

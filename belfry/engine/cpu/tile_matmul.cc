@@ -27,7 +27,7 @@ class TileMatMul final : public Kernel {
   std::size_t scratch_bytes() const override { return share_bytes_ * static_cast<std::size_t>(threads_); }
   std::string describe() const override { return "own:amx_bf16"; }
 
-  void bind(Buffers b) override {
+  void bind(const Buffers& b) override {
     product_.a.data = b.in<float>(0);
     product_.b.data = b.in<float>(1);
     product_.y = b.out<float>();
