@@ -24,7 +24,8 @@ Suite suite_of(std::int64_t batch) {
   return suite;
 }
 
-// Time is nearly linear in the batch: two batches tell which one takes that long.
+// Time is nearly linear in the batch: two batches tell about which one takes that long, and that one how much is
+// missing.
 std::int64_t fitting_batch(int threads) {
   constexpr std::int64_t kFew = 8, kMany = 40;
   const auto best = [&](std::int64_t batch) {
@@ -33,9 +34,13 @@ std::int64_t fitting_batch(int threads) {
     for (int r = 0; r < 5; ++r) seconds = std::min(seconds, step.seconds({.warmup = 2, .timed = 5}));
     return seconds;
   };
-  const double few = best(kFew), many = best(kMany);
-  const double each = std::max(1e-6, (many - few) / (kMany - kFew));
-  return std::clamp(kFew + static_cast<std::int64_t>((kStepSeconds - few) / each), std::int64_t{1}, std::int64_t{1024});
+  const double few = best(kFew), each = std::max(1e-6, (best(kMany) - few) / (kMany - kFew));
+  const auto corrected = [&](std::int64_t batch, double seconds) {
+    return std::clamp(batch + static_cast<std::int64_t>((kStepSeconds - seconds) / each), std::int64_t{1},
+                      std::int64_t{1024});
+  };
+  const std::int64_t guess = corrected(kFew, few);
+  return corrected(guess, best(guess));
 }
 
 double trained_seconds(const Suite& suite, InputSourcePtr input, const StepCount& steps, int threads) {
