@@ -1,6 +1,28 @@
 #include "belfry/base/gate.h"
 
+#include <algorithm>
+
+#include "belfry/base/check.h"
+
 namespace belfry {
+namespace {
+
+// An address that stands for this thread.
+const void* this_thread() {
+  thread_local const char self = 0;
+  return &self;
+}
+
+}  // namespace
+
+bool Gate::mine() const { return depth_ > 0 && owner_ == this_thread(); }
+
+void Gate::check_outside() const {
+  BELFRY_CHECK(
+      std::ranges::find(inside_, this_thread()) == inside_.end(),
+      "[session] expected no run from inside a run of a session with the same variables, got one. A kernel may "
+      "use a session of its own graph.");
+}
 
 bool Gate::enter(const std::atomic<bool>& given_up) {
   const MutexLock lock(mutex_);
@@ -8,9 +30,10 @@ bool Gate::enter(const std::atomic<bool>& given_up) {
     ++depth_;
     return true;
   }
+  check_outside();
   while (!given_up && (depth_ > 0 || waiting_ > 0)) changed_.wait(mutex_);
   if (given_up) return false;
-  ++inside_;
+  inside_.push_back(this_thread());
   return true;
 }
 
@@ -19,19 +42,23 @@ void Gate::leave() {
   if (mine())
     --depth_;
   else
-    --inside_;
+    inside_.erase(std::ranges::find(inside_, this_thread()));
   changed_.notify_all();
 }
 
-void Gate::enter_alone() {
+bool Gate::enter_alone(const std::atomic<bool>& given_up) {
   const MutexLock lock(mutex_);
   if (!mine()) {
+    check_outside();
     ++waiting_;
-    while (depth_ > 0 || inside_ > 0) changed_.wait(mutex_);
+    while (!given_up && (depth_ > 0 || !inside_.empty())) changed_.wait(mutex_);
     --waiting_;
-    owner_ = std::this_thread::get_id();
+    changed_.notify_all();
+    if (given_up) return false;
+    owner_ = this_thread();
   }
   ++depth_;
+  return true;
 }
 
 void Gate::leave_alone() {

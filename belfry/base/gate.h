@@ -1,12 +1,13 @@
 // Gate: any number of threads may be inside at a time, or one of them alone. Whoever wants to be alone goes first, so
-// that a stream of visitors cannot keep it out; it may enter again as often as it likes.
+// that a stream of visitors cannot keep it out; it may enter again as often as it likes. A visitor may not: two rounds
+// of waiting would wait for each other.
 //
 //   const GateVisit visit(&gate, given_up);   // waits while somebody is alone or wants to be
-//   const GateAlone alone(&gate);             // waits until the others have left; those that come wait
+//   const GateAlone alone(&gate, given_up);   // waits until the others have left; those that come wait
 #pragma once
 
 #include <atomic>
-#include <thread>
+#include <vector>
 
 #include "belfry/base/mutex.h"
 
@@ -14,23 +15,24 @@ namespace belfry {
 
 class Gate {
  public:
-  // False, and not inside, if `given_up` is or becomes true (see wake()).
+  // False, and not inside, if `given_up` is or becomes true (see wake()). Both throw if this thread is a visitor.
   bool enter(const std::atomic<bool>& given_up);
+  bool enter_alone(const std::atomic<bool>& given_up);
   void leave();
-  void enter_alone();
   void leave_alone();
-  // Whoever waits to enter looks at his flag again.
+  // Whoever waits looks at his flag again.
   void wake();
 
  private:
-  bool mine() const BELFRY_REQUIRES(mutex_) { return depth_ > 0 && owner_ == std::this_thread::get_id(); }
+  bool mine() const BELFRY_REQUIRES(mutex_);
+  void check_outside() const BELFRY_REQUIRES(mutex_);
 
   Mutex mutex_;
   Condition changed_;
-  int inside_ BELFRY_GUARDED_BY(mutex_) = 0;   // without the one who is alone
-  int waiting_ BELFRY_GUARDED_BY(mutex_) = 0;  // to be alone
-  int depth_ BELFRY_GUARDED_BY(mutex_) = 0;    // how often the one who is alone has entered
-  std::thread::id owner_ BELFRY_GUARDED_BY(mutex_);
+  std::vector<const void*> inside_ BELFRY_GUARDED_BY(mutex_);  // the threads, without the one who is alone
+  int waiting_ BELFRY_GUARDED_BY(mutex_) = 0;                  // to be alone
+  int depth_ BELFRY_GUARDED_BY(mutex_) = 0;                    // how often the one who is alone has entered
+  const void* owner_ BELFRY_GUARDED_BY(mutex_) = nullptr;      // who that is
 };
 
 // Inside until the end of the scope, unless it was given up. Without a gate, nothing.
@@ -50,9 +52,8 @@ class GateVisit {
 
 class GateAlone {
  public:
-  explicit GateAlone(Gate* gate) : gate_(gate) {
-    if (gate_ != nullptr) gate_->enter_alone();
-  }
+  GateAlone(Gate* gate, const std::atomic<bool>& given_up)
+      : gate_(gate != nullptr && gate->enter_alone(given_up) ? gate : nullptr) {}
   ~GateAlone() {
     if (gate_ != nullptr) gate_->leave_alone();
   }

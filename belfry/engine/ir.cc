@@ -99,7 +99,7 @@ std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank) {
 }
 
 std::vector<NodeId> topological(const Ir& ir) {
-  return topological(ir, [](NodeId id) { return Rank{false, id, id}; });
+  return topological(ir, [](NodeId id) { return Rank{0, id, id}; });
 }
 
 void reorder_nodes(Ir& ir, const std::vector<NodeId>& order) {

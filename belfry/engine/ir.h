@@ -94,7 +94,7 @@ void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
 // Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
 std::vector<NodeId> topological(const Ir& ir);
 // The same, but among the nodes that are ready the one with the smallest rank goes first.
-using Rank = std::tuple<bool, NodeId, NodeId>;
+using Rank = std::tuple<int, NodeId, NodeId>;
 std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank);
 // Numbers the nodes anew: `order` lists them all by their old numbers.
 void reorder_nodes(Ir& ir, const std::vector<NodeId>& order);

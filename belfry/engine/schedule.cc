@@ -16,17 +16,23 @@ bool tiny(const Ir& ir, const IrNode& node) {
 
 }  // namespace
 
-// In the order the graph was built, except that an update runs as soon as its gradient is there: the gradient's memory
-// is free again at once instead of at the end of the step. What an update needs besides (a learning rate made from
-// single numbers, built after the gradients) must not hold it up.
+// In the order the graph was built, with two exceptions. What another device may be waiting for goes first. And an
+// update runs as soon as its gradient is there: the gradient's memory is free again at once instead of at the end of
+// the step. What an update needs besides (a learning rate made from single numbers, built after the gradients) must not
+// hold it up.
 std::vector<NodeId> schedule(const Ir& ir) {
   const auto place = [&](NodeId id) { return ir.node(id).rank == kNone ? id : ir.node(id).rank; };
-  const auto early = [&](NodeId id) {
-    return !updated_inputs(ir.node(id)).empty() || ir.node(id).op == "Fetch" || tiny(ir, ir.node(id));
+  const auto awaited = [&](const IrNode& node) {
+    return node.op == "Send" ||
+           std::ranges::any_of(node.outputs, [&](ValueId v) { return ir.value(v).crossing != kNone; });
+  };
+  const auto turn = [&](const IrNode& node) {
+    if (awaited(node)) return 0;
+    return !updated_inputs(node).empty() || node.op == "Fetch" || tiny(ir, node) ? 1 : 2;
   };
   // A variable and its copies change together, or a failure between them would leave them apart.
   return topological(ir, [&](NodeId id) {
-    return ir.node(id).completes == kNone ? Rank{!early(id), place(id), id} : Rank{false, kNone, id};
+    return ir.node(id).completes == kNone ? Rank{turn(ir.node(id)), place(id), id} : Rank{0, kNone, id};
   });
 }
 

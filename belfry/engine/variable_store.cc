@@ -83,6 +83,12 @@ void VariableStore::set(const Node* variable, const Array& value) {
   if (!s.initialized) s.initialized = true;  // others may be reading it
 }
 
+void VariableStore::changed(const Node* variable) {
+  Storage& s = storage(variable);
+  const MutexLock lock(s.mutex);
+  ++s.version;
+}
+
 void VariableStore::share() {
   const MutexLock lock(mutex_);
   shared_ = true;

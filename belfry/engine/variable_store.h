@@ -61,6 +61,8 @@ class VariableStore {
     VariableStore& store_;
   };
 
+  void changed(const Node* variable);  // by a run that was alone
+
   // Grows whenever a layout or a copy was added: plans made before are out of date.
   std::uint64_t generation() const { return generation_; }
   void outdate_plans() { ++generation_; }  // for a reason of the session's

@@ -122,6 +122,7 @@ class Trainer {
   // Called on the way out of main_loop(), whatever the end was, before any after_train(): whoever runs steps beside the
   // loop ends them. What it throws ends the training, unless something else has.
   virtual void end_steps() {}
+  const Location& trained_at() const { return where_; }  // the call that trains
 
  private:
   friend class StepCounter;

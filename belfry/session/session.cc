@@ -171,7 +171,7 @@ void Session::cancel() {
   state_->queues.wake();
 }
 
-SessionAlone::SessionAlone(Session& session) : alone_(std::make_unique<GateAlone>(session.state_->gate())) {}
+SessionAlone::SessionAlone(Session& session) : alone_(std::make_unique<GateAlone>(session.state_->gate(), kNever)) {}
 SessionAlone::~SessionAlone() = default;
 
 void Session::set_random_counter(std::uint64_t count) { state_->random_counter = count; }

@@ -192,6 +192,7 @@ void follow_restored(const Graph& graph, InitPlan& plan) {
 
 InitReport SessionInit::init(Session& session) const {
   InitPlan plan = prepare(session);
+  const SessionAlone alone(session);
   follow_restored(session.graph(), plan);
   session.set_algorithms(plan.algorithms);
   for (const auto& [variable, value] : plan.values) session.set_value(variable, value);

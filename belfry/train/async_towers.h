@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "belfry/base/mutex.h"
@@ -24,13 +23,15 @@ class AsyncTowers {
     int device = 0;  // of the session: the tower has as many threads
   };
 
-  AsyncTowers() = default;
+  AsyncTowers();
   ~AsyncTowers();
   AsyncTowers(const AsyncTowers&) = delete;
   AsyncTowers& operator=(const AsyncTowers&) = delete;
 
-  // All of these on one thread, the trainer's. The towers wait for the first resume().
-  void start(Session& session, const std::vector<Tower>& towers);
+  // All of these on one thread, the trainer's. The towers wait for the first resume(). Their random ops draw by the
+  // number of the tower's step, from `first_step` on; errors of their runs name the line `where`.
+  void start(Session& session, const std::vector<Tower>& towers, std::uint64_t first_step = 0,
+             const Location& where = Location::current());
   void resume();
   void pause();  // returns when no tower runs
   // Throws what has ended a tower, be it the end of the data or an error.
@@ -40,12 +41,9 @@ class AsyncTowers {
   void stop();
 
  private:
-  struct Worker {
-    std::unique_ptr<Session> session;
-    Operation train;
-    std::thread thread;
-  };
-  void loop(Worker& worker);
+  struct Worker;
+  void loop(Worker& worker, std::uint64_t step, const Location& where);
+  void keep_end(bool failed, const char* text);
   void join();
 
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -1,5 +1,7 @@
 #include "belfry/train/async_trainer.h"
 
+#include <utility>
+
 #include "belfry/base/check.h"
 #include "belfry/graph/scope.h"
 #include "belfry/input/graph_inputs.h"
@@ -15,8 +17,12 @@ namespace belfry {
 class AsyncMultiDeviceTrainer::Pauses final : public Callback {
  public:
   explicit Pauses(AsyncMultiDeviceTrainer& owner) : owner_(&owner) {}
-  void before_train() override { owner_->towers_.start(trainer().session(), owner_->others_); }
-  void before_epoch() override { owner_->towers_.resume(); }
+  void before_epoch() override {
+    if (!std::exchange(started_, true))
+      owner_->towers_.start(trainer().session(), owner_->others_, static_cast<std::uint64_t>(trainer().global_step()),
+                            owner_->trained_at());
+    owner_->towers_.resume();
+  }
   void after_epoch() override { owner_->towers_.pause(); }
   void trigger_epoch() override {
     trainer().monitors().put_scalar("async_updates", static_cast<double>(owner_->async_updates()));
@@ -26,6 +32,7 @@ class AsyncMultiDeviceTrainer::Pauses final : public Callback {
 
  private:
   AsyncMultiDeviceTrainer* owner_;
+  bool started_ = false;
 };
 
 AsyncMultiDeviceTrainer::AsyncMultiDeviceTrainer(Devices devices, AsyncOptions options, const Location& where)

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
+#include <thread>
 #include <vector>
+
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
@@ -20,7 +22,7 @@ TEST(GateTest, ManyAreInsideOrOneIsAlone) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 500; ++i) {
         if ((i + t) % 5 == 0) {
-          const GateAlone alone(&gate);
+          const GateAlone alone(&gate, kNever);
           if (inside != 0) wrong = true;
           ++shared;
         } else {
@@ -38,25 +40,32 @@ TEST(GateTest, ManyAreInsideOrOneIsAlone) {
 
 TEST(GateTest, WhoIsAloneMayEnterAgain) {
   Gate gate;
-  const GateAlone alone(&gate);
-  const GateAlone again(&gate);
+  const GateAlone alone(&gate, kNever);
+  const GateAlone again(&gate, kNever);
   const GateVisit visit(&gate, kNever);
   SUCCEED();
+}
+
+TEST(GateTest, AVisitorWhoWantsToEnterAgainIsToldSo) {
+  Gate gate;
+  const GateVisit visit(&gate, kNever);
+  EXPECT_TRUE(contains(error_of([&] { gate.enter(kNever); }), "expected no run from inside a run"));
+  EXPECT_TRUE(contains(error_of([&] { gate.enter_alone(kNever); }), "expected no run from inside a run"));
 }
 
 TEST(GateTest, WhoeverGivesUpDoesNotWait) {
   Gate gate;
   std::atomic<bool> given_up = false;
-  std::thread visitor;
-  bool entered = true;
-  {
-    const GateAlone alone(&gate);
-    visitor = std::thread([&] { entered = gate.enter(given_up); });
-    given_up = true;
-    gate.wake();
-    visitor.join();
-  }
+  bool entered = true, entered_alone = true;
+  const GateAlone alone(&gate, kNever);
+  std::thread visitor([&] { entered = gate.enter(given_up); });
+  std::thread other([&] { entered_alone = gate.enter_alone(given_up); });
+  given_up = true;
+  gate.wake();
+  visitor.join();
+  other.join();
   EXPECT_FALSE(entered);
+  EXPECT_FALSE(entered_alone);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "belfry/nn/optimizer.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/queue.h"
+#include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/tower/tower_context.h"
 #include "tests/session/session_testing.h"
@@ -167,6 +168,23 @@ TEST_F(CompanionTest, ARunOnSeveralDevicesIsAloneAndRight) {
   }
   thread.join();
   EXPECT_EQ(two.run(sum).item(), 404);
+}
+
+TEST_F(CompanionTest, WhatARunOnSeveralDevicesWritesTheOthersRead) {
+  Session two(graph, {.devices = {{1}, {1}}});
+  const Variable w = var("w", Array(1.f));
+  Tensor far;
+  {
+    const DeviceScope device("cpu:1");
+    far = constant(Array(2.f)) + random_uniform({}, {.low = 0, .high = 1e-9});
+  }
+  const Operation write(w.assign(far + 3.f));
+  const Tensor twice = w * 2.f;
+  two.initialize();
+  const auto other = two.companion();
+  EXPECT_EQ(other->run(twice).item(), 2);
+  two.run(write);
+  EXPECT_NEAR(other->run(twice).item(), 10, 1e-5);
 }
 
 TEST_F(CompanionTest, WhileOneIsAloneTheOthersWait) {

@@ -3,14 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <thread>
 
+#include "belfry/callbacks/inference_runner.h"
+#include "belfry/callbacks/model_saver.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/list.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
+#include "belfry/loop/triggers.h"
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/array_ops.h"
@@ -18,6 +23,7 @@
 #include "belfry/ops/reduce.h"
 #include "belfry/tower/tower_context.h"
 #include "tests/session/session_testing.h"
+#include "tests/support/files.h"
 
 namespace belfry {
 namespace {
@@ -146,6 +152,27 @@ TEST_F(AsyncTest, AnErrorInATowersThreadReachesTheCaller) {
   EXPECT_TRUE(ended);
 }
 
+TEST_F(AsyncTest, WhatIsNoStdExceptionReachesTheCallerToo) {
+  in_tower_1 = [] { throw 42; };
+  setup(cost_with_action);
+  EXPECT_THROW(trainer.train({.session_config = kTwo, .steps_per_epoch = 1'000'000, .max_epoch = 1}), int);
+}
+
+TEST_F(AsyncTest, AStopEndsAllTowers) {
+  setup();
+  const auto stop = [](Trainer& t) {
+    if (t.local_step() == 3) throw StopTraining("tired");
+  };
+  const std::string reason = trainer.train({.callbacks = {CallbackFactory({.trigger_step = stop})},
+                                            .session_config = kTwo,
+                                            .steps_per_epoch = 10,
+                                            .max_epoch = 1});
+  EXPECT_EQ(reason, "tired");
+  const std::int64_t updates = trainer.async_updates();
+  EXPECT_EQ(trainer.global_step(), 4);
+  EXPECT_EQ(trainer.async_updates(), updates);
+}
+
 TEST_F(AsyncTest, AnErrorInACallbackEndsAllTowers) {
   setup();
   const auto train = [&] {
@@ -176,29 +203,75 @@ TEST_F(AsyncTest, AFailureOfTheDataIsNoEnd) {
   EXPECT_TRUE(contains(error_of<std::exception>(train), "a bad sector"));
 }
 
-TEST_F(AsyncTest, TheOthersPauseBetweenEpochsAndDuringInference) {
-  setup();
+// Counts a tower's runs that are going on, and looks whether one is while something else happens.
+class PauseTest : public AsyncTest {
+ protected:
+  // While tower 1 trains, at the end of step 3 of each epoch.
+  void train(const std::function<void(Trainer&)>& act, Callbacks others = {}) {
+    std::promise<void> runs;
+    in_tower_1 = [&, first = true]() mutable {
+      if (std::exchange(first, false)) runs.set_value();
+      inside_ = true;
+      for (int i = 0; i < 50; ++i) std::this_thread::yield();
+      inside_ = false;
+    };
+    const auto step = [&](Trainer& t) {
+      if (t.epoch_num() == 1 && t.local_step() == 2) runs.get_future().wait();
+      if (t.local_step() >= 3) act(t);
+    };
+    others.insert(others.begin(), CallbackFactory({.trigger_step = step}));
+    trainer.train({.callbacks = others, .session_config = kTwo, .steps_per_epoch = 12, .max_epoch = 3});
+  }
+  void look() { seen_ += inside_; }
+
+  std::atomic<bool> inside_ = false;
+  int seen_ = 0;
+};
+
+// A part of the inference tower that looks.
+std::function<void()> in_inference;
+const OpRegistration look_op = define_op("AsyncTestLook")
+                                   .input("x")
+                                   .output("y")
+                                   .shape([](const ShapeContext& c) { return c.input(0); })
+                                   .stateful()
+                                   .not_differentiable()
+                                   .kernel([](std::span<const Array> in, std::span<Array> out) {
+                                     for (std::int64_t i = 0; i < in[0].elements(); ++i)
+                                       out[0].set_item(i, in[0].item(i));
+                                     if (in_inference) in_inference();
+                                   })
+                                   .doc("Looks around.");
+
+Tensor cost_with_look(const Inputs& in) {
+  if (get_current_tower_context().is_training()) return cost_with_action(in);
+  const Tensor x = add_tensor(look_op, {in["x"]}, {.name = "looked"});
+  return cost_of_rows(x);
+}
+
+TEST_F(PauseTest, APredictorRunsWhileNoTowerDoes) {
+  setup(cost_with_look);
+  in_inference = [&] { look(); };
   const OnlinePredictor predict = trainer.get_predictor({"x"}, {"cost"}, 1);
-  const Array x = Array::zeros(f32, {2, 3});
-  int moved = 0;
-  const auto watch = [&](Trainer& t) {
-    const SessionAlone alone(t.session());
-    const std::int64_t before = trainer.async_updates();
-    for (int i = 0; i < 20; ++i) predict({x});
-    if (trainer.async_updates() != before) ++moved;
-  };
-  std::int64_t at_the_end = 0;
-  trainer.train({.callbacks = {CallbackFactory({.trigger_step = watch,
-                                                .after_epoch = [&](Trainer&) { at_the_end = trainer.async_updates(); },
-                                                .trigger_epoch =
-                                                    [&](Trainer&) {
-                                                      for (int i = 0; i < 50; ++i) predict({x});
-                                                      if (trainer.async_updates() != at_the_end) ++moved;
-                                                    }})},
-                 .session_config = kTwo,
-                 .steps_per_epoch = 5,
-                 .max_epoch = 4});
-  EXPECT_EQ(moved, 0);
+  train([&](Trainer&) { predict({Array::zeros(f32, {2, 3})}); });
+  in_inference = nullptr;
+  EXPECT_EQ(seen_, 0);
+}
+
+TEST_F(PauseTest, InferenceAndCheckpointsRunWhileNoTowerDoes) {
+  setup(cost_with_look);
+  in_inference = [&] { look(); };
+  std::vector<std::int64_t> updates;
+  const auto count = [&](Trainer&) { updates.push_back(trainer.async_updates()); };
+  const testing_support::TempDir directory;
+  train([](Trainer&) {},
+        {PeriodicTrigger(InferenceRunner(FeedInput(points(12) | batch(4), {.infinite = false}), {ScalarStats("cost")}),
+                         {.every_k_steps = 4}),
+         ModelSaver({.directory = directory.path()}), CallbackFactory({.after_epoch = count, .trigger_epoch = count})});
+  in_inference = nullptr;
+  EXPECT_EQ(seen_, 0);
+  ASSERT_EQ(updates.size(), 6U);
+  for (std::size_t i = 0; i < 6; i += 2) EXPECT_EQ(updates[i], updates[i + 1]);  // nobody trains between the epochs
 }
 
 TEST_F(AsyncTest, GradientsAreScaledByTheTowersUnlessToldOtherwise) {

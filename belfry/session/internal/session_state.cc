@@ -222,7 +222,8 @@ std::shared_ptr<Plan> SessionState::compile(const Signature& s, const Caller& ca
     const VariableStore::FixedLayouts fixed(store);
     return plan();
   } catch (const VariableStore::LayoutsAreFixed&) {
-    const GateAlone alone(gate());
+    const GateAlone alone(gate(), cancelled);
+    check_not_cancelled(caller);
     return plan();
   }
 }
@@ -279,7 +280,7 @@ void SessionState::check_not_cancelled(const Caller& caller) const {
 bool SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                            const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
   const bool alone = plan.parts().size() > 1;  // several parts share no snapshots
-  const GateAlone only(alone ? gate() : nullptr);
+  const GateAlone only(alone ? gate() : nullptr, cancelled);
   const GateVisit inside(alone ? nullptr : gate(), cancelled);
   check_not_cancelled(caller);
   return execute_inside(plan, step, feeds, results, points, caller);
@@ -290,6 +291,8 @@ bool SessionState::execute_inside(Plan& plan, std::optional<std::uint64_t> step,
   if (plan.generation() != generation()) return false;
   check_initialized(plan, caller);
   points.use();
+  if (gate() != nullptr && plan.parts().size() > 1)  // which has no kernels that tell companions
+    for (const Node* variable : plan.assigned()) store.changed(variable);
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
   const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
   naming_the_caller(caller,
