@@ -8,10 +8,6 @@ AsyncGanTrainer::AsyncGanTrainer(const GanModel& model, Devices devices, InputSo
   register_callbacks(input->setup(model.signature));
   set_tower_func(model.d_tower, model.signature);
   const auto optimizer = model.optimizer();
-  updates_ = new_variable("async_updates", {.shape = {},
-                                            .dtype = i64,
-                                            .initializer = init::zeros(),
-                                            .collections = {std::string(collection::kLocalVariables)}});
   const auto count = static_cast<int>(this->devices().size());
   for (int t = 0; t < count; ++t) {
     const TrainTowerContext tower(tower_name(static_cast<std::size_t>(t)),
@@ -20,11 +16,9 @@ AsyncGanTrainer::AsyncGanTrainer(const GanModel& model, Devices devices, InputSo
     if (t == 0)
       train_op = step;
     else
-      others_.push_back({step, this->devices()[static_cast<std::size_t>(t)]});
+      async_.add(step, this->devices()[static_cast<std::size_t>(t)]);
   }
-  register_callback(CallbackFactory({.before_train = [this](Trainer&) { others_running_.start(session(), others_); },
-                                     .before_epoch = [this](Trainer&) { others_running_.resume(); },
-                                     .after_epoch = [this](Trainer&) { others_running_.pause(); }}));
+  register_callback(async_.callback());
 }
 
 Operation AsyncGanTrainer::build_step(const GanModel& model, Optimizer& optimizer, const Tensors& inputs) {
@@ -40,12 +34,11 @@ Operation AsyncGanTrainer::build_step(const GanModel& model, Optimizer& optimize
   const Tensor g_cost = model.g_cost(made[0], d_min);
   report(made[1], g_cost);
   const Operation g_min = minimize(g_cost, model.g_scope, "g_min");
-  const ControlDependencies applied({d_min, g_min});
-  return group({Operation(updates_.assign_add(1))}, "train_op");
+  return async_.step(group({d_min, g_min}), "step_" + tower.name());
 }
 
 void AsyncGanTrainer::run_step() {
-  others_running_.check();
+  async_.check();
   TowerTrainer::run_step();
 }
 

@@ -81,6 +81,8 @@ class Trainer {
   void request_stop(std::string reason, bool save = false);
   bool save_at_end() const { return save_at_end_; }
 
+  const Location& trained_at() const { return where_; }  // the call that trains
+
   // One iteration. Runs train_op, unless overridden.
   virtual void run_step();
 
@@ -122,7 +124,6 @@ class Trainer {
   // Called on the way out of main_loop(), whatever the end was, before any after_train(): whoever runs steps beside the
   // loop ends them. What it throws ends the training, unless something else has.
   virtual void end_steps() {}
-  const Location& trained_at() const { return where_; }  // the call that trains
 
  private:
   friend class StepCounter;

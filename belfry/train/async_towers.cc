@@ -3,26 +3,78 @@
 #include <thread>
 
 #include "belfry/base/log.h"
+#include "belfry/graph/scope.h"
+#include "belfry/loop/trainer.h"
+#include "belfry/nn/initializers.h"
+#include "belfry/ops/basic.h"
 
 namespace belfry {
 
 struct AsyncTowers::Worker {
-  std::unique_ptr<Session> session;
-  Operation train;
-  std::thread thread;
+  Operation step;
+  int device = 0;
+  std::unique_ptr<Session> session{};
+  std::thread thread{};
+};
+
+// When they run.
+class AsyncTowers::Schedule final : public Callback {
+ public:
+  explicit Schedule(AsyncTowers& towers) : towers_(&towers) {}
+  void before_epoch() override {
+    if (towers_->session_ == nullptr) towers_->start(trainer());
+    towers_->resume();
+  }
+  void after_epoch() override { towers_->pause(); }
+  void trigger_epoch() override {
+    trainer().monitors().put_scalar("async_updates", static_cast<double>(towers_->updates()));
+  }
+  bool chief_only() const override { return false; }
+  std::string name() const override { return "AsyncTowers"; }
+
+ private:
+  AsyncTowers* towers_;
 };
 
 AsyncTowers::AsyncTowers() = default;
 AsyncTowers::~AsyncTowers() { join(); }
 
-void AsyncTowers::start(Session& session, const std::vector<Tower>& towers, std::uint64_t first_step,
-                        const Location& where) {
-  session_ = &session;
-  for (const Tower& tower : towers)
-    workers_.push_back(std::make_unique<Worker>(Worker{session.companion(tower.device, where), tower.train, {}}));
+// The count is part of the runs, so that it stands still when they do.
+Operation AsyncTowers::step(const Operation& apply, std::string_view name) {
+  const GraphScope root(*apply.node()->graph);
+  if (!updates_)
+    updates_ = new_variable("async_updates", {.shape = {},
+                                              .dtype = DType::i64,
+                                              .initializer = init::zeros(),
+                                              .collections = {std::string(collection::kLocalVariables)}});
+  const ControlDependencies applied({apply});
+  return group({Operation(updates_.assign_add(1))}, name);
+}
+
+void AsyncTowers::add(const Operation& step, int device) {
+  workers_.push_back(std::make_unique<Worker>(Worker{step, device}));
+}
+
+Handle<Callback> AsyncTowers::callback() { return Schedule(*this); }
+
+std::vector<Operation> AsyncTowers::steps() const {
+  std::vector<Operation> out;
+  for (const auto& worker : workers_) out.push_back(worker->step);
+  return out;
+}
+
+std::int64_t AsyncTowers::updates() const {
+  return session_ == nullptr ? 0 : static_cast<std::int64_t>(session_->value(updates_).item());
+}
+
+void AsyncTowers::start(const Trainer& trainer) {
+  session_ = &trainer.session();
+  for (const auto& worker : workers_) worker->session = session_->companion(worker->device, trainer.trained_at());
   pause();
+  const auto first = static_cast<std::uint64_t>(trainer.global_step());
   for (const auto& worker : workers_)
-    worker->thread = std::thread([this, &worker = *worker, first_step, where] { loop(worker, first_step, where); });
+    worker->thread =
+        std::thread([this, &worker = *worker, first, where = trainer.trained_at()] { loop(worker, first, where); });
 }
 
 void AsyncTowers::pause() {
@@ -34,7 +86,7 @@ void AsyncTowers::resume() { paused_ = nullptr; }
 // Random ops of different towers draw different numbers of the same step.
 void AsyncTowers::loop(Worker& worker, std::uint64_t step, const Location& where) {
   try {
-    for (; !stopping_; ++step) worker.session->run(worker.train, {}, {.random_step = step}, where);
+    for (; !stopping_; ++step) worker.session->run(worker.step, {}, {.random_step = step}, where);
   } catch (const EndOfData& e) {
     keep_end(false, e.what());
   } catch (const Cancelled& e) {
@@ -66,7 +118,8 @@ void AsyncTowers::check() {
 // A tower may be waiting for a point, for its turn to compile, or for the end of a pause.
 void AsyncTowers::join() {
   stopping_ = true;
-  for (const auto& worker : workers_) worker->session->cancel();
+  for (const auto& worker : workers_)
+    if (worker->session != nullptr) worker->session->cancel();
   resume();
   for (const auto& worker : workers_)
     if (worker->thread.joinable()) worker->thread.join();

@@ -1,39 +1,44 @@
-// AsyncTowers: the towers after the first of an asynchronous training. Each has a companion of the trainer's session
-// (Session::companion()) and a thread that runs the tower's operation over and over, without waiting for the others.
+// AsyncTowers: the towers of an asynchronous training. The first is the trainer's own; each of the others has a
+// companion of the trainer's session (Session::companion()) and a thread that runs the tower's operation over and over,
+// without waiting for anybody. For a trainer of one's own (AsyncMultiDeviceTrainer does just this):
 //
-// For a trainer of one's own: start() once the session is there, resume() before an epoch, pause() before after_epoch,
-// check() in run_step(), stop() in end_steps(). AsyncMultiDeviceTrainer does just that.
+//   train_op = towers_.step(apply_of_the_first, "train_op");             // while the graph is defined
+//   towers_.add(towers_.step(apply_of_another, "train_op_1"), device);
+//   register_callback(towers_.callback());                               // they run within the epochs
+//   void run_step() override { towers_.check();  TowerTrainer::run_step(); }
+//   void end_steps() override { towers_.stop(); }
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "belfry/base/mutex.h"
-#include "belfry/session/session.h"
+#include "belfry/loop/callback.h"
 
 namespace belfry {
 
 class AsyncTowers {
  public:
-  struct Tower {
-    Operation train{};
-    int device = 0;  // of the session: the tower has as many threads
-  };
-
   AsyncTowers();
   ~AsyncTowers();
   AsyncTowers(const AsyncTowers&) = delete;
   AsyncTowers& operator=(const AsyncTowers&) = delete;
 
-  // All of these on one thread, the trainer's. The towers wait for the first resume(). Their random ops draw by the
-  // number of the tower's step, from `first_step` on; errors of their runs name the line `where`.
-  void start(Session& session, const std::vector<Tower>& towers, std::uint64_t first_step = 0,
-             const Location& where = Location::current());
-  void resume();
-  void pause();  // returns when no tower runs
+  // What a tower runs: `apply`, and then the count of updates.
+  Operation step(const Operation& apply, std::string_view name);
+  // A tower besides the trainer's own, with as many threads as this device of the session.
+  void add(const Operation& step, int device);
+  // Starts the towers with the first epoch; they rest between epochs. Puts the scalar "async_updates".
+  Handle<Callback> callback();
+
+  // The steps of the towers besides the trainer's own.
+  std::vector<Operation> steps() const;
+  // The updates of all towers so far, by the session that the callback was given; 0 before there is one.
+  std::int64_t updates() const;
   // Throws what has ended a tower, be it the end of the data or an error.
   void check();
   // Ends all of them, whatever they wait for. Throws the error that ended one, if there was one; not for the data's
@@ -41,11 +46,16 @@ class AsyncTowers {
   void stop();
 
  private:
+  class Schedule;
   struct Worker;
+  void start(const Trainer& trainer);
+  void resume();
+  void pause();  // returns when no tower runs
   void loop(Worker& worker, std::uint64_t step, const Location& where);
   void keep_end(bool failed, const char* text);
   void join();
 
+  Variable updates_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Session* session_ = nullptr;
   std::unique_ptr<SessionAlone> paused_;

@@ -23,8 +23,8 @@ class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
   explicit AsyncMultiDeviceTrainer(Devices devices, AsyncOptions options = {},
                                    const Location& where = Location::current());
 
-  // The updates of all towers so far, once the session is there; also the scalar "async_updates" of each epoch.
-  std::int64_t async_updates() const;
+  // The updates of all towers so far; also the scalar "async_updates" of each epoch.
+  std::int64_t async_updates() const { return towers_.updates(); }
 
   void run_step() override;
   std::vector<Operation> train_ops() const override;
@@ -34,11 +34,8 @@ class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
   void end_steps() override { towers_.stop(); }
 
  private:
-  class Pauses;
   AsyncOptions options_;
-  std::vector<AsyncTowers::Tower> others_;
   AsyncTowers towers_;
-  Variable updates_;
 };
 
 }  // namespace belfry
