@@ -26,20 +26,12 @@ struct Barrier {
 };
 std::atomic<Barrier*> barrier = nullptr;
 
-const OpRegistration wait_op = define_op("CompanionTestWait")
-                                   .input("x")
-                                   .output("y")
-                                   .shape([](const ShapeContext& c) { return c.input(0); })
-                                   .stateful()
-                                   .not_differentiable()
-                                   .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                     out[0].set_item(0, in[0].item());
-                                     if (Barrier* at = barrier.exchange(nullptr)) {
-                                       at->reached.set_value();
-                                       at->may_go.wait();
-                                     }
-                                   })
-                                   .doc("Passes a number on when told to.");
+const OpRegistration wait_op = testing_support::define_acting_op("CompanionTestWait", [] {
+  if (Barrier* at = barrier.exchange(nullptr)) {
+    at->reached.set_value();
+    at->may_go.wait();
+  }
+});
 
 class CompanionTest : public GraphTest {
  protected:

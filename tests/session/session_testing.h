@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +21,21 @@
 #include "tests/support/errors.h"
 
 namespace belfry::testing_support {
+
+// An op that passes its input on, after `act`.
+inline OpRegistration define_acting_op(std::string_view name, std::function<void()> act) {
+  return define_op(name)
+      .input("x")
+      .output("y")
+      .shape([](const ShapeContext& c) { return c.input(0); })
+      .stateful()
+      .not_differentiable()
+      .kernel([act = std::move(act)](std::span<const Array> in, std::span<Array> out) {
+        act();
+        out[0] = in[0];
+      })
+      .doc("Does what the test wants.");
+}
 
 class GraphTest : public testing::Test {
  protected:

@@ -48,18 +48,9 @@ std::unique_ptr<Optimizer> slow_sgd() { return sgd({.learning_rate = 0.02f}); }
 
 // What happens inside tower 1's run.
 std::function<void()> in_tower_1;
-const OpRegistration act_op = define_op("AsyncTestAct")
-                                  .input("x")
-                                  .output("y")
-                                  .shape([](const ShapeContext& c) { return c.input(0); })
-                                  .stateful()
-                                  .not_differentiable()
-                                  .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                    for (std::int64_t i = 0; i < in[0].elements(); ++i)
-                                      out[0].set_item(i, in[0].item(i));
-                                    if (in_tower_1) in_tower_1();
-                                  })
-                                  .doc("Does what the test wants.");
+const OpRegistration act_op = testing_support::define_acting_op("AsyncTestAct", [] {
+  if (in_tower_1) in_tower_1();
+});
 
 Tensor cost_with_action(const Inputs& in) {
   const bool first = get_current_tower_context().index() != 1;
@@ -230,18 +221,9 @@ class PauseTest : public AsyncTest {
 
 // A part of the inference tower that looks.
 std::function<void()> in_inference;
-const OpRegistration look_op = define_op("AsyncTestLook")
-                                   .input("x")
-                                   .output("y")
-                                   .shape([](const ShapeContext& c) { return c.input(0); })
-                                   .stateful()
-                                   .not_differentiable()
-                                   .kernel([](std::span<const Array> in, std::span<Array> out) {
-                                     for (std::int64_t i = 0; i < in[0].elements(); ++i)
-                                       out[0].set_item(i, in[0].item(i));
-                                     if (in_inference) in_inference();
-                                   })
-                                   .doc("Looks around.");
+const OpRegistration look_op = testing_support::define_acting_op("AsyncTestLook", [] {
+  if (in_inference) in_inference();
+});
 
 Tensor cost_with_look(const Inputs& in) {
   if (get_current_tower_context().is_training()) return cost_with_action(in);
