@@ -22,7 +22,11 @@ class AccumulateGradients final : public ProxyOptimizer {
       : ProxyOptimizer(std::move(wrapped), "accumulate_gradients", where), steps_(steps), options_(options) {}
   std::string name() const override { return "AccumulateGradients"; }
 
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view wanted,
+  // Processors inside see what is applied: the sums.
+  GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& /*where*/) override {
+    return gradients;
+  }
+  Operation apply_processed(const GradientsAndVariables& gradients, std::string_view wanted,
                             const Location& where) override {
     const LocationScope location(where);
     const GradientsAndVariables items = with_gradient(gradients);
