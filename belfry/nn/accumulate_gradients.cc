@@ -21,6 +21,7 @@ class AccumulateGradients final : public ProxyOptimizer {
   AccumulateGradients(std::unique_ptr<Optimizer> wrapped, int steps, AccumulateOptions options, const Location& where)
       : ProxyOptimizer(std::move(wrapped), "accumulate_gradients", where), steps_(steps), options_(options) {}
   std::string name() const override { return "AccumulateGradients"; }
+  std::string gathers_steps() const override { return "accumulate_gradients"; }
 
   // Processors inside see what is applied: the sums.
   GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& /*where*/) override {

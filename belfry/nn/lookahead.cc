@@ -17,6 +17,7 @@ class Lookahead final : public ProxyOptimizer {
   Lookahead(std::unique_ptr<Optimizer> wrapped, LookaheadOptions options, const Location& where)
       : ProxyOptimizer(std::move(wrapped), "lookahead", where), options_(options) {}
   std::string name() const override { return "Lookahead"; }
+  std::string gathers_steps() const override { return "lookahead"; }
 
   Operation apply_processed(const GradientsAndVariables& gradients, std::string_view wanted,
                             const Location& where) override {

@@ -58,6 +58,9 @@ class Optimizer {
   }
   virtual Operation apply_processed(const GradientsAndVariables& gradients, std::string_view name,
                                     const Location& where) = 0;
+  // What of it gathers several steps in one count before it acts: "accumulate_gradients", "lookahead"; else "". Towers
+  // that do not wait for each other cannot share such a count.
+  virtual std::string gathers_steps() const { return ""; }
 
   Operation minimize(const Tensor& cost, std::string_view name = "", const Location& where = Location::current());
   Operation minimize(const Tensor& cost, const std::vector<Variable>& variables, std::string_view name = "",

@@ -28,6 +28,7 @@ class ProxyOptimizer : public Optimizer {
                             const Location& where) override {
     return wrapped_->apply_processed(gradients, name, where);
   }
+  std::string gathers_steps() const override { return wrapped_->gathers_steps(); }
 
  protected:
   // `caller` leads the text of the error that a missing optimizer is.
