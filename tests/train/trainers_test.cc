@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "belfry/base/parallel.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/nn/initializers.h"
@@ -89,7 +90,6 @@ TEST(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
   trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
   const OnlinePredictor first = trainer.get_predictor({"x"}, {"prob"});
   const OnlinePredictor second = trainer.get_predictor({"x"}, {"prob", "fc0/output"}, 1);
-  trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 3, .max_epoch = 1});
   const Array x = Array::full(f32, {2, 6}, 0.3);
   int compared = 0;
   const auto compare = [&](Trainer&) {
@@ -146,7 +146,8 @@ TEST(TrainersTest, NamesThatCallbacksFetchAreThoseOfTheMainTower) {
   std::vector<double> seen;
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
   trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
-  trainer.train({.callbacks = {Costs(seen)}, .steps_per_epoch = 2, .max_epoch = 1});
+  trainer.train(
+      {.callbacks = {Costs(seen)}, .session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 2, .max_epoch = 1});
   EXPECT_EQ(seen.size(), 2u);
 }
 
@@ -214,6 +215,36 @@ TEST(TrainersTest, ASessionMustHaveTheDevices) {
   trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.session_config = {.devices = {{1}}}, .steps_per_epoch = 1}); }),
                        "[trainer] expected a session with devices cpu:0 to cpu:1, got 1"));
+}
+
+TEST(TrainersTest, CoresAreSharedByAsManyDevicesAtMost) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const int cores = hardware_threads();
+  SyncMultiDeviceTrainerReplicated trainer({cores});
+  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1}); }),
+                       fmt::format("[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to "
+                                   "share, got cpu:{} (at ",
+                                   cores - 1, cores, cores)));
+  Graph other;
+  const GraphScope other_scope(other);
+  SyncMultiDeviceTrainerReplicated explicit_one({cores});
+  explicit_one.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  const std::vector<DeviceConfig> one_thread_each(static_cast<std::size_t>(cores) + 1, {1});
+  explicit_one.train({.session_config = {.devices = one_thread_each}, .steps_per_epoch = 1, .max_epoch = 1});
+  EXPECT_EQ(explicit_one.global_step(), 1);
+}
+
+TEST(TrainersTest, InferenceTowersNeedADeviceOfTheTrainers) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  const Tensors inputs{placeholder(f32, {kAny, 6}), placeholder(i32, {kAny})};
+  EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, 2); }),
+                       "[build_inference_tower] expected a device from 0 to 1, got 2."));
+  EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, -1); }), "got -1."));
 }
 
 }  // namespace
