@@ -46,6 +46,7 @@ void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
                                             .dtype = DType::i64,
                                             .initializer = init::zeros(),
                                             .collections = {std::string(collection::kLocalVariables)}});
+  others_.clear();  // of a build that failed
   for (std::size_t t = 0; t < devices().size(); ++t) {
     const TrainTowerContext tower(
         tower_name(t), {.index = static_cast<int>(t), .total = static_cast<int>(devices().size()), .own_runs = true});

@@ -4,6 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/graph/graph_transaction.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
 
@@ -77,21 +78,24 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
                                             const std::vector<std::string>& outputs, int device) {
   check_device("get_predictor", device);
-  const auto [known, added] = predict_towers_.try_emplace(device, fmt::format("predict_tower{}", device));
-  if (added) {
-    if (graph().finalized()) {
-      predict_towers_.erase(known);
-      fail(
-          "[get_predictor] expected to be called before initialize(), got a call after. Ask for it while the graph is "
-          "defined, in a callback's setup_graph() say; the predictor itself is used later.");
-    }
+  const std::string name = fmt::format("predict_tower{}", device);
+  if (!predict_towers_.contains(name)) {
+    BELFRY_CHECK(
+        !graph().finalized(),
+        "[get_predictor] expected to be called before initialize(), got a call after. Ask for it while the graph is "
+        "defined, in a callback's setup_graph() say; the predictor itself is used later.");
     const GraphScope scope(graph());
-    const NameScope names(known->second + "_inputs");
-    Tensors fed;
-    for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec.dtype, spec.shape));
-    build_inference_tower(known->second, fed, device);
+    GraphTransaction transaction(graph());
+    {
+      const NameScope names(name + "_inputs");
+      Tensors fed;
+      for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec.dtype, spec.shape));
+      build_inference_tower(name, fed, device);
+    }
+    transaction.keep();
+    predict_towers_.insert(name);
   }
-  const TowerTensorHandle& tower = towers()[known->second];
+  const TowerTensorHandle& tower = towers()[name];
   Tensors from, to;
   for (const std::string& name : inputs) from.push_back(tower.get_tensor(name));
   for (const std::string& name : outputs) to.push_back(tower.get_tensor(name));

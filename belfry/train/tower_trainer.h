@@ -3,8 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,12 +47,13 @@ class TowerTrainer : public Trainer {
   // The prefix of the variables that a predictor on this device reads.
   virtual std::string variables_on(int /*device*/) const { return ""; }
   SessionConfig adapt(SessionConfig config) const override;
+  void forget_tower_func() { tower_func_ = {}; }  // after a setup that failed
 
  private:
   Devices devices_;
   Location where_;
   TowerFunc tower_func_;
-  std::map<int, std::string> predict_towers_;  // by device: the tower's name
+  std::set<std::string> predict_towers_;  // those of get_predictor() that are built
 };
 
 }  // namespace belfry
