@@ -48,8 +48,7 @@ std::vector<Operation> GanTrainer::apply(const std::vector<GradientsAndVariables
   const GradientsAndVariables averages = average_gradients(gradients, devices());
   std::vector<Operation> out;
   for (std::size_t t = 0; t < (own_variables_ ? gradients.size() : 1); ++t) {
-    GradientsAndVariables items = averages;
-    for (std::size_t v = 0; v < items.size(); ++v) items[v].variable = gradients[t][v].variable;
+    const GradientsAndVariables items = for_variables_of(gradients[t], averages);
     const DeviceScope device(device_name(devices()[t]));
     out.push_back(optimizer_->apply_gradients(items, own_variables_ ? name + "_" + tower_name(t) : name));
   }

@@ -59,6 +59,8 @@ bf::ScheduledHyperParamSetter::Schedule schedule(int epochs) {
 }
 
 void train(const Options& options) {
+  if (options.trainer == "simple" && options.devices > 1)
+    throw CLI::ValidationError("--devices", fmt::format("expected 1 for --trainer simple, got {}", options.devices));
   bf::Graph graph;
   graph.set_seed(options.seed);
   const bf::GraphScope scope(graph);

@@ -93,6 +93,7 @@ void InferenceRunner::attach(Trainer& trainer) {
 
 void InferenceRunner::setup_graph() {
   auto& towers = dynamic_cast<TowerTrainer&>(trainer());
+  towers.check_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
   const DeviceScope device(device_name(options_.device));
   Tensors inputs;

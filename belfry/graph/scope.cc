@@ -100,6 +100,9 @@ ControlDependencies::ControlDependencies(const std::vector<Operation>& before, c
 ClearControlDependencies::ClearControlDependencies() { state().control.clear(); }
 
 ReplicaScope::ReplicaScope(int index) { state().replica = index; }
+ReplicaScope::ReplicaScope(int index, std::string_view variable_prefix) : ReplicaScope(index) {
+  state().tower_prefix = variable_prefix;
+}
 
 std::string current_name_scope() { return current.name_scope; }
 

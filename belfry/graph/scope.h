@@ -91,6 +91,8 @@ class ClearControlDependencies : private ScopeGuard {
 class ReplicaScope : private ScopeGuard {
  public:
   explicit ReplicaScope(int index);
+  // The replica has variables of its own, under this prefix ("": none).
+  ReplicaScope(int index, std::string_view variable_prefix);
 };
 
 std::string current_name_scope();  // "" or "tower1/block"

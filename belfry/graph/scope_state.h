@@ -25,6 +25,7 @@ struct ScopeState {
   std::vector<Node*> control;
   std::vector<UpdateConditionFlag> update_conditions;
   int replica = 0;
+  std::string tower_prefix;  // of the replica's own variables
   RecomputeMark mark;
 };
 

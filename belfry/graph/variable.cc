@@ -79,6 +79,8 @@ class VariableLookup {
     const auto root = NameScope::at("");
     const ClearControlDependencies free;
     VariableRecord record{.initial_value = {}, .trainable = options.trainable};
+    const std::string& prefix = scope_state().tower_prefix;
+    if (!prefix.empty() && name.starts_with(prefix + "/")) record.tower_prefix = prefix;
     {
       const auto inside = NameScope::at(name + "/init");
       record.initial_value =

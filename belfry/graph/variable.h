@@ -63,6 +63,7 @@ std::string to_string(const Variable& variable);  // "'fc/W' f32 [784, 10]"
 struct VariableRecord {
   Tensor initial_value;
   bool trainable = true;
+  std::string tower_prefix{};  // of a tower with variables of its own, if the name starts with it: "tower1"
 };
 
 struct VariableOptions {

@@ -195,6 +195,8 @@ void Trainer::register_callbacks(const Callbacks& callbacks) {
   for (const Handle<Callback>& callback : callbacks) register_callback(callback);
 }
 
+void Trainer::unregister_callbacks(std::size_t kept) { callbacks_.resize(kept); }
+
 void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors) {
   enter(Phase::defining, Phase::defining, "setup_callbacks");  // a second call says so before anything is added
   register_callback(StepCounter());

@@ -121,6 +121,8 @@ class Trainer {
   virtual std::optional<std::int64_t> default_steps_per_epoch() const { return std::nullopt; }
   // What the session needs besides what the user configured: devices, say.
   virtual SessionConfig adapt(SessionConfig config) const { return config; }
+  // Keeps the first so many, and forgets what a setup that failed has registered after them.
+  void unregister_callbacks(std::size_t kept);
   // Called on the way out of main_loop(), whatever the end was, before any after_train(): whoever runs steps beside the
   // loop ends them. What it throws ends the training, unless something else has.
   virtual void end_steps() {}

@@ -21,8 +21,13 @@ class AccumulateGradients final : public ProxyOptimizer {
   AccumulateGradients(std::unique_ptr<Optimizer> wrapped, int steps, AccumulateOptions options, const Location& where)
       : ProxyOptimizer(std::move(wrapped), "accumulate_gradients", where), steps_(steps), options_(options) {}
   std::string name() const override { return "AccumulateGradients"; }
+  std::string gathers_steps() const override { return "accumulate_gradients"; }
 
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view wanted,
+  // Processors inside see what is applied: the sums.
+  GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& /*where*/) override {
+    return gradients;
+  }
+  Operation apply_processed(const GradientsAndVariables& gradients, std::string_view wanted,
                             const Location& where) override {
     const LocationScope location(where);
     const GradientsAndVariables items = with_gradient(gradients);

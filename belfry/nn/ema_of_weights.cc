@@ -21,13 +21,13 @@ class EmaOfWeights final : public ProxyOptimizer {
       : ProxyOptimizer(std::move(wrapped), "ema_of_weights", where), options_(options) {}
   std::string name() const override { return "EMA"; }
 
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view wanted,
+  Operation apply_processed(const GradientsAndVariables& gradients, std::string_view wanted,
                             const Location& where) override {
     const LocationScope location(where);
     const GradientsAndVariables items = with_gradient(gradients);
-    if (items.empty()) return wrapped().apply_gradients(gradients, wanted, where);  // it says what is wrong
+    if (items.empty()) return wrapped().apply_processed(gradients, wanted, where);  // it says what is wrong
     TrainOpScope scope(wanted, name());
-    std::vector<Operation> updates{wrapped().apply_gradients(gradients, "", where)};
+    std::vector<Operation> updates{wrapped().apply_processed(gradients, "", where)};
     const Tensor rate = rate_of(items.front().variable);
     for (const GradientAndVariable& item : items) {
       const DeviceScope device(item.variable.node()->device);

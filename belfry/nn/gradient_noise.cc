@@ -1,4 +1,7 @@
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/node.h"
@@ -10,6 +13,27 @@
 #include "belfry/ops/random.h"
 
 namespace belfry {
+namespace {
+
+struct NoiseState {
+  SlotVariables slots{};
+  std::map<const Node*, int> uses{};                            // of a variable, so far
+  std::map<std::pair<std::string, int>, std::int64_t> seeds{};  // by name in the tower, and which use it was
+
+  // Copies of a variable in several towers get the same noise, else they would no longer be copies; every other use
+  // gets its own.
+  Tensor noise_for(const Variable& variable, DType dtype) {
+    const auto key = std::make_pair(std::string(name_in_tower(variable)), uses[variable.node()]++);
+    const auto known = seeds.find(key);
+    const Tensor noise = known == seeds.end()
+                             ? random_normal(variable.shape(), {.dtype = dtype})
+                             : random_normal(variable.shape(), {.dtype = dtype, .seed = known->second});
+    seeds.emplace(key, noise.node()->attributes.get<std::int64_t>("seed"));
+    return noise;
+  }
+};
+
+}  // namespace
 
 GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Location& where) {
   BELFRY_CHECK(options.stddev > 0 && std::isfinite(options.stddev),
@@ -18,13 +42,13 @@ GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Loca
   BELFRY_CHECK(options.decay >= 0 && std::isfinite(options.decay),
                "[gradient_noise] expected decay from 0 up, got {} (at {}). 0 keeps the noise as it is.", options.decay,
                to_string(where));
-  return [options, where, state = std::make_shared<SlotVariables>()](const GradientsAndVariables& all) {
+  return [options, where, state = std::make_shared<NoiseState>()](const GradientsAndVariables& all) {
     const LocationScope location(where);
     const NameScope scope("gradient_noise");
     if (all.empty()) return all;
     Tensor stddev = constant(Array(static_cast<float>(options.stddev)));
     if (options.decay > 0) {
-      const Variable step = state->get(all.front().variable, "GradientNoise/step", {}, DType::f32);
+      const Variable step = state->slots.get(all.front().variable, "GradientNoise/step", {}, DType::f32);
       stddev = stddev * pow(step.assign_add(1.f), -options.decay / 2);  // t + 1: the first is 1
     }
     GradientsAndVariables out = all;
@@ -32,7 +56,7 @@ GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Loca
       if (!item.gradient) continue;
       const DeviceScope device(item.variable.node()->device);
       const DType dtype = item.gradient.dtype();
-      item.gradient = item.gradient + random_normal(item.variable.shape(), {.dtype = dtype}) * cast(stddev, dtype);
+      item.gradient = item.gradient + state->noise_for(item.variable, dtype) * cast(stddev, dtype);
     }
     return out;
   };

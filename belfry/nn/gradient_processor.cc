@@ -21,12 +21,11 @@ class ProcessedOptimizer final : public ProxyOptimizer {
                      const Location& where)
       : ProxyOptimizer(std::move(wrapped), "apply_grad_processors", where), processors_(std::move(processors)) {}
 
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name,
-                            const Location& where) override {
+  GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& where) override {
     const LocationScope location(where);
     GradientsAndVariables processed = gradients;
     for (const GradientProcessor& processor : processors_) processed = processor(processed);
-    return wrapped().apply_gradients(processed, name, where);
+    return wrapped().process(processed, where);
   }
 
  private:

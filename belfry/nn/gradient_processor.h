@@ -5,7 +5,9 @@
 //
 // A processor is any function from gradients to gradients; those here leave entries without a gradient alone. An entry
 // that a processor leaves out is not updated. Names are matched as a whole, without the tower's prefix, and an
-// expression that matches no variable is an error that names the variables.
+// expression that matches no variable is an error that names the variables. Where towers have copies of the variables,
+// the processors run once, on the averages and the first tower's variables; inside accumulate_gradients() they run on
+// each tower's sums, which are equal.
 //
 // The sparse gradient of a table (see sparse_rows.h) stays sparse through global_norm_clip, clip_gradient_by_value,
 // scale_gradient, check_gradient and summary_gradient: only rows that were looked up are read or written.

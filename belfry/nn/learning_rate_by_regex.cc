@@ -12,12 +12,11 @@ class LearningRateByRegex final : public ProxyOptimizer {
       : ProxyOptimizer(std::move(wrapped), "learning_rate_by_regex", where),
         scales_("learning_rate_by_regex", scales, where) {}
 
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name,
-                            const Location& where) override {
+  GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& where) override {
     scales_.expect_matches(gradients);
     GradientsAndVariables scaled = gradients;
     for (GradientAndVariable& item : scaled) item.learning_rate_scale *= scales_.of(item.variable);
-    return wrapped().apply_gradients(scaled, name, where);
+    return wrapped().process(scaled, where);
   }
 
  private:

@@ -17,16 +17,17 @@ class Lookahead final : public ProxyOptimizer {
   Lookahead(std::unique_ptr<Optimizer> wrapped, LookaheadOptions options, const Location& where)
       : ProxyOptimizer(std::move(wrapped), "lookahead", where), options_(options) {}
   std::string name() const override { return "Lookahead"; }
+  std::string gathers_steps() const override { return "lookahead"; }
 
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view wanted,
+  Operation apply_processed(const GradientsAndVariables& gradients, std::string_view wanted,
                             const Location& where) override {
     const LocationScope location(where);
     const GradientsAndVariables items = with_gradient(gradients);
-    if (items.empty()) return wrapped().apply_gradients(gradients, wanted, where);  // it says what is wrong
+    if (items.empty()) return wrapped().apply_processed(gradients, wanted, where);  // it says what is wrong
     TrainOpScope scope(wanted, name());
     const Variable count = slots_.get(items.front().variable, "Lookahead/count", {}, DType::i32);
     const Tensor now = add(count.value(), 1), last = greater_equal(now, options_.period);
-    std::vector<Operation> updates{wrapped().apply_gradients(gradients, "", where), count.assign(select(last, 0, now))};
+    std::vector<Operation> updates{wrapped().apply_processed(gradients, "", where), count.assign(select(last, 0, now))};
     {
       const UpdateCondition when(last);
       for (const GradientAndVariable& item : items) {

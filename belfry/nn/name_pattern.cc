@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "belfry/base/check.h"
-#include "belfry/tower/tower_context.h"
+#include "belfry/graph/graph.h"
 
 namespace belfry {
 namespace {
@@ -25,11 +25,8 @@ std::regex compile(const std::string& caller, std::string_view expression, const
 
 std::string_view name_in_tower(const Variable& variable) {
   const std::string_view name = variable.name();
-  const TowerContext* tower = current_tower_context_or_null();
-  const std::string_view prefix = tower != nullptr ? std::string_view(tower->variable_scope()) : "";
-  return !prefix.empty() && name.starts_with(prefix) && name.substr(prefix.size()).starts_with('/')
-             ? name.substr(prefix.size() + 1)
-             : name;
+  const std::string& prefix = variable.node()->graph->record(variable.node()).tower_prefix;
+  return prefix.empty() ? name : name.substr(prefix.size() + 1);
 }
 
 NamePattern::NamePattern(std::string caller, std::string_view expression, const Location& where)

@@ -11,7 +11,7 @@
 
 namespace belfry {
 
-// A variable's name without the prefix of the current tower, if the tower has variables of its own.
+// A variable's name without the prefix of the tower that it belongs to, if that has variables of its own.
 std::string_view name_in_tower(const Variable& variable);
 
 // An ECMAScript expression that the whole name_in_tower() has to match.

@@ -45,8 +45,22 @@ class Optimizer {
   // One operation, `name` (default: the optimizer's, made unique), that does all the updates, and with them those of
   // UPDATE_OPS that belong to these gradients (see update_ops.h): batch norm's averages move along. Variables without a
   // gradient are left alone, with a warning; it is an error if none has one.
-  virtual Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name = "",
-                                    const Location& where = Location::current()) = 0;
+  //
+  // It is process() and then apply_processed(): a trainer whose towers have copies of the variables processes the
+  // averages once, and applies what comes out to each copy.
+  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name = "",
+                            const Location& where = Location::current()) {
+    return apply_processed(process(gradients, where), name, where);
+  }
+  // What changes gradients on their way in (see gradient_processor.h and learning_rate_by_regex.h). Default: nothing.
+  virtual GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& /*where*/) {
+    return gradients;
+  }
+  virtual Operation apply_processed(const GradientsAndVariables& gradients, std::string_view name,
+                                    const Location& where) = 0;
+  // What of it gathers several steps in one count before it acts: "accumulate_gradients", "lookahead"; else "". Towers
+  // that do not wait for each other cannot share such a count.
+  virtual std::string gathers_steps() const { return ""; }
 
   Operation minimize(const Tensor& cost, std::string_view name = "", const Location& where = Location::current());
   Operation minimize(const Tensor& cost, const std::vector<Variable>& variables, std::string_view name = "",

@@ -1,9 +1,9 @@
 // An optimizer around another one: the base of those that change gradients on their way in, or do something more with
 // each update. They nest in any order: accumulate_gradients(ema_of_weights(adam()), 4).
 //
-// As it stands it passes everything on; a derived one overrides what it changes, mostly apply_gradients(). There,
-// entries without a gradient are passed on as they are (the innermost optimizer warns about them), and an entry's other
-// members are kept.
+// As it stands it passes everything on; a derived one overrides what it changes: process() if gradients come out as
+// gradients, apply_processed() if there is more to an update. There, entries without a gradient are passed on as they
+// are (the innermost optimizer warns about them), and an entry's other members are kept.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,14 @@ class ProxyOptimizer : public Optimizer {
                                           const Location& where) override {
     return wrapped_->compute_gradients(cost, variables, where);
   }
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name,
-                            const Location& where) override {
-    return wrapped_->apply_gradients(gradients, name, where);
+  GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& where) override {
+    return wrapped_->process(gradients, where);
   }
+  Operation apply_processed(const GradientsAndVariables& gradients, std::string_view name,
+                            const Location& where) override {
+    return wrapped_->apply_processed(gradients, name, where);
+  }
+  std::string gathers_steps() const override { return wrapped_->gathers_steps(); }
 
  protected:
   // `caller` leads the text of the error that a missing optimizer is.

@@ -46,7 +46,7 @@ GradientsAndVariables connected(const GradientsAndVariables& all, const std::str
 
 }  // namespace
 
-Operation SlotOptimizer::apply_gradients(const GradientsAndVariables& gradients, std::string_view wanted,
+Operation SlotOptimizer::apply_processed(const GradientsAndVariables& gradients, std::string_view wanted,
                                          const Location& where) {
   const LocationScope location(where);
   const GradientsAndVariables items = connected(gradients, name(), where);

@@ -12,7 +12,7 @@ namespace belfry {
 
 class SlotOptimizer : public Optimizer {
  public:
-  Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name, const Location& where) final;
+  Operation apply_processed(const GradientsAndVariables& gradients, std::string_view name, const Location& where) final;
 
  protected:
   explicit SlotOptimizer(Operand learning_rate) : learning_rate_(std::move(learning_rate)) {}

@@ -17,7 +17,7 @@ Variable SlotVariables::get(const Variable& owner, const std::string& full_name,
   const bool owner_is_saved = std::ranges::find(saved, owner) != saved.end();
   const GraphScope root(graph);  // the name is complete: no scope adds to it
   const DeviceScope device(owner.node()->device);
-  const ReplicaScope replica(owner.node()->tower);
+  const ReplicaScope replica(owner.node()->tower, graph.record(owner.node()).tower_prefix);
   return made_[key] =
              new_variable(full_name, {.shape = shape,
                                       .dtype = dtype,

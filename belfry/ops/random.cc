@@ -77,7 +77,9 @@ Tensor dropout_again(const Tensor& dy, const Attributes& attributes) {
 }
 
 Attributes normal_attributes(const Shape& shape, const NormalOptions& options) {
-  return {{"shape", shape}, {"dtype", options.dtype}, {"mean", options.mean}, {"stddev", options.stddev}};
+  Attributes out{{"shape", shape}, {"dtype", options.dtype}, {"mean", options.mean}, {"stddev", options.stddev}};
+  if (options.seed) out.set("seed", *options.seed);
+  return out;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // threads. The op's seed comes from its full name and the tower's index.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "belfry/graph/tensor.h"
@@ -15,6 +17,7 @@ struct UniformOptions {
 struct NormalOptions {
   double mean = 0, stddev = 1;
   DType dtype = DType::f32;
+  std::optional<std::int64_t> seed{};  // of the op, where two ops shall draw the same; default: by its name and tower
 };
 
 // New values at every step.

@@ -121,7 +121,7 @@ TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions
                         : std::make_unique<VariableScope>(tower.options.variable_scope, std::move(scope));
   if (!tower.name.empty()) tower.names = NameScope::at(tower.name);
   tower.name_scope = current_name_scope();
-  tower.replica = std::make_unique<ReplicaScope>(tower.options.index);
+  tower.replica = std::make_unique<ReplicaScope>(tower.options.index, tower.options.variable_scope);
   current = this;
 }
 

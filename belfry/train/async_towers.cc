@@ -55,6 +55,11 @@ void AsyncTowers::add(const Operation& step, int device) {
   workers_.push_back(std::make_unique<Worker>(Worker{step, device}));
 }
 
+void AsyncTowers::clear() {
+  workers_.clear();
+  updates_ = {};
+}
+
 Handle<Callback> AsyncTowers::callback() { return Schedule(*this); }
 
 std::vector<Operation> AsyncTowers::steps() const {

@@ -32,6 +32,7 @@ class AsyncTowers {
   Operation step(const Operation& apply, std::string_view name);
   // A tower besides the trainer's own, with as many threads as this device of the session.
   void add(const Operation& step, int device);
+  void clear();  // before the graph is defined once more
   // Starts the towers with the first epoch; they rest between epochs. Puts the scalar "async_updates".
   Handle<Callback> callback();
 

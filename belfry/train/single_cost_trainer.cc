@@ -1,6 +1,7 @@
 #include "belfry/train/single_cost_trainer.h"
 
 #include "belfry/base/check.h"
+#include "belfry/graph/graph_transaction.h"
 #include "belfry/nn/proxy_optimizer.h"
 
 namespace belfry {
@@ -42,14 +43,25 @@ void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, In
                "[setup_graph] expected an input, a cost function and an optimizer, got an empty one (at {}).",
                to_string(where));
   const GraphScope scope(graph());
+  GraphTransaction transaction(graph());
   where_ = where;
-  input_ = std::move(input);
-  optimizer_ = get_optimizer();
-  BELFRY_CHECK(optimizer_ != nullptr, "[setup_graph] expected an optimizer, got none (at {}).", to_string(where));
-  if (require_gradients) optimizer_ = std::make_unique<GradientsRequired>(std::move(optimizer_), where);
+  std::unique_ptr<Optimizer> optimizer = get_optimizer();
+  BELFRY_CHECK(optimizer != nullptr, "[setup_graph] expected an optimizer, got none (at {}).", to_string(where));
+  if (require_gradients) optimizer = std::make_unique<GradientsRequired>(std::move(optimizer), where);
   set_tower_func(std::move(get_cost), signature);
-  register_callbacks(input_->setup(signature));
-  build(*input_, *optimizer_);
+  const std::size_t registered = callbacks().size();
+  try {
+    register_callbacks(input->setup(signature));
+    build(*input, *optimizer);
+  } catch (...) {
+    unregister_callbacks(registered);
+    forget_tower_func();
+    train_op = {};
+    throw;
+  }
+  transaction.keep();
+  input_ = std::move(input);
+  optimizer_ = std::move(optimizer);
 }
 
 Tensor SingleCostTrainer::build_tower(InputSource& input) {

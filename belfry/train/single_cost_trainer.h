@@ -28,7 +28,8 @@ class SingleCostTrainer : public TowerTrainer {
   // functions), not a warning.
   bool require_gradients = false;
 
-  // Once. The optimizer is built once; the cost function is called for every tower.
+  // Once; after an error, again, with another input. The optimizer is built once; the cost function is called for every
+  // tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());
 

@@ -1,10 +1,13 @@
 #include "belfry/train/tower_gradients.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/nn/name_pattern.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/tower/tower_context.h"
 
@@ -15,32 +18,59 @@ std::int64_t bytes_of(const Shape& shape, DType dtype) {
   return shape.elements() * static_cast<std::int64_t>(size_of(dtype));
 }
 
-// Throws unless the towers' lists are of the same variables, and each has a gradient in all towers or in none.
+// What the copies of a variable have in common.
+std::string in_every_tower(const Variable& variable) { return std::string(name_in_tower(variable)); }
+
+std::string list(const std::set<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += fmt::format("{}'{}'", out.empty() ? "" : ", ", name);
+  return out.empty() ? "none" : out;
+}
+
+// Throws unless the towers' lists are of the same variables.
 void check_alike(const std::vector<GradientsAndVariables>& towers) {
-  BELFRY_CHECK(!towers.empty(), "[average_gradients] expected the gradients of at least one tower, got none.");
-  const auto list = [](const GradientsAndVariables& items) {
-    std::string out;
-    for (const GradientAndVariable& item : items)
-      out += fmt::format("{}'{}'", out.empty() ? "" : ", ", item.variable.name());
+  const auto names_of = [](const GradientsAndVariables& items) {
+    std::set<std::string> out;
+    for (const GradientAndVariable& item : items) out.insert(in_every_tower(item.variable));
     return out;
   };
-  const auto shape = [](const GradientAndVariable& item) { return item.variable.shape(); };
-  for (const GradientsAndVariables& tower : towers)
+  const std::set<std::string> first = names_of(towers[0]);
+  for (std::size_t t = 1; t < towers.size(); ++t) {
+    const std::set<std::string> other = names_of(towers[t]);
+    std::set<std::string> only_first, only_other;
+    std::ranges::set_difference(first, other, std::inserter(only_first, only_first.end()));
+    std::ranges::set_difference(other, first, std::inserter(only_other, only_other.end()));
     BELFRY_CHECK(
-        std::ranges::equal(tower, towers[0], {}, shape, shape),
-        "[average_gradients] expected gradients for the same variables in every tower, got {} in the first and "
-        "{} in another. A tower function must do the same in each tower.",
-        list(towers[0]), list(tower));
-  std::string differ;
+        only_first.empty() && only_other.empty(),
+        "[average_gradients] expected gradients for the same variables in every tower, got {} in the first tower "
+        "alone and {} in tower {} alone. A tower function must do the same in each tower.",
+        list(only_first), list(only_other), t);
+  }
+}
+
+// Throws unless each variable has a gradient in all towers or in none. The lists are in the same order.
+void check_gradients(const std::vector<GradientsAndVariables>& towers) {
+  std::set<std::string> differ;
   for (std::size_t v = 0; v < towers[0].size(); ++v) {
     const auto has = [&](const GradientsAndVariables& tower) { return static_cast<bool>(tower[v].gradient); };
     if (std::ranges::all_of(towers, has) || std::ranges::none_of(towers, has)) continue;
-    differ += fmt::format("{}'{}'", differ.empty() ? "" : ", ", towers[0][v].variable.name());
+    differ.insert(in_every_tower(towers[0][v].variable));
   }
   BELFRY_CHECK(differ.empty(),
                "[average_gradients] expected gradients for the same variables in every tower, got some with and some "
                "without for {}. A tower function must do the same in each tower.",
-               differ);
+               list(differ));
+}
+
+// The entries of `tower`, in the order in which the first tower has them.
+GradientsAndVariables in_order_of(const GradientsAndVariables& first, const GradientsAndVariables& tower) {
+  GradientsAndVariables out;
+  for (const GradientAndVariable& item : first) {
+    const std::string name = in_every_tower(item.variable);
+    out.push_back(*std::ranges::find_if(
+        tower, [&](const GradientAndVariable& other) { return in_every_tower(other.variable) == name; }));
+  }
+  return out;
 }
 
 }  // namespace
@@ -69,8 +99,28 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
   }
 }
 
-GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& towers, const Devices& devices) {
-  check_alike(towers);
+GradientsAndVariables for_variables_of(const GradientsAndVariables& tower, const GradientsAndVariables& averages) {
+  GradientsAndVariables out = averages;
+  for (GradientAndVariable& item : out) {
+    const auto same = [&](const GradientAndVariable& other) {
+      return in_every_tower(other.variable) == in_every_tower(item.variable);
+    };
+    const auto at = std::ranges::find_if(tower, same);
+    BELFRY_CHECK(at != tower.end(),
+                 "[for_variables_of] expected gradients of variables that every tower has, got one of '{}', which the "
+                 "tower has no copy of. A gradient processor must not add variables.",
+                 item.variable.name());
+    item.variable = at->variable;
+  }
+  return out;
+}
+
+GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& given, const Devices& devices) {
+  BELFRY_CHECK(!given.empty(), "[average_gradients] expected the gradients of at least one tower, got none.");
+  check_alike(given);
+  std::vector<GradientsAndVariables> towers = given;
+  for (GradientsAndVariables& tower : towers) tower = in_order_of(given[0], tower);
+  check_gradients(towers);
   const NameScope names("average_gradients");
   LeastLoaded work(devices);
   GradientsAndVariables out = towers[0];

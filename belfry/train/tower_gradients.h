@@ -38,10 +38,14 @@ std::string tower_variable_scope(const TowerSettings& settings, std::size_t inde
 // be known of a tower outside, `build` keeps.
 void build_towers(const TowerSettings& settings, const std::function<void(const TowerContext&)>& build);
 
-// What the optimizer computed in each tower, for the same variables in the same order -> the averages, with the
-// variables of the first tower. Summed in the order of the towers, so that the bits are the same every time; where
-// there is no gradient, none. Throws, and names the variables, if some towers have one and others not. The work is
-// spread over the devices.
+// What the optimizer computed in each tower -> the averages, with the variables of the first tower and in its order.
+// Variables of one name, but for their tower's prefix, belong together. Summed in the order of the towers, so that the
+// bits are the same every time; where there is no gradient, none. Throws, and names the variables, if towers differ in
+// their variables, or some have a gradient and others not. The work is spread over the devices.
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& towers, const Devices& devices);
+
+// Where towers have variables of their own: the averages, as an optimizer's process() leaves them, for the variables of
+// this tower, of which `tower` are the gradients.
+GradientsAndVariables for_variables_of(const GradientsAndVariables& tower, const GradientsAndVariables& averages);
 
 }  // namespace belfry

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/base/parallel.h"
+#include "belfry/graph/graph_transaction.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
 
@@ -20,7 +22,14 @@ TowerTrainer::TowerTrainer(Devices devices, const Location& where) : devices_(st
 
 SessionConfig TowerTrainer::adapt(SessionConfig config) const {
   const auto needed = static_cast<std::size_t>(devices_.back()) + 1;
-  if (config.devices.size() == 1 && config.devices[0].threads == 0) config.devices.assign(needed, {});
+  if (config.devices.size() == 1 && config.devices[0].threads == 0) {
+    const auto cores = static_cast<std::size_t>(hardware_threads());
+    BELFRY_CHECK(needed <= cores,
+                 "[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to share, got cpu:{} (at "
+                 "{}). Use fewer devices, or say in SessionConfig how many threads each has.",
+                 cores - 1, cores, devices_.back(), to_string(where_));
+    config.devices.assign(needed, {});
+  }
   BELFRY_CHECK(config.devices.size() >= needed,
                "[trainer] expected a session with devices cpu:0 to cpu:{}, got {} (at {}). Add devices to "
                "SessionConfig, or leave them away for equal shares of the cores.",
@@ -49,8 +58,15 @@ Tensor TowerTrainer::find_tensor(std::string_view name) const {
   return {};
 }
 
+void TowerTrainer::check_device(std::string_view caller, int device) const {
+  BELFRY_CHECK(device >= 0 && device <= devices_.back(),
+               "[{}] expected a device from 0 to {}, got {}. Inference runs where a tower trains.", caller,
+               devices_.back(), device);
+}
+
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
                                                              int device) {
+  check_device("build_inference_tower", device);
   const GraphScope scope(graph());
   const DeviceScope place(device_name(device));
   const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
@@ -61,24 +77,25 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 
 OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
                                             const std::vector<std::string>& outputs, int device) {
-  BELFRY_CHECK(device >= 0 && device < device_count(),
-               "[get_predictor] expected a device from 0 to {}, got {}. A predictor runs where a tower trains.",
-               device_count() - 1, device);
-  const auto [known, added] = predict_towers_.try_emplace(device, fmt::format("predict_tower{}", device));
-  if (added) {
-    if (graph().finalized()) {
-      predict_towers_.erase(known);
-      fail(
-          "[get_predictor] expected to be called before initialize(), got a call after. Ask for it while the graph is "
-          "defined, in a callback's setup_graph() say; the predictor itself is used later.");
-    }
+  check_device("get_predictor", device);
+  const std::string name = fmt::format("predict_tower{}", device);
+  if (!predict_towers_.contains(name)) {
+    BELFRY_CHECK(
+        !graph().finalized(),
+        "[get_predictor] expected to be called before initialize(), got a call after. Ask for it while the graph is "
+        "defined, in a callback's setup_graph() say; the predictor itself is used later.");
     const GraphScope scope(graph());
-    const NameScope names(known->second + "_inputs");
-    Tensors fed;
-    for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec.dtype, spec.shape));
-    build_inference_tower(known->second, fed, device);
+    GraphTransaction transaction(graph());
+    {
+      const NameScope names(name + "_inputs");
+      Tensors fed;
+      for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec.dtype, spec.shape));
+      build_inference_tower(name, fed, device);
+    }
+    transaction.keep();
+    predict_towers_.insert(name);
   }
-  const TowerTensorHandle& tower = towers()[known->second];
+  const TowerTensorHandle& tower = towers()[name];
   Tensors from, to;
   for (const std::string& name : inputs) from.push_back(tower.get_tensor(name));
   for (const std::string& name : outputs) to.push_back(tower.get_tensor(name));

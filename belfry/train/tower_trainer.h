@@ -3,8 +3,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +19,7 @@ namespace belfry {
 class TowerTrainer : public Trainer {
  public:
   // The devices that have towers, each once, in any order. The session gets them: if the user's SessionConfig has one
-  // device of no particular number of threads, it is divided, and each gets an equal share of the cores.
+  // device of no particular number of threads, it is divided, and each gets an equal share of the cores: at least one.
   explicit TowerTrainer(Devices devices = {0}, const Location& where = Location::current());
   const Devices& devices() const { return devices_; }  // ascending
 
@@ -37,6 +37,8 @@ class TowerTrainer : public Trainer {
   // setup_graph() at the latest. On device k it reads the variables of training tower k.
   OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
                                 int device = 0);
+  // Throws unless it is one that the trainer's session will have.
+  void check_device(std::string_view caller, int device) const;
   // The inference tower itself, fed by `inputs`, one for each of the signature.
   const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0);
 
@@ -45,14 +47,13 @@ class TowerTrainer : public Trainer {
   // The prefix of the variables that a predictor on this device reads.
   virtual std::string variables_on(int /*device*/) const { return ""; }
   SessionConfig adapt(SessionConfig config) const override;
+  void forget_tower_func() { tower_func_ = {}; }  // after a setup that failed
 
  private:
-  int device_count() const { return devices_.back() + 1; }
-
   Devices devices_;
   Location where_;
   TowerFunc tower_func_;
-  std::map<int, std::string> predict_towers_;  // by device: the tower's name
+  std::set<std::string> predict_towers_;  // those of get_predictor() that are built
 };
 
 }  // namespace belfry

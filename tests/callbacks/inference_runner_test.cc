@@ -126,6 +126,11 @@ TEST_F(InferenceRunnerTest, ATowerNameIsTakenOnce) {
             "[InferenceRunner] expected a tower name that is not taken, got 'val'. Choose another tower_name.");
 }
 
+TEST_F(InferenceRunnerTest, ItsDeviceIsOneOfTheTrainers) {
+  EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(five() | batch(1), cost(), {.device = 1})}); }),
+            "[InferenceRunner] expected a device from 0 to 0, got 1. Inference runs where a tower trains.");
+}
+
 TEST_F(InferenceRunnerTest, NeedsATowerFunction) {
   Trainer plain;
   EXPECT_TRUE(contains(error_of([&] { run(plain, {InferenceRunner(five(), cost())}); }),

@@ -2,6 +2,8 @@
 #include <belfry/belfry.h>
 #include <gtest/gtest.h>
 
+#include "belfry/base/parallel.h"
+
 namespace bf = belfry;
 
 namespace {
@@ -51,6 +53,7 @@ class Alternating final : public bf::Trainer {
 }  // namespace
 
 TEST(HandbookTrainers, OneLineChooses) {
+  if (bf::hardware_threads() < 2) GTEST_SKIP() << "two devices need two cores";
   const std::string directory = testing::TempDir() + "handbook_trainers";
   const bf::Flow data = points(), test = points();
   bf::TrainConfig config{
@@ -76,7 +79,8 @@ TEST(HandbookTrainers, SynchronisedBatchNorm) {
       {{"x", bf::f32, {bf::kAny, 4, 4, 1}}}, bf::DummyConstantInput({{2, 4, 4, 1}}),
       [&](bf::Inputs in) { return bf::reduce_mean(bf::square(features(in["x"]))); },
       [] { return bf::sgd({.learning_rate = 0.1f}); });
-  EXPECT_EQ(trainer.train({.steps_per_epoch = 3, .max_epoch = 1}), "finished epoch 1");
+  EXPECT_EQ(trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 3, .max_epoch = 1}),
+            "finished epoch 1");
 }
 
 TEST(HandbookTrainers, Raw) {

@@ -52,7 +52,11 @@ class LaunchTest : public testing::Test {
  protected:
   TempDir dir;
   TrainConfig config(Handle<ModelDesc> net = model<Net>()) {
-    return {.model = std::move(net), .dataflow = data() | batch(4), .max_epoch = 2, .run_dir = dir.path()};
+    return {.model = std::move(net),
+            .dataflow = data() | batch(4),
+            .session_config = {.devices = {{1}, {1}}},  // enough for trainers of two, on a machine with one core too
+            .max_epoch = 2,
+            .run_dir = dir.path()};
   }
 };
 

@@ -20,6 +20,7 @@ expect 2 1 '^fashion_mnist: .*--nonsense.* See fashion_mnist --help\.$' "$exampl
 expect 2 1 '^fashion_mnist: --epochs: .*0 not in range' "$example" --epochs 0
 expect 2 1 '^fashion_mnist: .*many' "$example" --batch many
 expect 2 1 '^fashion_mnist: .*--seed' "$example" --seed
+expect 2 1 '^fashion_mnist: --devices: expected 1 for --trainer simple, got 2\. See' "$example" --devices 2
 expect 0 0 '' "$example" --help
 expect 2 1 '^bench: --suite is required' "$bench"
 expect 2 1 '^bench: --suite: .*vgg' "$bench" --suite vgg

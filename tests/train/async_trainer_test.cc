@@ -16,8 +16,11 @@
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/loop/triggers.h"
+#include "belfry/nn/accumulate_gradients.h"
+#include "belfry/nn/ema_of_weights.h"
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layers.h"
+#include "belfry/nn/lookahead.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
@@ -307,6 +310,18 @@ TEST_F(AsyncTest, InputsThatCannotFeedSeveralTowersAreErrors) {
   EXPECT_TRUE(
       contains(error_of([&] { other.setup_graph(kSignature, FeedInput(points(8) | batch(4)), cost_of, slow_sgd); }),
                "[FeedInput] expected one tower, got a second one"));
+}
+
+TEST_F(AsyncTest, OptimizersThatGatherStepsAreErrors) {
+  const auto error = [&](const GetOptimizer& optimizer) {
+    return error_of([&] { trainer.setup_graph(kSignature, QueueInput(points(8) | batch(4)), cost_of, optimizer); });
+  };
+  EXPECT_TRUE(contains(error([] { return accumulate_gradients(slow_sgd(), 4); }),
+                       "[AsyncMultiDeviceTrainer] expected an optimizer that updates in every step, got "
+                       "accumulate_gradients, whose count and sums the towers would overwrite for one another. Leave "
+                       "it away, or use a synchronous trainer."));
+  EXPECT_TRUE(contains(error([] { return ema_of_weights(lookahead(slow_sgd())); }), "got lookahead, whose count"));
+  EXPECT_EQ(error([] { return ema_of_weights(slow_sgd()); }), "no error");
 }
 
 }  // namespace

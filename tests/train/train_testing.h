@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
+#include "belfry/loop/run_op.h"
 #include "belfry/train/trainers.h"
 
 namespace belfry {
@@ -50,7 +52,29 @@ struct Training {
   GetCost cost;
   std::int64_t steps = 20;
   GetOptimizer optimizer = make_momentum;
+  Callbacks callbacks{};
 };
+
+// Calls `look` when the epoch's last step is done, before anything that belongs to the epoch's end.
+inline Handle<Callback> after_last_step(std::function<void(Trainer&)> look) {
+  return CallbackFactory({.trigger_step = [look = std::move(look)](Trainer& trainer) {
+    if (trainer.local_step() == trainer.steps_per_epoch() - 1) look(trainer);
+  }});
+}
+
+// How many variables of tower 1 have the bits of the first tower's; the others are failures. To be asked before the
+// end of an epoch, which makes them equal.
+inline int count_equal_copies(Trainer& trainer) {
+  int out = 0;
+  for (const Variable& v : trainer.graph().variables()) {
+    if (!v.name().starts_with("tower1/")) continue;
+    const Variable original = trainer.graph().get_variable_by_name(v.name().substr(7));
+    const bool same = equal(trainer.session().value(v), trainer.session().value(original));
+    EXPECT_TRUE(same) << v.name();
+    out += same ? 1 : 0;
+  }
+  return out;
+}
 
 // One epoch on a session of two devices with a thread each; `args` make the trainer.
 template <class T, class... Args>
@@ -59,8 +83,10 @@ Trained train(const Training& training, Args&&... args) {
   const GraphScope scope(graph);
   T trainer(std::forward<Args>(args)...);
   trainer.setup_graph(kSignature, training.input, training.cost, training.optimizer);
-  const std::string reason =
-      trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = training.steps, .max_epoch = 1});
+  const std::string reason = trainer.train({.callbacks = training.callbacks,
+                                            .session_config = {.devices = {{1}, {1}}},
+                                            .steps_per_epoch = training.steps,
+                                            .max_epoch = 1});
   Trained out = weights_of(graph, trainer.session());
   out.reason = reason;
   return out;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "belfry/base/parallel.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/nn/initializers.h"
@@ -45,21 +46,14 @@ TEST(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {
 }
 
 TEST(TrainersTest, ReplicatedTowersStayBitIdentical) {
-  const Trained got = train<SyncMultiDeviceTrainerReplicated>(8, 20, [] { return adam(); }, cpu_devices(2));
-  ASSERT_EQ(got.weights.size(), 4u);  // the copies are not collected: they are found by name below
-  Graph graph;
-  const GraphScope scope(graph);
-  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, [] { return adam(); });
-  trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 20, .max_epoch = 1});
   int copies = 0;
-  for (const Variable& v : graph.variables()) {
-    if (!v.name().starts_with("tower1/")) continue;
-    ++copies;
-    const Variable original = graph.get_variable_by_name(v.name().substr(7));
-    EXPECT_TRUE(equal(trainer.session().value(v), trainer.session().value(original))) << v.name();
-  }
-  EXPECT_EQ(copies, 12);  // weights, and Adam's m and v of each
+  const Training training{.input = QueueInput(points(64) | batch(8)),
+                          .cost = cost_of,
+                          .optimizer = [] { return adam(); },
+                          .callbacks = {after_last_step([&](Trainer& t) { copies = count_equal_copies(t); })}};
+  const Trained got = belfry::train<SyncMultiDeviceTrainerReplicated>(training, cpu_devices(2));
+  EXPECT_EQ(got.weights.size(), 4u);  // the copies are not collected
+  EXPECT_EQ(copies, 12);              // weights, and Adam's m and v of each
 }
 
 // The README's promise: the line that makes the trainer is the only one that changes.
@@ -96,9 +90,17 @@ TEST(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
   trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
   const OnlinePredictor first = trainer.get_predictor({"x"}, {"prob"});
   const OnlinePredictor second = trainer.get_predictor({"x"}, {"prob", "fc0/output"}, 1);
-  trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 3, .max_epoch = 1});
   const Array x = Array::full(f32, {2, 6}, 0.3);
-  EXPECT_TRUE(equal(first({x})[0], second({x})[0]));
+  int compared = 0;
+  const auto compare = [&](Trainer&) {
+    ++compared;
+    EXPECT_TRUE(equal(first({x})[0], second({x})[0]));
+  };
+  trainer.train({.callbacks = {after_last_step(compare)},
+                 .session_config = {.devices = {{1}, {1}}},
+                 .steps_per_epoch = 3,
+                 .max_epoch = 1});
+  EXPECT_EQ(compared, 1);
   EXPECT_EQ(second({x})[1].shape(), (Shape{2, 8}));
   trainer.session().set_value(graph.get_variable_by_name("tower1/fc1/b"), Array::of<float>({2}, {5, -5}));
   EXPECT_FALSE(equal(first({x})[0], second({x})[0]));
@@ -144,7 +146,8 @@ TEST(TrainersTest, NamesThatCallbacksFetchAreThoseOfTheMainTower) {
   std::vector<double> seen;
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
   trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
-  trainer.train({.callbacks = {Costs(seen)}, .steps_per_epoch = 2, .max_epoch = 1});
+  trainer.train(
+      {.callbacks = {Costs(seen)}, .session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 2, .max_epoch = 1});
   EXPECT_EQ(seen.size(), 2u);
 }
 
@@ -212,6 +215,36 @@ TEST(TrainersTest, ASessionMustHaveTheDevices) {
   trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.session_config = {.devices = {{1}}}, .steps_per_epoch = 1}); }),
                        "[trainer] expected a session with devices cpu:0 to cpu:1, got 1"));
+}
+
+TEST(TrainersTest, CoresAreSharedByAsManyDevicesAtMost) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const int cores = hardware_threads();
+  SyncMultiDeviceTrainerReplicated trainer({cores});
+  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1}); }),
+                       fmt::format("[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to "
+                                   "share, got cpu:{} (at ",
+                                   cores - 1, cores, cores)));
+  Graph other;
+  const GraphScope other_scope(other);
+  SyncMultiDeviceTrainerReplicated explicit_one({cores});
+  explicit_one.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  const std::vector<DeviceConfig> one_thread_each(static_cast<std::size_t>(cores) + 1, {1});
+  explicit_one.train({.session_config = {.devices = one_thread_each}, .steps_per_epoch = 1, .max_epoch = 1});
+  EXPECT_EQ(explicit_one.global_step(), 1);
+}
+
+TEST(TrainersTest, InferenceTowersNeedADeviceOfTheTrainers) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  const Tensors inputs{placeholder(f32, {kAny, 6}), placeholder(i32, {kAny})};
+  EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, 2); }),
+                       "[build_inference_tower] expected a device from 0 to 1, got 2."));
+  EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, -1); }), "got -1."));
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+# The example trains with each of its trainers, on a small set of images: fashion_mnist_test.sh EXAMPLE
+set -euo pipefail
+example=$1
+scratch=$(mktemp -d)
+trap 'rm -r "$scratch"' EXIT
+cd "$scratch" # train_log goes here
+
+# write_split PREFIX COUNT: that many images of 28 x 28 (COUNT is below 256 and a multiple of 10), and their labels.
+write_split() {
+  local count
+  count=$(printf '\\x%02x' "$2")
+  {
+    printf "\\x00\\x00\\x08\\x03\\x00\\x00\\x00$count\\x00\\x00\\x00\\x1c\\x00\\x00\\x00\\x1c"
+    head -c $(($2 * 28 * 28)) < <(seq 100000)
+  } >"fashion-mnist/$1-images-idx3-ubyte"
+  {
+    printf "\\x00\\x00\\x08\\x01\\x00\\x00\\x00$count"
+    for ((i = 0; i < $2 / 10; ++i)); do printf '\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09'; done
+  } >"fashion-mnist/$1-labels-idx1-ubyte"
+}
+mkdir fashion-mnist
+write_split train 80
+write_split t10k 20
+export BELFRY_DATA_DIR=$scratch
+
+for trainer in simple ps replicated async; do
+  devices=$([[ $trainer == simple ]] && echo 1 || echo 2)
+  rm -rf train_log
+  if ! "$example" --trainer "$trainer" --devices "$devices" --threads 1 --epochs 2 --batch 8 >out 2>err ||
+    ! grep -qE '^validation accuracy [01]\.[0-9]+$' out; then
+    printf '%s: expected an accuracy, got\n' "$trainer"
+    cat out err
+    exit 1
+  fi
+  # Two passes over 80 images: each tower takes batches of its own.
+  steps=$((2 * 80 / 8 / devices))
+  if ! grep -q "\"global_step\": *$steps\b" train_log/*/stats.json; then
+    printf '%s: expected %s steps, got\n' "$trainer" "$steps"
+    cat train_log/*/stats.json err
+    exit 1
+  fi
+done
