@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "belfry/base/mutex.h"
+#include "belfry/base/stop_training.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"
-#include "belfry/loop/stop_training.h"
 #include "belfry/session/session_init.h"
 
 namespace belfry {

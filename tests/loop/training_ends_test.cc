@@ -95,6 +95,27 @@ TEST_F(TrainingEndsTest, AnErrorWinsOverAStopOfTheSameHook) {
                OddError);
 }
 
+// Whichever is first: what has failed is not a clean end.
+TEST_F(TrainingEndsTest, AnErrorWinsOverAStopAndTheDatasEndOfTheSameRunsHooks) {
+  const auto run_all = [this](Callbacks callbacks) {
+    Graph own;
+    const GraphScope inside(own);
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    return trainer.train({.callbacks = std::move(callbacks), .steps_per_epoch = 2, .max_epoch = 1});
+  };
+  for (const bool before : {true, false}) {
+    const std::string text = before ? "thrown in before_run" : "thrown in after_run";
+    const Handle<Callback> stop = Thrower<StopTraining>(before, 0), end = Thrower<EndOfData>(before, 0),
+                           error = Thrower<FileError>(before, 0);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({stop, error}); }), text);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({end, error}); }), text);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({error, stop, end}); }), text);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({end, error, Thrower<OddError>(before, 0)}); }), text);
+    EXPECT_EQ(run_all({stop, end}), text);
+  }
+}
+
 TEST_F(TrainingEndsTest, AStopInAfterTrainIsTooLateToMatter) {
   Trainer trainer;
   EXPECT_EQ(run(trainer, at("after_train", [](Trainer&) { throw StopTraining("late"); })), "finished epoch 2");

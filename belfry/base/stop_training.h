@@ -1,6 +1,8 @@
 // How a training ends early, on purpose.
 #pragma once
 
+#include <exception>
+
 #include "belfry/base/error.h"
 
 namespace belfry {
@@ -12,5 +14,10 @@ class StopTraining : public Error {
  public:
   using Error::Error;
 };
+
+// A stop or the end of the data: nothing has failed.
+inline bool is_clean_end(const std::exception& e) {
+  return dynamic_cast<const StopTraining*>(&e) != nullptr || dynamic_cast<const EndOfData*>(&e) != nullptr;
+}
 
 }  // namespace belfry
