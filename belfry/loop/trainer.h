@@ -129,6 +129,7 @@ class Trainer {
   void enter(Phase from, Phase to, const char* method);
   std::int64_t steps_of(const TrainOptions& options) const;
   void check_stop();
+  void end_if_stopped();
   void run_epochs();
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
@@ -146,6 +147,7 @@ class Trainer {
   LoopOptions loop_;
   Location where_;  // of the call that trains
   bool in_hook_ = false;
+  std::exception_ptr stop_;  // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> postponed_;  // until the hook is done
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;

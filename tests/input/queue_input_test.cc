@@ -6,6 +6,7 @@
 #include "belfry/base/mutex.h"
 #include "belfry/callbacks/summaries.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/nn/summary.h"
 #include "belfry/ops/reduce.h"
 #include "tests/input/input_testing.h"
 
@@ -150,6 +151,23 @@ TEST_F(QueueInputTest, AFinitePassOfBatchesKeepsItsRemainder) {
   EXPECT_TRUE(contains(trainer.train({.callbacks = {Watch({total}, seen)}, .steps_per_epoch = 9, .max_epoch = 1}),
                        "the end of the data"));
   EXPECT_EQ(seen, (Values{3, 7, 5}));
+}
+
+// The summaries' own run wants a point that is not there: the epoch is finished all the same.
+TEST_F(QueueInputTest, ACallbackThatFindsTheDataAtTheirEndTakesNoTriggerFromTheEpoch) {
+  const InputSourcePtr input = QueueInput(counting(3), {.infinite = false});
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  const Tensor in = input->get_input_tensors()[0];
+  add_summary({in});
+  trainer.train_op = Operation(in.node());
+  int triggers = 0;
+  const std::string reason = trainer.train({.callbacks = {MergeAllSummaries({.run_alone = true}),
+                                                          CallbackFactory({.trigger_epoch = [&](Trainer&) { ++triggers; }})},
+                                            .steps_per_epoch = 3,
+                                            .max_epoch = 9});
+  EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
+  EXPECT_EQ(triggers, 1);
 }
 
 TEST_F(QueueInputTest, BatchesGoOnFromTheirPosition) {

@@ -81,9 +81,42 @@ TEST_F(TrainingEndsTest, AStopInAnyHookLetsTheOthersHaveTheirTurn) {
     trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
     EXPECT_EQ(run(trainer, at(when, [](Trainer&) { throw StopTraining("here"); })), "here");
     ASSERT_GE(calls.size(), 2u);
-    EXPECT_EQ(words(calls)[calls.size() - 2], when);  // the callback behind still had its turn
+    const bool finished = std::string(when) == "after_epoch";
+    EXPECT_EQ(words(calls)[calls.size() - (finished ? 3 : 2)], when);  // the callback behind still had its turn
+    if (finished) EXPECT_EQ(words(calls)[calls.size() - 2], "trigger_epoch");
     EXPECT_EQ(words(calls).back(), "after_train");
   }
+}
+
+// As after a request_stop(): what is finished gets its checkpoint, whoever wants to end.
+TEST_F(TrainingEndsTest, AnEpochWhoseStepsAreDoneHasItsTriggerAlsoAfterAStopOrTheDatasEnd) {
+  const auto ends_at = [this](const char* when, std::int64_t step, std::function<void()> how) {
+    Graph own;
+    const GraphScope inside(own);
+    calls.clear();
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    EXPECT_EQ(run(trainer, at(when,
+                              [=](Trainer& t) {
+                                if (t.global_step() == step) how();
+                              })),
+              "here");
+    const std::vector<std::string> all = words(calls);
+    return Calls(all.end() - 4, all.end());
+  };
+  for (const std::function<void()>& how :
+       {std::function<void()>([] { throw StopTraining("here"); }), std::function<void()>([] { throw EndOfData("here"); })}) {
+    const Calls finished{"trigger_step", "after_epoch", "trigger_epoch", "after_train"};
+    EXPECT_EQ(ends_at("trigger_step", 3, how), finished);
+    EXPECT_EQ(ends_at("after_epoch", 3, how), finished);
+    EXPECT_EQ(ends_at("trigger_epoch", 3, how), finished);
+    EXPECT_EQ(ends_at("trigger_step", 2, how), (Calls{"before_run", "after_run", "trigger_step", "after_train"}));
+  }
+}
+
+TEST_F(TrainingEndsTest, TheDatasEndInAfterTrainIsTooLateToMatter) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, at("after_train", [](Trainer&) { throw EndOfData("late"); })), "finished epoch 2");
 }
 
 TEST_F(TrainingEndsTest, AnErrorWinsOverAStopOfTheSameHook) {
