@@ -3,6 +3,7 @@
 #include <errno.h>  // program_invocation_short_name
 
 #include <exception>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
@@ -38,6 +39,7 @@ Trainer::~Trainer() = default;
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
   call("before_train", &Callback::before_train);
+  triggered_step_ = global_step_;
   end_if_stopped();
   for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
@@ -48,6 +50,7 @@ void Trainer::run_epochs() {
       check_stop();
       run_step();
       ++iteration_;
+      triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
       if (local_step_ + 1 < loop_.steps_per_epoch) end_if_stopped();  // else the epoch is finished, and its hooks run
     }

@@ -98,6 +98,9 @@ class Trainer {
   std::int64_t local_step() const { return local_step_; }  // of the running step in its epoch, from 0
   std::int64_t iteration() const { return iteration_; }    // finished run_step()s
   std::int64_t global_step() const { return global_step_; }  // finished runs of hooked_session()
+  // In trigger_step(): whether global_step has come to a multiple of k, or passed one, since the trigger_step() before.
+  // Once for each, whether an iteration has one hooked run, none or several.
+  bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
   // Of several processes, the one that writes files. Alone: true.
   virtual bool is_chief() const { return true; }
 
@@ -151,6 +154,7 @@ class Trainer {
   std::vector<std::function<void()>> postponed_;  // until the hook is done
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
+  std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);

@@ -40,7 +40,7 @@ class ProxyCallback : public Callback {
 };
 
 struct TriggerPeriod {
-  std::int64_t every_k_steps = 0;  // of global_step; 0: not by steps
+  std::int64_t every_k_steps = 0;  // of global_step (see Trainer::every_k_steps()); 0: not by steps
   int every_k_epochs = 0;          // of epoch_num; 0: not by epochs
   bool before_train = false;
 };
