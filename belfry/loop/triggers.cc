@@ -84,6 +84,9 @@ void EnableCallbackIf::after_epoch() {
 void EnableCallbackIf::trigger_epoch() {
   if (enabled()) ProxyCallback::trigger_epoch();
 }
+void EnableCallbackIf::trigger() {
+  if (enabled()) ProxyCallback::trigger();
+}
 
 PeriodicCallback::PeriodicCallback(Handle<Callback> callback, int every_k_epochs)
     : EnableCallbackIf(std::move(callback),

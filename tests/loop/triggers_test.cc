@@ -94,6 +94,23 @@ TEST_F(TriggersTest, PeriodicCallbackIsEnabledEveryKthEpoch) {
   EXPECT_EQ(steps.epochs, (List{3, 6}));
 }
 
+TEST_F(TriggersTest, ADisabledCallbackIsNotTriggeredByAWrapperAroundIt) {
+  run(PeriodicTrigger(EnableCallbackIf(Probe(steps), [](Trainer&) { return false; }),
+                      {.every_k_steps = 2, .every_k_epochs = 1, .before_train = true}));
+  EXPECT_EQ(steps.triggers, List{});
+}
+
+TEST_F(TriggersTest, APeriodicCallbackIsTriggeredInItsEpochsOnly) {
+  run(PeriodicTrigger(PeriodicCallback(Probe(steps), 2), {.every_k_steps = 2}), 4);
+  EXPECT_EQ(steps.triggers, (List{6, 8, 14, 16}));
+}
+
+TEST_F(TriggersTest, AWrapperInsideADisabledOneTriggersOnlyWhileEnabled) {
+  run(EnableCallbackIf(PeriodicTrigger(Probe(steps), {.every_k_steps = 3}),
+                       [](Trainer& t) { return t.epoch_num() == 2; }));
+  EXPECT_EQ(steps.triggers, List{6});  // and not the 3 that was missed
+}
+
 TEST_F(TriggersTest, WrappersKeepNameAndState) {
   const PeriodicTrigger wrapped(PeriodicCallback(Probe(steps), 1), {.every_k_epochs = 1});
   EXPECT_EQ(wrapped.name(), "Probe");
