@@ -99,7 +99,7 @@ TEST_F(QueueTest, CancellingEndsTheWaitOfARunAndOfAProducer) {
   std::thread canceller([points] { points->cancel(); });
   EXPECT_THROW(session.run(x), Cancelled);
   canceller.join();
-  points->reopen();
+  points->restart();
   EXPECT_TRUE(points->put({{point(3)}}));
   EXPECT_EQ(session.run(x).item(), 3);
 }

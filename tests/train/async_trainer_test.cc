@@ -201,6 +201,22 @@ TEST_F(AsyncTest, TheOthersPauseBetweenEpochsAndDuringInference) {
   EXPECT_EQ(moved, 0);
 }
 
+// A tower may wait for a point, or hold one, whenever the input is told to read again.
+TEST_F(AsyncTest, AnInputThatIsRefilledResetOrRestoredDisturbsNoTower) {
+  const auto input = std::make_shared<QueueInput>(points(60) | batch(4), QueueInputOptions{.capacity = 1});
+  setup(cost_of, InputSourcePtr(input));
+  const auto again = [&](Trainer& t) {
+    input->refill_queue();
+    input->reset_state();
+    t.callbacks()[0]->restore(t.callbacks()[0]->state());
+  };
+  EXPECT_EQ(trainer.train({.callbacks = {CallbackFactory({.trigger_step = again, .after_epoch = again})},
+                           .session_config = kTwo,
+                           .steps_per_epoch = 20,
+                           .max_epoch = 5}),
+            "finished epoch 5");
+}
+
 TEST_F(AsyncTest, GradientsAreScaledByTheTowersUnlessToldOtherwise) {
   const auto first_step = [](AsyncOptions options) {
     Graph graph;
