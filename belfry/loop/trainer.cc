@@ -47,8 +47,7 @@ void Trainer::run_epochs() {
     call("before_epoch", &Callback::before_epoch);
     end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
-      check_stop();
-      run_step();
+      step();
       ++iteration_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
@@ -179,12 +178,37 @@ void Trainer::request_stop(std::string reason, bool save) {
   if (stop_requested_) return;
   stop_reason_ = std::move(reason);
   stop_requested_ = true;
+  if (stepping_) session_->interrupt();
 }
 
 void Trainer::check_stop() {
   if (!stop_requested_) return;
   const MutexLock lock(stop_mutex_);
   throw StopTraining(stop_reason_);
+}
+
+// Whoever requests a stop finds the step not begun, and it does not begin, or finds it begun, and ends its wait for
+// data. Outside of steps nobody is interrupted: callbacks of a finished epoch may wait for data of their own.
+void Trainer::step() {
+  set_stepping(true);
+  try {
+    check_stop();
+    run_step();
+  } catch (const Cancelled&) {
+    set_stepping(false);
+    check_stop();
+    throw;
+  } catch (...) {
+    set_stepping(false);
+    throw;
+  }
+  set_stepping(false);
+}
+
+void Trainer::set_stepping(bool stepping) {
+  const MutexLock lock(stop_mutex_);
+  stepping_ = stepping;
+  if (!stepping && stop_requested_) session_->forget_interrupt();
 }
 
 void Trainer::enter(Phase from, Phase to, const char* method) {

@@ -76,7 +76,7 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet. The
+  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save`, savers save what they have not saved yet. The
   // first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool save_at_end() const { return save_at_end_; }
@@ -132,6 +132,8 @@ class Trainer {
   void enter(Phase from, Phase to, const char* method);
   std::int64_t steps_of(const TrainOptions& options) const;
   void check_stop();
+  void step();
+  void set_stepping(bool stepping);
   void end_if_stopped();
   void run_epochs();
   void end_loop(std::exception_ptr error);
@@ -158,6 +160,7 @@ class Trainer {
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
+  bool stepping_ BELFRY_GUARDED_BY(stop_mutex_) = false;  // in run_step(): a wait for data may be interrupted
 };
 
 }  // namespace belfry

@@ -104,6 +104,25 @@ TEST_F(QueueTest, CancellingEndsTheWaitOfARunAndOfAProducer) {
   EXPECT_EQ(session.run(x).item(), 3);
 }
 
+TEST_F(QueueTest, AnInterruptEndsOneWaitAndOnlyAWait) {
+  const Queue queue("q", floats(), {.capacity = 1});
+  const Tensor x = queue.dequeue()[0];
+  Session session(graph);
+  const auto points = session.queue(queue);
+  std::thread other([&] { session.interrupt(); });
+  EXPECT_THROW(session.run(x), Cancelled);
+  other.join();
+  EXPECT_TRUE(points->put({{point(3)}}));
+  session.interrupt();
+  EXPECT_EQ(session.run(x).item(), 3);  // there was no need to wait
+  EXPECT_THROW(session.run(x), Cancelled);
+  session.interrupt();
+  session.forget_interrupt();
+  std::thread producer([&] { points->put({{point(4)}}); });
+  EXPECT_EQ(session.run(x).item(), 4);
+  producer.join();
+}
+
 TEST_F(QueueTest, ASessionThatEndsLetsItsProducersGo) {
   const Queue queue("q", floats(), {.capacity = 1});
   auto session = std::make_unique<Session>(graph);
