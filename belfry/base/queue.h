@@ -32,12 +32,14 @@ class BoundedQueue {
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  // Waits for room. False, and the value is dropped, if the queue is or becomes closed or cancelled.
-  bool push(T value) {
+  // Waits for room. False, and the value is dropped, if the queue is or becomes closed or cancelled, or if `given_up` is
+  // or becomes true (see wake()).
+  bool push(T value, const std::atomic<bool>* given_up = nullptr) {
     {
       MutexLock lock(mutex_);
-      while (!closed_ && items_.size() >= capacity_) room_.wait(mutex_);
-      if (closed_) return false;
+      const auto unwanted = [&] { return given_up != nullptr && *given_up; };
+      while (!closed_ && items_.size() >= capacity_ && !unwanted()) room_.wait(mutex_);
+      if (closed_ || unwanted()) return false;
       items_.push_back(std::move(value));
     }
     filled_.notify_one();
@@ -116,12 +118,25 @@ class BoundedQueue {
     wake_all();
   }
 
-  // Whoever waits for a value looks again whether he has given up.
+  // Whoever waits, for a value or for room, looks again whether he has given up.
   void wake() {
     {
       const MutexLock lock(mutex_);
     }  // who has looked at his flag already is waiting by now
-    filled_.notify_all();
+    wake_all();
+  }
+
+  // Drops values and error; the queue is open, again if need be, and who waits for a value goes on waiting.
+  void restart() {
+    std::deque<T> dropped;  // destroyed outside the lock
+    std::exception_ptr error;
+    {
+      MutexLock lock(mutex_);
+      dropped.swap(items_);
+      error = std::exchange(error_, nullptr);
+      closed_ = cancelled_ = false;
+    }
+    room_.notify_all();
   }
 
   // Empty and open again. Only while no other thread uses the queue.

@@ -1,7 +1,9 @@
 #include "belfry/callbacks/summaries.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/exact_number.h"
@@ -84,24 +86,36 @@ MergeAllSummaries::MergeAllSummaries(MergeAllSummariesOptions options) : options
 void MergeAllSummaries::setup_graph() { collect(trainer(), options_.collection, names_, fetches_); }
 
 HookRequest MergeAllSummaries::before_run(const RunContext& context) {
-  const bool due = options_.every_k_steps > 0 ? (trainer().global_step() + 1) % options_.every_k_steps == 0
-                                              : trainer().local_step() + 1 == trainer().steps_per_epoch();
-  asked_ = due && !options_.run_alone && is_step(context);
+  if (options_.every_k_steps > 0 && (trainer().global_step() + 1) % options_.every_k_steps == 0) due_ = true;
+  asked_ = !options_.run_alone && is_step(context) && wanted();
   if (!asked_) return {};
   return {.fetches = fetches_};
 }
 
+bool MergeAllSummaries::wanted() {
+  if (options_.every_k_steps > 0) return due_;
+  const std::int64_t now = trainer().iteration();
+  longest_way_ = std::max(longest_way_, last_run_ ? now - *last_run_ : trainer().local_step() + 1);
+  last_run_ = now;
+  return trainer().steps_per_epoch() - trainer().local_step() <= longest_way_;
+}
+
 void MergeAllSummaries::after_run(const RunContext&, const RunValues& values) {
-  if (asked_) put(values);
+  if (!asked_) return;
+  if (options_.every_k_steps > 0)
+    put(values);
+  else
+    latest_ = values;
+  due_ = false;
 }
 
 void MergeAllSummaries::trigger_step() {
-  if (!options_.run_alone || options_.every_k_steps == 0) return;
-  if (trainer().global_step() % options_.every_k_steps == 0) put(trainer().session().run(fetches_));
+  if (options_.run_alone && trainer().every_k_steps(options_.every_k_steps)) put(trainer().session().run(fetches_));
 }
 
 void MergeAllSummaries::after_epoch() {
-  if (options_.run_alone && options_.every_k_steps == 0) put(trainer().session().run(fetches_));
+  if (options_.every_k_steps > 0) return;
+  put(options_.run_alone ? trainer().session().run(fetches_) : std::exchange(latest_, {}));
 }
 
 void MergeAllSummaries::put(const RunValues& values) {

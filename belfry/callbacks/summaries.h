@@ -2,6 +2,8 @@
 // lose the prefix of the main tower.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,16 +38,19 @@ class MovingAverageSummary final : public Callback {
 };
 
 struct MergeAllSummariesOptions {
-  std::int64_t every_k_steps = 0;  // of global_step; 0: with the last step of each epoch
+  std::int64_t every_k_steps = 0;  // of global_step; 0: with the last hooked run of each epoch
   // In a run of their own after the step, which takes a point of the data. For summaries that would make steps slower,
   // or need more memory, along with them.
   bool run_alone = false;
   std::string collection = std::string(collection::kSummaries);
 };
 
-// The values of SUMMARIES (or another collection), fetched along with the last step of an epoch (or every k-th step),
-// so that they are there before any trigger_epoch(): a scalar as it is, of any other tensor its mean and its root mean
-// square.
+// The values of SUMMARIES (or another collection), fetched along with the last step of an epoch and put in
+// after_epoch(), so that they are there before any trigger_epoch(); or along with every k-th step. A scalar is put as it
+// is, of any other tensor its mean and its root mean square.
+//
+// Where iterations have no hooked run or several, the last run of an epoch is foreseen by the longest way from one run to
+// the next so far.
 class MergeAllSummaries final : public Callback {
  public:
   explicit MergeAllSummaries(MergeAllSummariesOptions options = {});
@@ -56,11 +61,16 @@ class MergeAllSummaries final : public Callback {
   void after_epoch() override;
 
  private:
+  bool wanted();
   void put(const RunValues& values);
   MergeAllSummariesOptions options_;
   std::vector<std::string> names_;
   std::vector<Fetch> fetches_;
+  bool due_ = false;    // a k-th step has come that has given no values yet
   bool asked_ = false;  // in the current run
+  RunValues latest_;    // of this epoch, to be put at its end
+  std::optional<std::int64_t> last_run_;  // the iteration of the last hooked run of a step
+  std::int64_t longest_way_ = 1;          // in iterations, from one such run to the next
 };
 
 }  // namespace belfry

@@ -34,9 +34,9 @@ void DataQueue::check(const std::vector<Array>& values) const {
                  to_string(values[i].shape()));
 }
 
-bool DataQueue::put(QueuedPoint point) {
+bool DataQueue::put(QueuedPoint point, const std::atomic<bool>* given_up) {
   check(point.values);
-  return points_.push(std::move(point));
+  return points_.push(std::move(point), given_up);
 }
 
 void DataQueue::put_now(QueuedPoint point) {
@@ -50,12 +50,16 @@ void DataQueue::put_now(QueuedPoint point) {
 void DataQueue::put_back(QueuedPoint point) { points_.push_front(std::move(point)); }
 
 QueuedPoint DataQueue::take(const std::atomic<bool>* given_up) {
-  std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop(given_up);
-  if (point) return std::move(*point);
-  if (given_up != nullptr && *given_up) fail<Cancelled>("{} expected to wait for a point, got cancelled", where());
-  if (points_.cancelled()) fail<Cancelled>("{} expected a point, got a queue that was cancelled", where());
-  if (points_.closed()) fail<EndOfData>("{} expected a point, got the end of the data", where());
-  fail("{} expected a point that an earlier run put there, got none. Run its put() before the first get()", where());
+  for (;;) {
+    std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop(given_up);
+    if (point) return std::move(*point);
+    if (given_up != nullptr && *given_up) fail<Cancelled>("{} expected to wait for a point, got cancelled", where());
+    if (points_.cancelled()) fail<Cancelled>("{} expected a point, got a queue that was cancelled", where());
+    if (points_.closed()) fail<EndOfData>("{} expected a point, got the end of the data", where());
+    if (options_.staging)
+      fail("{} expected a point that an earlier run put there, got none. Run its put() before the first get()",
+           where());
+  }  // it was at its end, and has been restarted since
 }
 
 DataQueues::~DataQueues() {

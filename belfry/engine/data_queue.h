@@ -37,15 +37,15 @@ class DataQueue {
   };
   explicit DataQueue(Options options);
 
-  // Waits for room. False, and the point is dropped, once the queue is closed or cancelled. Throws if the point's
-  // components are not those of the queue.
-  bool put(QueuedPoint point);
+  // Waits for room. False, and the point is dropped, once the queue is closed or cancelled, or if `given_up` is or
+  // becomes true (see wake()). Throws if the point's components are not those of the queue.
+  bool put(QueuedPoint point, const std::atomic<bool>* given_up = nullptr);
   // Without waiting; throws if there is no room. For ops: nobody could make room while a run waits.
   void put_now(QueuedPoint point);
   // Waits for a point; if it is a staging area, does not. Throws EndOfData after close(), or the error that it was
   // closed with (once), and Cancelled after cancel() or if `given_up` is or becomes true (see wake()).
   QueuedPoint take(const std::atomic<bool>* given_up = nullptr);
-  // Whoever waits for a point looks again whether he has given up.
+  // Whoever waits, for a point or for room, looks again whether he has given up.
   void wake() { points_.wake(); }
   // A point that was taken and not used goes back to the front, even of a full queue.
   void put_back(QueuedPoint point);
@@ -54,8 +54,8 @@ class DataQueue {
   void close(std::exception_ptr error = nullptr) { points_.close(std::move(error)); }
   // Drops what is queued and ends every wait, now and later.
   void cancel() { points_.cancel(); }
-  // Empty and open again; only while no other thread uses it.
-  void reopen() { points_.reopen(); }
+  // Empty and open, whatever it was before. Who waits for a point goes on waiting.
+  void restart() { points_.restart(); }
 
   int size() const { return static_cast<int>(points_.size()); }
   int capacity() const { return options_.capacity; }

@@ -54,7 +54,8 @@ class QueueInput : public InputSource {
   bool endless() const override;
   void reset_state() override;
   // Drops what was read ahead and reads it again: after a change to what the flow reads, say. No point is lost, and the
-  // order stays. Not while a run uses it.
+  // order stays. Other towers of an asynchronous training may be waiting for a point, and go on waiting; they may get
+  // points again that they have had.
   void refill_queue();
   void taken_through(const Tensors& gets) override;
 

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -21,16 +22,25 @@ struct QueueInput::State {
   State& operator=(const State&) = delete;
 
   void start(std::shared_ptr<DataQueue> target) {
-    stop();
+    pause();
     points = std::move(target);
-    points->reopen();
+    points->restart();
+    pausing = false;
     worker = std::thread([this] { fill(*points); });
   }
 
-  // Ends the thread, wherever it waits. What was read ahead is dropped; the flow goes back to what was used.
+  // Ends the thread and every run that waits for a point, now and later.
   void stop() {
+    if (points != nullptr) points->cancel();
+    pause();
+  }
+
+  // Ends the thread, wherever it waits; the flow goes back to what was used. Runs that wait for a point go on waiting:
+  // towers that rest between two runs may do so.
+  void pause() {
     if (!worker.joinable()) return;
-    points->cancel();
+    pausing = true;
+    points->wake();
     flow->cancel();
     worker.join();
     flow.restore(*consumed);
@@ -43,11 +53,12 @@ struct QueueInput::State {
     try {
       while (std::optional<DataPoint> point = flow.next()) {
         check_point(name, signature, *point);
-        if (!target.put({std::move(*point), position()})) return;
+        if (!target.put({std::move(*point), position()}, &pausing)) return;
       }
     } catch (...) {
       error = std::current_exception();
     }
+    if (pausing) return;             // the flow was cut off: this is not its end
     target.close(std::move(error));  // after the handler: see BoundedQueue::close()
   }
 
@@ -61,8 +72,13 @@ struct QueueInput::State {
   template <class Move>
   void read_again(Move&& move) {
     const bool running = worker.joinable();
-    stop();
-    move();
+    pause();
+    try {
+      move();
+    } catch (...) {
+      stop();  // nobody fills the queue any more: no run may wait for it
+      throw;
+    }
     consumed = position();
     if (running) start(points);
   }
@@ -77,6 +93,7 @@ struct QueueInput::State {
   std::shared_ptr<const FlowState> consumed;
   std::shared_ptr<DataQueue> points;
   std::thread worker;
+  std::atomic<bool> pausing = false;  // the worker is to end; the queue stays open
 };
 
 namespace {

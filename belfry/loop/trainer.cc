@@ -3,6 +3,7 @@
 #include <errno.h>  // program_invocation_short_name
 
 #include <exception>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
@@ -38,18 +39,23 @@ Trainer::~Trainer() = default;
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
   call("before_train", &Callback::before_train);
+  triggered_step_ = global_step_;
+  end_if_stopped();
   for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
     epoch_num_ = epoch;
     call("before_epoch", &Callback::before_epoch);
+    end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
-      check_stop();
-      run_step();
+      step();
       ++iteration_;
+      triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
+      if (local_step_ + 1 < loop_.steps_per_epoch) end_if_stopped();  // else the epoch is finished, and its hooks run
     }
     call("after_epoch", &Callback::after_epoch);
     call("trigger_epoch", &Callback::trigger_epoch);
+    end_if_stopped();
   }
 }
 
@@ -91,6 +97,7 @@ void Trainer::end_loop(std::exception_ptr error) {
     try {
       callback->after_train();
     } catch (const StopTraining&) {  // it has ended
+    } catch (const EndOfData&) {     // likewise
     } catch (...) {
       if (error != nullptr)
         log_error(fmt::format("[{}] after an error that is thrown, after_train failed as well: {}", callback->name(),
@@ -102,18 +109,23 @@ void Trainer::end_loop(std::exception_ptr error) {
   if (error != nullptr) std::rethrow_exception(error);
 }
 
-// A stop lets the other callbacks have their turn; an error does not, and is what is thrown if there are both.
+// A stop, or the end of the data in a run of a callback's own, lets the other callbacks have their turn and waits in
+// stop_; an error does not, and is what is thrown if there are both.
 void Trainer::call(const char* hook, void (Callback::*method)()) {
-  std::exception_ptr stop, error;
+  std::exception_ptr error;
   in_hook_ = true;
   for (const Handle<Callback>& callback : callbacks_) {
     try {
       ((*callback).*method)();
-    } catch (const StopTraining& e) {
-      if (stop != nullptr)
+    } catch (const std::exception& e) {
+      if (!is_clean_end(e)) {
+        error = std::current_exception();
+        break;
+      }
+      if (stop_ != nullptr)
         log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback->name(), hook, e.what()));
       else
-        stop = std::current_exception();
+        stop_ = std::current_exception();
     } catch (...) {
       error = std::current_exception();
       break;
@@ -122,7 +134,10 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
   in_hook_ = false;
   run_postponed(error);
   if (error != nullptr) std::rethrow_exception(error);
-  if (stop != nullptr) std::rethrow_exception(stop);
+}
+
+void Trainer::end_if_stopped() {
+  if (stop_ != nullptr) std::rethrow_exception(stop_);
 }
 
 void Trainer::after_this_hook(std::function<void()> action) {
@@ -163,12 +178,37 @@ void Trainer::request_stop(std::string reason, bool save) {
   if (stop_requested_) return;
   stop_reason_ = std::move(reason);
   stop_requested_ = true;
+  if (stepping_) session_->interrupt();
 }
 
 void Trainer::check_stop() {
   if (!stop_requested_) return;
   const MutexLock lock(stop_mutex_);
   throw StopTraining(stop_reason_);
+}
+
+// Whoever requests a stop finds the step not begun, and it does not begin, or finds it begun, and ends its wait for
+// data. Outside of steps nobody is interrupted: callbacks of a finished epoch may wait for data of their own.
+void Trainer::step() {
+  set_stepping(true);
+  try {
+    check_stop();
+    run_step();
+  } catch (const Cancelled&) {
+    set_stepping(false);
+    check_stop();
+    throw;
+  } catch (...) {
+    set_stepping(false);
+    throw;
+  }
+  set_stepping(false);
+}
+
+void Trainer::set_stepping(bool stepping) {
+  const MutexLock lock(stop_mutex_);
+  stepping_ = stepping;
+  if (!stepping && stop_requested_) session_->forget_interrupt();
 }
 
 void Trainer::enter(Phase from, Phase to, const char* method) {

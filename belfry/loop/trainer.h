@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "belfry/base/mutex.h"
+#include "belfry/base/stop_training.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"
-#include "belfry/loop/stop_training.h"
 #include "belfry/session/session_init.h"
 
 namespace belfry {
@@ -76,7 +76,7 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step; from any thread. With `save`, savers save what they have not saved yet. The
+  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save`, savers save what they have not saved yet. The
   // first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool save_at_end() const { return save_at_end_; }
@@ -100,6 +100,9 @@ class Trainer {
   std::int64_t local_step() const { return local_step_; }  // of the running step in its epoch, from 0
   std::int64_t iteration() const { return iteration_; }    // finished run_step()s
   std::int64_t global_step() const { return global_step_; }  // finished runs of hooked_session()
+  // In trigger_step(): whether global_step has come to a multiple of k, or passed one, since the trigger_step() before.
+  // Once for each, whether an iteration has one hooked run, none or several.
+  bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
   // Of several processes, the one that writes files. Alone: true.
   virtual bool is_chief() const { return true; }
 
@@ -133,6 +136,9 @@ class Trainer {
   void enter(Phase from, Phase to, const char* method);
   std::int64_t steps_of(const TrainOptions& options) const;
   void check_stop();
+  void step();
+  void set_stepping(bool stepping);
+  void end_if_stopped();
   void run_epochs();
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
@@ -150,12 +156,15 @@ class Trainer {
   LoopOptions loop_;
   Location where_;  // of the call that trains
   bool in_hook_ = false;
+  std::exception_ptr stop_;  // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> postponed_;  // until the hook is done
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
+  std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
+  bool stepping_ BELFRY_GUARDED_BY(stop_mutex_) = false;  // in run_step(): a wait for data may be interrupted
 };
 
 }  // namespace belfry

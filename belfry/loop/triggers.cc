@@ -37,7 +37,7 @@ void PeriodicTrigger::before_train() {
 
 void PeriodicTrigger::trigger_step() {
   ProxyCallback::trigger_step();
-  if (due(trainer().global_step(), period_.every_k_steps)) wrapped().trigger();
+  if (trainer().every_k_steps(period_.every_k_steps)) wrapped().trigger();
 }
 
 void PeriodicTrigger::trigger_epoch() {
@@ -83,6 +83,9 @@ void EnableCallbackIf::after_epoch() {
 }
 void EnableCallbackIf::trigger_epoch() {
   if (enabled()) ProxyCallback::trigger_epoch();
+}
+void EnableCallbackIf::trigger() {
+  if (enabled()) ProxyCallback::trigger();
 }
 
 PeriodicCallback::PeriodicCallback(Handle<Callback> callback, int every_k_epochs)

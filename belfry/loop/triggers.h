@@ -40,7 +40,7 @@ class ProxyCallback : public Callback {
 };
 
 struct TriggerPeriod {
-  std::int64_t every_k_steps = 0;  // of global_step; 0: not by steps
+  std::int64_t every_k_steps = 0;  // of global_step (see Trainer::every_k_steps()); 0: not by steps
   int every_k_epochs = 0;          // of epoch_num; 0: not by epochs
   bool before_train = false;
 };
@@ -69,7 +69,7 @@ class PeriodicRunHooks final : public ProxyCallback {
 };
 
 // Nothing between before_train() and after_train(), except while the function gives true. Asked before each epoch, run,
-// step trigger and epoch trigger.
+// step trigger, epoch trigger, and trigger() of a wrapper around it.
 class EnableCallbackIf : public ProxyCallback {
  public:
   EnableCallbackIf(Handle<Callback> callback, std::function<bool(Trainer&)> enabled);
@@ -79,6 +79,7 @@ class EnableCallbackIf : public ProxyCallback {
   void trigger_step() override;
   void after_epoch() override;
   void trigger_epoch() override;
+  void trigger() override;
 
  private:
   bool enabled() const;

@@ -7,6 +7,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/class_name.h"
 #include "belfry/base/log.h"
+#include "belfry/base/stop_training.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/internal/session_state.h"
 
@@ -84,7 +85,8 @@ class MergedRun {
   const SessionHook* counter_ = nullptr;  // the hook that gave the random step
 };
 
-// Keeps the first error of several hooks for later and logs the others.
+// Keeps the first error of several hooks for later and logs the others. An error comes before a stop or the end of the
+// data, whichever was first: nothing that has failed looks like a clean end.
 class HookErrors {
  public:
   template <class Action>
@@ -92,27 +94,31 @@ class HookErrors {
     try {
       action();
     } catch (const std::exception& e) {
-      keep(hook, method, e.what());
+      keep(hook, method, e.what(), is_clean_end(e));
     } catch (...) {
-      keep(hook, method, "an exception that is not a std::exception");
+      keep(hook, method, "an exception that is not a std::exception", false);
     }
   }
 
   void rethrow() const {
-    if (first_) std::rethrow_exception(first_);
+    if (kept_) std::rethrow_exception(kept_);
   }
 
  private:
-  void keep(const SessionHook& hook, const char* method, std::string_view text) {
-    if (first_) {
+  void keep(const SessionHook& hook, const char* method, std::string_view text, bool clean) {
+    if (kept_ == nullptr || (clean_ && !clean)) {
+      kept_ = std::current_exception();
+      clean_ = clean;
+    } else if (clean) {
+      log_info(fmt::format("[HookedSession] {} of '{}' wants to end as well: {}", method, hook.name(), text));
+    } else {
       log_error(fmt::format("[HookedSession] after an error that is thrown, {} of '{}' failed as well: {}", method,
                             hook.name(), text));
-    } else {
-      first_ = std::current_exception();
     }
   }
 
-  std::exception_ptr first_;
+  std::exception_ptr kept_;
+  bool clean_ = false;  // kept_ is a stop or the end of the data
 };
 
 std::vector<Array> values_at(const Places& places, const std::vector<Array>& values) {

@@ -63,7 +63,8 @@ class HookedSession {
 
   // Calls every hook's before_run, in order; runs once; calls every hook's after_run, in the same order. Gives the
   // caller's values. If a before_run throws, the others are still called, and nothing runs; if an after_run throws,
-  // the others are still called. Then the first error is thrown, and further ones have been logged.
+  // the others are still called. Then the first error is thrown, and further ones have been logged; a StopTraining or
+  // EndOfData is thrown only if there is no error.
   //
   // A tensor that two parties feed is an error that names both. One thread at a time.
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},

@@ -167,9 +167,17 @@ std::unique_ptr<Session> Session::companion(int device, const Location& where) {
 
 void Session::cancel() {
   state_->cancelled = true;
+  state_->give_up_waiting = true;
   state_->commons->gate.wake();
   state_->queues.wake();
 }
+
+void Session::interrupt() {
+  state_->give_up_waiting = true;
+  state_->queues.wake();
+}
+
+void Session::forget_interrupt() { state_->forget_interrupt(); }
 
 SessionAlone::SessionAlone(Session& session) : alone_(std::make_unique<GateAlone>(session.state_->gate(), kNever)) {}
 SessionAlone::~SessionAlone() = default;

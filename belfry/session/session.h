@@ -144,6 +144,10 @@ class Session {
   // From any thread: a run that waits for a point, or for its turn beside companions, and every later one throws
   // Cancelled.
   void cancel();
+  // From any thread: once, a run that waits for a point throws Cancelled, be it the one that waits now or the next that
+  // would; a run that has its points is not touched. forget_interrupt() takes back what nobody has noticed.
+  void interrupt();
+  void forget_interrupt();
 
   // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
   void set_random_counter(std::uint64_t count);

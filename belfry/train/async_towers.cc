@@ -72,7 +72,8 @@ std::int64_t AsyncTowers::updates() const {
   return session_ == nullptr ? 0 : static_cast<std::int64_t>(session_->value(updates_).item());
 }
 
-void AsyncTowers::start(const Trainer& trainer) {
+void AsyncTowers::start(Trainer& trainer) {
+  trainer_ = &trainer;
   session_ = &trainer.session();
   for (const auto& worker : workers_) worker->session = session_->companion(worker->device, trainer.trained_at());
   pause();
@@ -112,6 +113,7 @@ void AsyncTowers::keep_end(bool failed, const char* text) {
   end_ = std::current_exception();
   failed_ = failed;
   ended_ = true;
+  trainer_->request_stop(text);  // which may be waiting for data
 }
 
 void AsyncTowers::check() {

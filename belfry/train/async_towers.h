@@ -49,7 +49,7 @@ class AsyncTowers {
  private:
   class Schedule;
   struct Worker;
-  void start(const Trainer& trainer);
+  void start(Trainer& trainer);
   void resume();
   void pause();  // returns when no tower runs
   void loop(Worker& worker, std::uint64_t step, const Location& where);
@@ -58,6 +58,7 @@ class AsyncTowers {
 
   Variable updates_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  Trainer* trainer_ = nullptr;
   Session* session_ = nullptr;
   std::unique_ptr<SessionAlone> paused_;
   std::atomic<bool> stopping_ = false, ended_ = false;

@@ -96,6 +96,37 @@ TEST(BoundedQueue, CanBeReopened) {
   EXPECT_EQ(**queue.pop(), 2);
 }
 
+TEST(BoundedQueue, ARestartDropsEverythingAndWhoWaitsForAValueGoesOnWaiting) {
+  BoundedQueue<int> queue(2);
+  queue.push(1);
+  queue.close(std::make_exception_ptr(std::runtime_error("dropped")));
+  queue.restart();
+  EXPECT_EQ(queue.size(), 0u);
+  std::optional<int> got;
+  std::thread consumer([&] { got = queue.pop(); });
+  for (int i = 0; i < 100; ++i) queue.restart();
+  queue.push(2);
+  consumer.join();
+  EXPECT_EQ(got, 2);
+  queue.cancel();
+  queue.restart();
+  EXPECT_TRUE(queue.push(3));
+}
+
+TEST(BoundedQueue, AProducerThatWaitsForRoomCanGiveUp) {
+  BoundedQueue<int> queue(1);
+  queue.push(1);
+  std::atomic<bool> given_up = false;
+  std::atomic<bool> pushed = true;
+  std::thread producer([&] { pushed = queue.push(2, &given_up); });
+  given_up = true;
+  queue.wake();
+  producer.join();
+  EXPECT_FALSE(pushed);
+  EXPECT_EQ(queue.size(), 1u);  // the queue itself is as it was
+  EXPECT_FALSE(queue.closed());
+}
+
 TEST(BoundedQueue, ManyProducersAndConsumersLoseNothing) {
   BoundedQueue<int> queue(3);
   constexpr int kEach = 400;

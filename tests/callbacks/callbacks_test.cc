@@ -9,11 +9,13 @@
 #include "belfry/nn/hyper_param.h"
 #include "belfry/nn/summary.h"
 #include "tests/callbacks/callbacks_testing.h"
+#include "tests/loop/loop_testing.h"
 
 namespace belfry {
 namespace {
 
 using testing_support::CallbacksTest;
+using testing_support::UnevenTrainer;
 
 TEST_F(CallbacksTest, MovingAveragesWeighTheFirstStepsFully) {
   add_moving_summary({identity(counted, "tower0/loss")});
@@ -59,6 +61,35 @@ TEST_F(CallbacksTest, SummariesHaveMeansAndRootMeanSquares) {
   run(trainer, {MergeAllSummaries()});
   EXPECT_EQ(values(trainer, "vector/mean"), std::vector<double>(3, -0.5));
   EXPECT_DOUBLE_EQ(*trainer.monitors().latest("vector/rms"), std::sqrt(12.5));
+}
+
+TEST_F(CallbacksTest, SummariesArePutOnceAnEpochHoweverManyRunsItsLastStepHas) {
+  const auto history = [](std::vector<int> runs) {
+    Graph own;
+    const GraphScope inside(own);
+    const Tensor count = var("n", Array(0.f)).assign_add(1.f);
+    add_summary({identity(count, "value")});
+    UnevenTrainer trainer(std::move(runs));
+    trainer.train_op = Operation(count.node());
+    trainer.train({.callbacks = {MergeAllSummaries()}, .steps_per_epoch = 6, .max_epoch = 2});
+    return trainer.monitors().history("value");
+  };
+  using Entries = std::vector<Monitors::Entry>;
+  EXPECT_EQ(history({1, 2}), (Entries{{9, 9}, {18, 18}}));
+  EXPECT_EQ(history({1, 0, 0}), (Entries{{2, 2}, {4, 4}}));
+}
+
+// The k-th run is one of nothing: the next that trains gives the values.
+TEST_F(CallbacksTest, SummariesEveryFewStepsWaitForARunThatTrains) {
+  struct Idling final : Trainer {
+    void run_step() override {
+      hooked_session().run(train_op);
+      hooked_session().run({});
+    }
+  } trainer;
+  add_summary({identity(counted, "value")});
+  run(trainer, {MergeAllSummaries({.every_k_steps = 4})});  // six steps, twelve runs
+  EXPECT_EQ(trainer.monitors().history("value"), (std::vector<Monitors::Entry>{{5, 3}, {9, 5}}));
 }
 
 TEST_F(CallbacksTest, SummariesEveryFewSteps) {

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
+#include <thread>
 
 #include "belfry/base/mutex.h"
 #include "belfry/callbacks/summaries.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/nn/summary.h"
 #include "belfry/ops/reduce.h"
 #include "tests/input/input_testing.h"
 
@@ -150,6 +153,49 @@ TEST_F(QueueInputTest, AFinitePassOfBatchesKeepsItsRemainder) {
   EXPECT_TRUE(contains(trainer.train({.callbacks = {Watch({total}, seen)}, .steps_per_epoch = 9, .max_epoch = 1}),
                        "the end of the data"));
   EXPECT_EQ(seen, (Values{3, 7, 5}));
+}
+
+// The summaries' own run wants a point that is not there: the epoch is finished all the same.
+TEST_F(QueueInputTest, ACallbackThatFindsTheDataAtTheirEndTakesNoTriggerFromTheEpoch) {
+  const InputSourcePtr input = QueueInput(counting(3), {.infinite = false});
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  const Tensor in = input->get_input_tensors()[0];
+  add_summary({in});
+  trainer.train_op = Operation(in.node());
+  int triggers = 0;
+  const std::string reason = trainer.train({.callbacks = {MergeAllSummaries({.run_alone = true}),
+                                                          CallbackFactory({.trigger_epoch = [&](Trainer&) { ++triggers; }})},
+                                            .steps_per_epoch = 3,
+                                            .max_epoch = 9});
+  EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
+  EXPECT_EQ(triggers, 1);
+}
+
+// The data hang; the flow is let go when the loop has ended, so that its thread can be joined.
+TEST_F(QueueInputTest, ARequestToStopEndsAStepThatWaitsForData) {
+  struct Releasing final : Trainer {
+    void end_steps() override { release.set_value(); }
+    std::promise<void> release;
+  } trainer;
+  const InputSourcePtr input = QueueInput(counting(3) | map([come = trainer.release.get_future().share()](DataPoint p) {
+                                            come.wait();
+                                            return p;
+                                          }));
+  trainer.register_callbacks(input->setup(kSignature));
+  trainer.train_op = Operation(input->get_input_tensors()[0].node());
+  std::thread other;
+  struct Ask final : Callback {
+    explicit Ask(std::thread& t) : thread(&t) {}
+    HookRequest before_run(const RunContext&) override {
+      *thread = std::thread([this] { trainer().request_stop("waited enough"); });
+      return {};
+    }
+    std::thread* thread;
+  };
+  EXPECT_EQ(trainer.train({.callbacks = {Ask(other)}, .steps_per_epoch = 1, .max_epoch = 1}), "waited enough");
+  other.join();
+  EXPECT_EQ(trainer.global_step(), 0);
 }
 
 TEST_F(QueueInputTest, BatchesGoOnFromTheirPosition) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/input/flow_inputs.h"
@@ -121,6 +123,45 @@ TEST_F(SignalsTest, ASecondSignalEndsTheProgramAtOnce) {
     std::raise(SIGINT);
   };
   EXPECT_EXIT(twice(), testing::KilledBySignal(SIGINT), "");
+}
+
+// As on another thread that was in the handler when the watch ended: nobody's file is written to, and the next watch
+// does not take it for a signal of its own.
+TEST_F(SignalsTest, AHandlerThatComesTooLateHarmsNobody) {
+  struct sigaction installed{};
+  int asked = 0;
+  {
+    const SignalWatch watch([&](int) { ++asked; });
+    ::sigaction(SIGINT, nullptr, &installed);
+  }
+  {
+    const SignalWatch watch([&](int) { ++asked; });
+  }
+  installed.sa_handler(SIGINT);
+  {
+    const SignalWatch watch([&](int) { ++asked; });
+    EXPECT_EQ(watch.caught(), 0);
+  }
+  EXPECT_EQ(asked, 0);
+  {
+    const SignalWatch watch([&](int) { ++asked; });
+    std::raise(SIGTERM);
+    EXPECT_EQ(watch.caught(), SIGTERM);
+  }
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(SignalsTest, EveryWatchUsesTheSamePipe) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  { const SignalWatch watch([](int) {}); }
+  const auto before = open_files();
+  for (int i = 0; i < 3; ++i) {
+    const SignalWatch watch([](int) {});
+    EXPECT_EQ(open_files(), before);
+  }
 }
 
 TEST_F(SignalsTest, OneTrainingHandlesSignalsAtATime) {

@@ -68,4 +68,16 @@ class TrainerTest : public GraphTest {
   Operation train = Operation(steps.assign_add(1.f).node());
 };
 
+// As a trainer of its own may run: so many hooked runs in each iteration.
+class UnevenTrainer final : public Trainer {
+ public:
+  explicit UnevenTrainer(std::vector<int> runs) : runs_(std::move(runs)) {}
+  void run_step() override {
+    for (int i = 0; i < runs_[static_cast<std::size_t>(iteration()) % runs_.size()]; ++i) hooked_session().run(train_op);
+  }
+
+ private:
+  std::vector<int> runs_;
+};
+
 }  // namespace belfry::testing_support

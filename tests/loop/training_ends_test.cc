@@ -81,9 +81,42 @@ TEST_F(TrainingEndsTest, AStopInAnyHookLetsTheOthersHaveTheirTurn) {
     trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
     EXPECT_EQ(run(trainer, at(when, [](Trainer&) { throw StopTraining("here"); })), "here");
     ASSERT_GE(calls.size(), 2u);
-    EXPECT_EQ(words(calls)[calls.size() - 2], when);  // the callback behind still had its turn
+    const bool finished = std::string(when) == "after_epoch";
+    EXPECT_EQ(words(calls)[calls.size() - (finished ? 3 : 2)], when);  // the callback behind still had its turn
+    if (finished) EXPECT_EQ(words(calls)[calls.size() - 2], "trigger_epoch");
     EXPECT_EQ(words(calls).back(), "after_train");
   }
+}
+
+// As after a request_stop(): what is finished gets its checkpoint, whoever wants to end.
+TEST_F(TrainingEndsTest, AnEpochWhoseStepsAreDoneHasItsTriggerAlsoAfterAStopOrTheDatasEnd) {
+  const auto ends_at = [this](const char* when, std::int64_t step, std::function<void()> how) {
+    Graph own;
+    const GraphScope inside(own);
+    calls.clear();
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    EXPECT_EQ(run(trainer, at(when,
+                              [=](Trainer& t) {
+                                if (t.global_step() == step) how();
+                              })),
+              "here");
+    const std::vector<std::string> all = words(calls);
+    return Calls(all.end() - 4, all.end());
+  };
+  for (const std::function<void()>& how :
+       {std::function<void()>([] { throw StopTraining("here"); }), std::function<void()>([] { throw EndOfData("here"); })}) {
+    const Calls finished{"trigger_step", "after_epoch", "trigger_epoch", "after_train"};
+    EXPECT_EQ(ends_at("trigger_step", 3, how), finished);
+    EXPECT_EQ(ends_at("after_epoch", 3, how), finished);
+    EXPECT_EQ(ends_at("trigger_epoch", 3, how), finished);
+    EXPECT_EQ(ends_at("trigger_step", 2, how), (Calls{"before_run", "after_run", "trigger_step", "after_train"}));
+  }
+}
+
+TEST_F(TrainingEndsTest, TheDatasEndInAfterTrainIsTooLateToMatter) {
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, at("after_train", [](Trainer&) { throw EndOfData("late"); })), "finished epoch 2");
 }
 
 TEST_F(TrainingEndsTest, AnErrorWinsOverAStopOfTheSameHook) {
@@ -93,6 +126,27 @@ TEST_F(TrainingEndsTest, AnErrorWinsOverAStopOfTheSameHook) {
                                             at("trigger_step", [](Trainer&) { throw OddError("broken"); })},
                               .steps_per_epoch = 1}),
                OddError);
+}
+
+// Whichever is first: what has failed is not a clean end.
+TEST_F(TrainingEndsTest, AnErrorWinsOverAStopAndTheDatasEndOfTheSameRunsHooks) {
+  const auto run_all = [this](Callbacks callbacks) {
+    Graph own;
+    const GraphScope inside(own);
+    Trainer trainer;
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    return trainer.train({.callbacks = std::move(callbacks), .steps_per_epoch = 2, .max_epoch = 1});
+  };
+  for (const bool before : {true, false}) {
+    const std::string text = before ? "thrown in before_run" : "thrown in after_run";
+    const Handle<Callback> stop = Thrower<StopTraining>(before, 0), end = Thrower<EndOfData>(before, 0),
+                           error = Thrower<FileError>(before, 0);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({stop, error}); }), text);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({end, error}); }), text);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({error, stop, end}); }), text);
+    EXPECT_EQ(error_of<FileError>([&] { run_all({end, error, Thrower<OddError>(before, 0)}); }), text);
+    EXPECT_EQ(run_all({stop, end}), text);
+  }
 }
 
 TEST_F(TrainingEndsTest, AStopInAfterTrainIsTooLateToMatter) {

@@ -6,10 +6,12 @@
 #include "belfry/graph/collections.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/loop/trainer.h"
-#include "tests/session/session_testing.h"
+#include "tests/loop/loop_testing.h"
 
 namespace belfry {
 namespace {
+
+using testing_support::UnevenTrainer;
 
 // Writes down the global step of every call.
 class Probe final : public Callback {
@@ -55,6 +57,23 @@ TEST_F(TriggersTest, PeriodicTriggerGoesByStepsAndEpochs) {
   EXPECT_EQ(steps.runs.size(), 12u);
 }
 
+TEST_F(TriggersTest, AStepPeriodIsTriggeredOnceWhereGlobalStepStandsStillOrJumps) {
+  const auto triggers = [this](std::vector<int> runs) {
+    Graph own;
+    const GraphScope inside(own);
+    steps = {};
+    UnevenTrainer trainer(std::move(runs));
+    trainer.train_op = Operation(var("w", Array(0.f)).assign_add(1.f).node());
+    trainer.train({.callbacks = {PeriodicTrigger(Probe(steps), {.every_k_steps = 4})},
+                   .steps_per_epoch = 6,
+                   .max_epoch = 2});
+    return steps.triggers;
+  };
+  EXPECT_EQ(triggers({1, 0, 0}), (List{4}));      // stands on 4 three times
+  EXPECT_EQ(triggers({3}), (List{6, 9, 12, 18, 21, 24, 30, 33, 36}));
+  EXPECT_EQ(triggers({9, 0}), (List{9, 18, 27, 36, 45, 54}));  // two periods in one iteration are one trigger
+}
+
 TEST_F(TriggersTest, PeriodicRunHooksTakePartInEveryKthRun) {
   run(PeriodicRunHooks(Probe(steps), 5));
   EXPECT_EQ(steps.runs, (List{5, 10}));
@@ -73,6 +92,23 @@ TEST_F(TriggersTest, ADisabledCallbackSeesOnlyTheEndsOfTraining) {
 TEST_F(TriggersTest, PeriodicCallbackIsEnabledEveryKthEpoch) {
   run(PeriodicCallback(Probe(steps), 3), 6);
   EXPECT_EQ(steps.epochs, (List{3, 6}));
+}
+
+TEST_F(TriggersTest, ADisabledCallbackIsNotTriggeredByAWrapperAroundIt) {
+  run(PeriodicTrigger(EnableCallbackIf(Probe(steps), [](Trainer&) { return false; }),
+                      {.every_k_steps = 2, .every_k_epochs = 1, .before_train = true}));
+  EXPECT_EQ(steps.triggers, List{});
+}
+
+TEST_F(TriggersTest, APeriodicCallbackIsTriggeredInItsEpochsOnly) {
+  run(PeriodicTrigger(PeriodicCallback(Probe(steps), 2), {.every_k_steps = 2}), 4);
+  EXPECT_EQ(steps.triggers, (List{6, 8, 14, 16}));
+}
+
+TEST_F(TriggersTest, AWrapperInsideADisabledOneTriggersOnlyWhileEnabled) {
+  run(EnableCallbackIf(PeriodicTrigger(Probe(steps), {.every_k_steps = 3}),
+                       [](Trainer& t) { return t.epoch_num() == 2; }));
+  EXPECT_EQ(steps.triggers, List{6});  // and not the 3 that was missed
 }
 
 TEST_F(TriggersTest, WrappersKeepNameAndState) {

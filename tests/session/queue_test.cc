@@ -99,9 +99,28 @@ TEST_F(QueueTest, CancellingEndsTheWaitOfARunAndOfAProducer) {
   std::thread canceller([points] { points->cancel(); });
   EXPECT_THROW(session.run(x), Cancelled);
   canceller.join();
-  points->reopen();
+  points->restart();
   EXPECT_TRUE(points->put({{point(3)}}));
   EXPECT_EQ(session.run(x).item(), 3);
+}
+
+TEST_F(QueueTest, AnInterruptEndsOneWaitAndOnlyAWait) {
+  const Queue queue("q", floats(), {.capacity = 1});
+  const Tensor x = queue.dequeue()[0];
+  Session session(graph);
+  const auto points = session.queue(queue);
+  std::thread other([&] { session.interrupt(); });
+  EXPECT_THROW(session.run(x), Cancelled);
+  other.join();
+  EXPECT_TRUE(points->put({{point(3)}}));
+  session.interrupt();
+  EXPECT_EQ(session.run(x).item(), 3);  // there was no need to wait
+  EXPECT_THROW(session.run(x), Cancelled);
+  session.interrupt();
+  session.forget_interrupt();
+  std::thread producer([&] { points->put({{point(4)}}); });
+  EXPECT_EQ(session.run(x).item(), 4);
+  producer.join();
 }
 
 TEST_F(QueueTest, ASessionThatEndsLetsItsProducersGo) {

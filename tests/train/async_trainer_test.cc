@@ -146,6 +146,45 @@ TEST_F(AsyncTest, AnErrorInATowersThreadReachesTheCaller) {
   EXPECT_TRUE(ended);
 }
 
+// A trainer of one's own; its first tower waits for a point that comes only when the steps have ended.
+class WaitingTrainer final : public TowerTrainer {
+ public:
+  WaitingTrainer() : TowerTrainer(cpu_devices(2)) {
+    const InputSourcePtr input = QueueInput(points(4) | map([come = release_.get_future().share()](DataPoint point) {
+                                              come.wait();
+                                              return point;
+                                            }));
+    register_callbacks(input->setup({{"x", f32, {3}}}));
+    train_op = towers_.step(Operation(input->get_input_tensors()[0]), "first");
+    towers_.add(towers_.step(Operation(add_tensor(act_op, {constant(Array(1.f))})), "second"), 1);
+    register_callback(towers_.callback());
+  }
+  void run_step() override {
+    towers_.check();
+    TowerTrainer::run_step();
+  }
+
+ protected:
+  void end_steps() override {
+    release_.set_value();
+    towers_.stop();
+  }
+
+ private:
+  std::promise<void> release_;
+  AsyncTowers towers_;
+};
+
+TEST(AsyncTowersTest, AnErrorReachesACallerThatWaitsForData) {
+  Graph graph;
+  const GraphScope scope(graph);
+  in_tower_1 = [] { throw std::runtime_error("the tower fell"); };
+  WaitingTrainer trainer;
+  const auto train = [&] { trainer.train({.session_config = kTwo, .steps_per_epoch = 1, .max_epoch = 1}); };
+  EXPECT_TRUE(contains(error_of<std::exception>(train), "the tower fell"));
+  in_tower_1 = nullptr;
+}
+
 TEST_F(AsyncTest, WhatIsNoStdExceptionReachesTheCallerToo) {
   in_tower_1 = [] { throw 42; };
   setup(cost_with_action);
@@ -257,6 +296,22 @@ TEST_F(PauseTest, InferenceAndCheckpointsRunWhileNoTowerDoes) {
   EXPECT_EQ(seen_, 0);
   ASSERT_EQ(updates.size(), 6U);
   for (std::size_t i = 0; i < 6; i += 2) EXPECT_EQ(updates[i], updates[i + 1]);  // nobody trains between the epochs
+}
+
+// A tower may wait for a point, or hold one, whenever the input is told to read again.
+TEST_F(AsyncTest, AnInputThatIsRefilledResetOrRestoredDisturbsNoTower) {
+  const auto input = std::make_shared<QueueInput>(points(60) | batch(4), QueueInputOptions{.capacity = 1});
+  setup(cost_of, InputSourcePtr(input));
+  const auto again = [&](Trainer& t) {
+    input->refill_queue();
+    input->reset_state();
+    t.callbacks()[0]->restore(t.callbacks()[0]->state());
+  };
+  EXPECT_EQ(trainer.train({.callbacks = {CallbackFactory({.trigger_step = again, .after_epoch = again})},
+                           .session_config = kTwo,
+                           .steps_per_epoch = 20,
+                           .max_epoch = 5}),
+            "finished epoch 5");
 }
 
 TEST_F(AsyncTest, GradientsAreScaledByTheTowersUnlessToldOtherwise) {

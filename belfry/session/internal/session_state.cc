@@ -189,8 +189,14 @@ void SessionState::take(const Takes& takes, TakenPoints& points, std::vector<Arr
   queues.forget_taken();
   auto next = takes.tensors.begin();
   for (const Node* node : takes.nodes) {
-    const QueuedPoint& point = naming_the_caller(
-        caller, [&]() -> const QueuedPoint& { return points.take(queues.of(queue_of(*node)), &cancelled); });
+    const QueuedPoint& point = naming_the_caller(caller, [&]() -> const QueuedPoint& {
+      try {
+        return points.take(queues.of(queue_of(*node)), &give_up_waiting);
+      } catch (const Cancelled&) {
+        forget_interrupt();  // it has been noticed
+        throw;
+      }
+    });
     queues.taken(node) = point.state;
     for (; next != takes.tensors.end() && next->node() == node; ++next)
       values.push_back(point.values[static_cast<std::size_t>(next->output())]);
@@ -269,6 +275,12 @@ void SessionState::check_initialized(const Plan& plan, const Caller& caller) con
       "[Variable '{}'] expected a value before it is read, got none {} {}. Call session.initialize() or load a "
       "checkpoint first.{}",
       empty[0]->name, made_at(*empty[0]), called_at(caller), others.empty() ? "" : others + ".");
+}
+
+// A cancel() at the same time is not lost: it sets `cancelled` first.
+void SessionState::forget_interrupt() {
+  give_up_waiting = false;
+  if (cancelled) give_up_waiting = true;
 }
 
 void SessionState::check_not_cancelled(const Caller& caller) const {

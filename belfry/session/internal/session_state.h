@@ -97,6 +97,7 @@ struct SessionState {
   // Null without companions.
   Gate* gate() const { return commons->shared ? &commons->gate : nullptr; }
   void check_not_cancelled(const Caller& caller) const;
+  void forget_interrupt();
 
   // What bound pointers depend on; a plan of another generation is out of date.
   std::uint64_t generation() const { return store.generation() + crossings.generation(); }
@@ -128,6 +129,7 @@ struct SessionState {
   std::uint64_t random_counter = 0;
   SpinControl spins;
   std::atomic<bool> cancelled = false;
+  std::atomic<bool> give_up_waiting = false;  // for points: interrupted (once), or cancelled
 
  private:
   struct KnownTakes {
