@@ -32,8 +32,8 @@ class BoundedQueue {
   BoundedQueue(const BoundedQueue&) = delete;
   BoundedQueue& operator=(const BoundedQueue&) = delete;
 
-  // Waits for room. False, and the value is dropped, if the queue is or becomes closed or cancelled, or if `given_up` is
-  // or becomes true (see wake()).
+  // Waits for room. False, and the value is dropped, if the queue is or becomes closed or cancelled, or if `given_up`
+  // is or becomes true (see wake()).
   bool push(T value, const std::atomic<bool>* given_up = nullptr) {
     {
       MutexLock lock(mutex_);

@@ -130,6 +130,7 @@ void InferenceRunner::trigger() {
   for (const std::vector<Fetch>& wanted : fetches_) all.insert(all.end(), wanted.begin(), wanted.end());
   const std::optional<std::int64_t> size = input_->size();
   for (std::int64_t i = 0; !size || i < *size; ++i) {
+    if (!size && trainer().stop_requested()) return;  // data of unknown size may have no end
     std::vector<Array> values;
     try {
       values = session_->run(all);

@@ -97,6 +97,7 @@ void BestSaver::before_epoch() { seen_ = count(); }
 
 void BestSaver::trigger() {
   if (count() == seen_) {
+    if (trainer().stop_requested()) return;  // whoever would have computed it may have stopped too
     if (found_)
       log_warning(fmt::format("[{}] '{}' has no new value: nothing is saved.", name(), metric_));
     else

@@ -46,11 +46,11 @@ struct MergeAllSummariesOptions {
 };
 
 // The values of SUMMARIES (or another collection), fetched along with the last step of an epoch and put in
-// after_epoch(), so that they are there before any trigger_epoch(); or along with every k-th step. A scalar is put as it
-// is, of any other tensor its mean and its root mean square.
+// after_epoch(), so that they are there before any trigger_epoch(); or along with every k-th step. A scalar is put as
+// it is, of any other tensor its mean and its root mean square.
 //
-// Where iterations have no hooked run or several, the last run of an epoch is foreseen by the longest way from one run to
-// the next so far.
+// Where iterations have no hooked run or several, the last run of an epoch is foreseen by the longest way from one run
+// to the next so far.
 class MergeAllSummaries final : public Callback {
  public:
   explicit MergeAllSummaries(MergeAllSummariesOptions options = {});
@@ -66,9 +66,9 @@ class MergeAllSummaries final : public Callback {
   MergeAllSummariesOptions options_;
   std::vector<std::string> names_;
   std::vector<Fetch> fetches_;
-  bool due_ = false;    // a k-th step has come that has given no values yet
-  bool asked_ = false;  // in the current run
-  RunValues latest_;    // of this epoch, to be put at its end
+  bool due_ = false;                      // a k-th step has come that has given no values yet
+  bool asked_ = false;                    // in the current run
+  RunValues latest_;                      // of this epoch, to be put at its end
   std::optional<std::int64_t> last_run_;  // the iteration of the last hooked run of a step
   std::int64_t longest_way_ = 1;          // in iterations, from one such run to the next
 };

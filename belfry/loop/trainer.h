@@ -76,9 +76,10 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save`, savers save what they have not saved yet. The
-  // first reason counts.
+  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save`,
+  // savers save what they have not saved yet. The first reason counts.
   void request_stop(std::string reason, bool save = false);
+  bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
 
   const Location& trained_at() const { return where_; }  // the call that trains
@@ -156,7 +157,7 @@ class Trainer {
   LoopOptions loop_;
   Location where_;  // of the call that trains
   bool in_hook_ = false;
-  std::exception_ptr stop_;  // of a hook, until its epoch is over if that is finished
+  std::exception_ptr stop_;                       // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> postponed_;  // until the hook is done
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;

@@ -5,9 +5,11 @@
 
 #include <atomic>
 
+#include "belfry/callbacks/model_saver.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/list.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/repeat.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/triggers.h"
@@ -84,6 +86,18 @@ TEST_F(InferenceRunnerTest, ItsOwnPeriodAndPlaceBeforeTraining) {
   run(trainer,
       {PeriodicTrigger(InferenceRunner(five() | batch(5), cost()), {.every_k_epochs = 2, .before_train = true})});
   EXPECT_EQ(trainer.monitors().history("validation_cost"), (std::vector<Monitors::Entry>{{0, 2}, {4, 2}}));
+}
+
+TEST_F(InferenceRunnerTest, ARequestToStopEndsAPassThatHasNoEnd) {
+  const Flow flow = five() | repeat() | map([this, n = 0](DataPoint point) mutable {
+                      if (++n == 100) trainer.request_stop("that is no pass");
+                      return point;
+                    });
+  EXPECT_EQ(trainer.train({.callbacks = {InferenceRunner(flow | batch(1), cost()), MinSaver("validation_cost")},
+                           .steps_per_epoch = 2,
+                           .max_epoch = 3}),
+            "that is no pass");
+  EXPECT_TRUE(values(trainer, "validation_cost").empty());
 }
 
 TEST_F(InferenceRunnerTest, AFailureInItsDataIsAnErrorNotAnEnd) {

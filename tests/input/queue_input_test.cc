@@ -164,10 +164,11 @@ TEST_F(QueueInputTest, ACallbackThatFindsTheDataAtTheirEndTakesNoTriggerFromTheE
   add_summary({in});
   trainer.train_op = Operation(in.node());
   int triggers = 0;
-  const std::string reason = trainer.train({.callbacks = {MergeAllSummaries({.run_alone = true}),
-                                                          CallbackFactory({.trigger_epoch = [&](Trainer&) { ++triggers; }})},
-                                            .steps_per_epoch = 3,
-                                            .max_epoch = 9});
+  const std::string reason =
+      trainer.train({.callbacks = {MergeAllSummaries({.run_alone = true}),
+                                   CallbackFactory({.trigger_epoch = [&](Trainer&) { ++triggers; }})},
+                     .steps_per_epoch = 3,
+                     .max_epoch = 9});
   EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
   EXPECT_EQ(triggers, 1);
 }

@@ -156,7 +156,9 @@ TEST_F(SignalsTest, EveryWatchUsesTheSamePipe) {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));
   };
-  { const SignalWatch watch([](int) {}); }
+  {
+    const SignalWatch watch([](int) {});
+  }
   const auto before = open_files();
   for (int i = 0; i < 3; ++i) {
     const SignalWatch watch([](int) {});

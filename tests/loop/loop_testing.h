@@ -73,7 +73,8 @@ class UnevenTrainer final : public Trainer {
  public:
   explicit UnevenTrainer(std::vector<int> runs) : runs_(std::move(runs)) {}
   void run_step() override {
-    for (int i = 0; i < runs_[static_cast<std::size_t>(iteration()) % runs_.size()]; ++i) hooked_session().run(train_op);
+    for (int i = 0; i < runs_[static_cast<std::size_t>(iteration()) % runs_.size()]; ++i)
+      hooked_session().run(train_op);
   }
 
  private:

@@ -156,7 +156,8 @@ class WaitingTrainer final : public TowerTrainer {
                                             }));
     register_callbacks(input->setup({{"x", f32, {3}}}));
     train_op = towers_.step(Operation(input->get_input_tensors()[0]), "first");
-    towers_.add(towers_.step(Operation(add_tensor(act_op, {constant(Array(1.f))})), "second"), 1);
+    const Variable w = new_variable("w", {.shape = {}});
+    towers_.add(towers_.step(Operation(w.assign(add_tensor(act_op, {constant(Array(1.f))}))), "second"), 1);
     register_callback(towers_.callback());
   }
   void run_step() override {
