@@ -1,5 +1,7 @@
 #include "belfry/train/async_towers.h"
 
+#include <fmt/format.h>
+
 #include <thread>
 
 #include "belfry/base/log.h"

@@ -1,6 +1,7 @@
 // The trainers of examples/gan, with two players small enough to compare weights.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 

@@ -130,7 +130,7 @@ TEST_F(TrainingEndsTest, AnErrorWinsOverAStopOfTheSameHook) {
 
 // Whichever is first: what has failed is not a clean end.
 TEST_F(TrainingEndsTest, AnErrorWinsOverAStopAndTheDatasEndOfTheSameRunsHooks) {
-  const auto run_all = [this](Callbacks callbacks) {
+  const auto run_all = [](Callbacks callbacks) {
     Graph own;
     const GraphScope inside(own);
     Trainer trainer;

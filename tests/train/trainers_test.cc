@@ -1,6 +1,7 @@
 // Trainers of a single cost: the same model, one or several devices, the same weights.
 #include "belfry/train/trainers.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "belfry/base/parallel.h"
