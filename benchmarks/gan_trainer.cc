@@ -45,12 +45,12 @@ GanTrainer::GanTrainer(const GanModel& model, Devices devices, bool own_variable
 }
 
 std::vector<Operation> GanTrainer::apply(const std::vector<GradientsAndVariables>& gradients, const std::string& name) {
-  const GradientsAndVariables averages = average_gradients(gradients, devices());
+  if (!own_variables_) return {optimizer_->apply_gradients(average_gradients(gradients, devices()), name)};
+  const auto averages = averages_by_tower(gradients, devices(), *optimizer_);
   std::vector<Operation> out;
-  for (std::size_t t = 0; t < (own_variables_ ? gradients.size() : 1); ++t) {
-    const GradientsAndVariables items = for_variables_of(gradients[t], averages);
+  for (std::size_t t = 0; t < gradients.size(); ++t) {
     const DeviceScope device(device_name(devices()[t]));
-    out.push_back(optimizer_->apply_gradients(items, own_variables_ ? name + "_" + tower_name(t) : name));
+    out.push_back(optimizer_->apply_processed(averages[t], name + "_" + tower_name(t), Location::current()));
   }
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/name_pattern.h"
 #include "belfry/ops/pointwise.h"
@@ -17,6 +18,7 @@ namespace {
 std::int64_t bytes_of(const Shape& shape, DType dtype) {
   return shape.elements() * static_cast<std::int64_t>(size_of(dtype));
 }
+std::int64_t bytes_of(const Variable& variable) { return bytes_of(variable.shape(), variable.dtype()); }
 
 // What the copies of a variable have in common.
 std::string in_every_tower(const Variable& variable) { return std::string(name_in_tower(variable)); }
@@ -73,6 +75,54 @@ GradientsAndVariables in_order_of(const GradientsAndVariables& first, const Grad
   return out;
 }
 
+// Every tower's list in the order of the first, checked.
+std::vector<GradientsAndVariables> aligned(const std::vector<GradientsAndVariables>& given) {
+  BELFRY_CHECK(!given.empty(), "[average_gradients] expected the gradients of at least one tower, got none.");
+  check_alike(given);
+  std::vector<GradientsAndVariables> out = given;
+  for (GradientsAndVariables& tower : out) tower = in_order_of(given[0], tower);
+  check_gradients(out);
+  return out;
+}
+
+bool shared(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
+  return towers[0][v].variable == towers.back()[v].variable;
+}
+
+// Where the variable lives, and with it its update.
+std::string home_of(const Variable& variable) {
+  const std::string& device = variable.node()->device;
+  return device.empty() ? device_name(0) : device;
+}
+
+// The average of a gradient, on the current device.
+Tensor mean(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
+  if (towers.size() == 1) return towers[0][v].gradient;
+  Tensor sum = towers[0][v].gradient;
+  for (std::size_t t = 1; t < towers.size(); ++t) sum = sum + towers[t][v].gradient;
+  return sum * (1.0 / static_cast<double>(towers.size()));
+}
+
+// An average of N gradients that every tower makes for itself is N reads in each, all at once, and goes straight into
+// the update. Made by one device, it is N reads and a write there and a read in each tower: shared out fairly over the
+// devices that is less beyond two of them, but not for a variable so large that the others have nothing to do
+// meanwhile.
+bool better_made_twice(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
+  std::int64_t total = 0;
+  for (const GradientAndVariable& item : towers[0]) total += bytes_of(item.variable);
+  const auto count = static_cast<std::int64_t>(towers.size());
+  return count == 2 || bytes_of(towers[0][v].variable) * count > total;
+}
+
+std::size_t index_of(const GradientsAndVariables& averages, const Variable& variable) {
+  const auto at = std::ranges::find(averages, variable, &GradientAndVariable::variable);
+  BELFRY_CHECK(at != averages.end(),
+               "[averages_by_tower] expected gradients of variables that every tower has, got one of '{}', which the "
+               "towers have no copy of. A gradient processor must not add variables.",
+               variable.name());
+  return static_cast<std::size_t>(at - averages.begin());
+}
+
 }  // namespace
 
 std::string tower_name(std::size_t index) { return fmt::format("tower{}", index); }
@@ -99,38 +149,36 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
   }
 }
 
-GradientsAndVariables for_variables_of(const GradientsAndVariables& tower, const GradientsAndVariables& averages) {
-  GradientsAndVariables out = averages;
-  for (GradientAndVariable& item : out) {
-    const auto same = [&](const GradientAndVariable& other) {
-      return in_every_tower(other.variable) == in_every_tower(item.variable);
-    };
-    const auto at = std::ranges::find_if(tower, same);
-    BELFRY_CHECK(at != tower.end(),
-                 "[for_variables_of] expected gradients of variables that every tower has, got one of '{}', which the "
-                 "tower has no copy of. A gradient processor must not add variables.",
-                 item.variable.name());
-    item.variable = at->variable;
-  }
-  return out;
-}
-
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& given, const Devices& devices) {
-  BELFRY_CHECK(!given.empty(), "[average_gradients] expected the gradients of at least one tower, got none.");
-  check_alike(given);
-  std::vector<GradientsAndVariables> towers = given;
-  for (GradientsAndVariables& tower : towers) tower = in_order_of(given[0], tower);
-  check_gradients(towers);
+  const std::vector<GradientsAndVariables> towers = aligned(given);
   const NameScope names("average_gradients");
   LeastLoaded work(devices);
   GradientsAndVariables out = towers[0];
   if (towers.size() == 1) return out;
   for (std::size_t v = 0; v < out.size(); ++v) {
     if (!out[v].gradient) continue;
-    const DeviceScope device(work.place(bytes_of(out[v].variable.shape(), out[v].variable.dtype())));
-    Tensor sum = out[v].gradient;
-    for (std::size_t t = 1; t < towers.size(); ++t) sum = sum + towers[t][v].gradient;
-    out[v].gradient = sum * (1.0 / static_cast<double>(towers.size()));
+    const DeviceScope device(shared(towers, v) ? home_of(out[v].variable) : work.place(bytes_of(out[v].variable)));
+    out[v].gradient = mean(towers, v);
+  }
+  return out;
+}
+
+std::vector<GradientsAndVariables> averages_by_tower(const std::vector<GradientsAndVariables>& given,
+                                                     const Devices& devices, Optimizer& optimizer,
+                                                     const Location& where) {
+  const std::vector<GradientsAndVariables> towers = aligned(given);
+  const GradientsAndVariables averages = average_gradients(towers, devices);
+  const GradientsAndVariables processed = optimizer.process(averages, where);
+  const NameScope names("average_gradients");
+  std::vector<GradientsAndVariables> out(towers.size(), processed);
+  for (std::size_t t = 0; t < towers.size(); ++t) {
+    const DeviceScope device(device_name(devices[t]));
+    for (GradientAndVariable& item : out[t]) {
+      const std::size_t v = index_of(averages, item.variable);
+      item.variable = towers[t][v].variable;
+      if (item.gradient && item.gradient == averages[v].gradient && better_made_twice(towers, v))
+        item.gradient = mean(towers, v);
+    }
   }
   return out;
 }

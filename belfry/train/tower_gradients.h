@@ -41,11 +41,15 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
 // What the optimizer computed in each tower -> the averages, with the variables of the first tower and in its order.
 // Variables of one name, but for their tower's prefix, belong together. Summed in the order of the towers, so that the
 // bits are the same every time; where there is no gradient, none. Throws, and names the variables, if towers differ in
-// their variables, or some have a gradient and others not. The work is spread over the devices.
+// their variables, or some have a gradient and others not. The average for a shared variable is made where the variable
+// lives, others are spread over the devices.
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& towers, const Devices& devices);
 
-// Where towers have variables of their own: the averages, as an optimizer's process() leaves them, for the variables of
-// this tower, of which `tower` are the gradients.
-GradientsAndVariables for_variables_of(const GradientsAndVariables& tower, const GradientsAndVariables& averages);
+// Where towers have variables of their own: what each of them applies (Optimizer::apply_processed()) to its copies. The
+// averages are processed once, so that the copies stay equal to the last bit. One that the optimizer leaves as it is
+// may be made anew in every tower, where that is less work than to wait for another device.
+std::vector<GradientsAndVariables> averages_by_tower(const std::vector<GradientsAndVariables>& towers,
+                                                     const Devices& devices, Optimizer& optimizer,
+                                                     const Location& where = Location::current());
 
 }  // namespace belfry

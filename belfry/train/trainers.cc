@@ -49,15 +49,13 @@ std::string SyncMultiDeviceTrainerReplicated::variables_on(int device) const {
 void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& optimizer) {
   const TowerSettings settings{.devices = devices(), .own_variables = true};
   const auto towers = build_all(settings, input, optimizer);
-  // Processed once, as their average is made once: what comes out is the same for every copy.
-  const GradientsAndVariables averages = optimizer.process(average_gradients(towers, devices()), Location::current());
+  const auto averages = averages_by_tower(towers, devices(), optimizer);
   std::vector<Operation> updates;
   std::vector<std::vector<Variable>> slots;  // by tower, in the order in which the optimizer made them
   for (std::size_t t = 0; t < towers.size(); ++t) {
     const DeviceScope device(device_name(devices()[t]));
     const auto before = static_cast<std::ptrdiff_t>(graph().variables().size());
-    updates.push_back(optimizer.apply_processed(for_variables_of(towers[t], averages), "train_op_" + tower_name(t),
-                                                Location::current()));
+    updates.push_back(optimizer.apply_processed(averages[t], "train_op_" + tower_name(t), Location::current()));
     slots.emplace_back(graph().variables().begin() + before, graph().variables().end());
   }
   train_op = group(updates, "train_op");

@@ -8,7 +8,9 @@
 #include "belfry/base/parallel.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/list.h"
+#include "belfry/graph/node.h"
 #include "belfry/input/flow_inputs.h"
+#include "belfry/nn/gradient_processor.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/activation.h"
 #include "belfry/ops/basic.h"
@@ -137,12 +139,78 @@ TEST(TowerGradientsTest, VariablesMeetByNameInWhateverOrderTheTowersMakeThem) {
   Session session(graph, {.devices = {{1}, {1}}});
   EXPECT_FLOAT_EQ(static_cast<float>(session.run(mean[0].gradient).item(0)), 1.5f);
   EXPECT_FLOAT_EQ(static_cast<float>(session.run(mean[1].gradient).item(0)), 10.5f);
-  const GradientsAndVariables second = for_variables_of(towers[1], mean);
-  EXPECT_EQ(second[0].variable.name(), "tower1/a");
-  EXPECT_EQ(second[0].gradient, mean[0].gradient);
+  const auto by_tower = averages_by_tower(towers, devices, *sgd({.learning_rate = 1.f}));
+  ASSERT_EQ(by_tower.size(), 2u);
+  EXPECT_EQ(by_tower[0][0].variable.name(), "a");
+  EXPECT_EQ(by_tower[1][0].variable.name(), "tower1/a");
+  EXPECT_EQ(by_tower[1][1].variable.name(), "tower1/b");
+  EXPECT_FLOAT_EQ(static_cast<float>(session.run(by_tower[1][0].gradient).item(0)), 1.5f);
+  EXPECT_FLOAT_EQ(static_cast<float>(session.run(by_tower[1][1].gradient).item(0)), 10.5f);
+}
+
+// Three towers: 'large' has more than a third of the bytes, 'left' and 'right' have not.
+class AveragesByTowerTest : public testing::Test {
+ protected:
+  AveragesByTowerTest() {
+    build_towers({.devices = devices_, .own_variables = true}, [&](const TowerContext& tower) {
+      const auto item = [&](const char* name, std::int64_t size) {
+        return GradientAndVariable{fill({size}, tower.index()), get_variable(name, {.shape = {size}})};
+      };
+      towers_.push_back({item("left", 10), item("large", 80), item("right", 10)});
+    });
+  }
+  std::vector<GradientsAndVariables> averages(const GradientProcessor& processor) {
+    const auto optimizer = apply_grad_processors(sgd({.learning_rate = 1.f}), {processor});
+    return averages_by_tower(towers_, devices_, *optimizer);
+  }
+
+  Graph graph_;
+  const GraphScope scope_{graph_};
+  const Devices devices_{0, 1, 2};
+  std::vector<GradientsAndVariables> towers_;
+};
+
+TEST_F(AveragesByTowerTest, OnlyWhatWouldKeepTheOthersWaitingIsMadeInEveryTower) {
+  const auto all = averages([](const GradientsAndVariables& g) { return g; });
+  EXPECT_EQ(all[0][0].gradient, all[2][0].gradient);
+  EXPECT_EQ(all[0][2].gradient, all[2][2].gradient);
+  for (std::size_t t = 0; t < 3; ++t)
+    EXPECT_EQ(all[t][1].gradient.node()->device, device_name(static_cast<int>(t))) << "tower " << t;
+}
+
+TEST_F(AveragesByTowerTest, WhatIsProcessedIsProcessedOnce) {
+  const auto all = averages([](GradientsAndVariables g) {
+    g[1].gradient = g[1].gradient * 2;
+    return g;
+  });
+  EXPECT_EQ(all[0][1].gradient, all[1][1].gradient);
+  EXPECT_EQ(all[0][1].gradient, all[2][1].gradient);
+}
+
+TEST_F(AveragesByTowerTest, AProcessorMayNotAddVariables) {
   const Variable alone = get_variable("alone", {.shape = {2}});
-  EXPECT_TRUE(contains(error_of([&] { for_variables_of(towers[1], {{fill({2}, 1), alone}}); }),
-                       "expected gradients of variables that every tower has, got one of 'alone'"));
+  const auto add = [&](GradientsAndVariables g) {
+    g.push_back({fill({2}, 1), alone});
+    return g;
+  };
+  EXPECT_TRUE(contains(error_of([&] { averages(add); }),
+                       "[averages_by_tower] expected gradients of variables that every tower has, got one of 'alone', "
+                       "which the towers have no copy of. A gradient processor must not add variables."));
+}
+
+TEST(TowerGradientsTest, TheAverageForASharedVariableIsMadeWhereItLives) {
+  Graph graph;
+  const GraphScope scope(graph);
+  std::vector<GradientsAndVariables> towers;
+  // The second is not trained: by bytes alone the third's average would go elsewhere than the third.
+  build_towers({.devices = {0, 1}}, [&](const TowerContext& tower) {
+    const Variable first = get_variable("first", {.shape = {4}});
+    get_variable("second", {.shape = {8}, .trainable = false});
+    const Variable third = get_variable("third", {.shape = {2}});
+    towers.push_back({{fill({4}, tower.index()), first}, {fill({2}, tower.index()), third}});
+  });
+  for (const GradientAndVariable& item : average_gradients(towers, {0, 1}))
+    EXPECT_EQ(item.gradient.node()->device, item.variable.node()->device) << item.variable.name();
 }
 
 TEST(TowerGradientsTest, TowersMustAgreeOnTheVariables) {
