@@ -1,4 +1,4 @@
-# cmake --install and find_package(Belfry): the shared library, the public headers, the target Belfry::belfry.
+# cmake --install and find_package(Belfry): the shared library, the public headers, the targets Belfry::belfry and Belfry::dataflow.
 #
 # Public is every header except belfry/base/check.h (it brings fmt along), those in a folder named internal, and the
 # engine's; engine/public_headers.txt names the engine's exceptions. scripts/layers checks the same rule.
@@ -7,6 +7,9 @@ include(CMakePackageConfigHelpers)
 
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} belfry/*.h)
 list(FILTER public_headers EXCLUDE REGEX "^belfry/engine/|/internal/|^belfry/base/check\\.h$")
+foreach(folder IN LISTS belfry_left_out)
+  list(FILTER public_headers EXCLUDE REGEX "^belfry/dataflow/${folder}/")
+endforeach()
 file(STRINGS belfry/engine/public_headers.txt engine_headers REGEX "^belfry/")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS belfry/engine/public_headers.txt)
 foreach(header IN LISTS public_headers engine_headers)
@@ -14,7 +17,7 @@ foreach(header IN LISTS public_headers engine_headers)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
-install(TARGETS belfry EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS belfry belfry_dataflow EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Belfry)
 install(EXPORT BelfryTargets NAMESPACE Belfry:: DESTINATION ${config_folder})
 configure_package_config_file(cmake/BelfryConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/BelfryConfig.cmake

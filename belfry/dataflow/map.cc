@@ -1,50 +1,120 @@
 #include "belfry/dataflow/map.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/mapped_point.h"
+#include "belfry/dataflow/internal/parallel_map.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
 namespace {
 
-// Offers random access if its source does: the function is then applied to the points that are asked for.
+// Offers random access if its source does and every point is kept: the function is then applied to the points that are
+// asked for.
 class MapFlow final : public StageFlow, public RandomAccess {
  public:
-  MapFlow(Flow source, const char* kind, std::function<DataPoint(DataPoint)> function)
-      : StageFlow(std::move(source), kind, kind), function_(std::move(function)) {}
+  MapFlow(Flow source, const std::string& kind, PointFunction function, std::uint64_t seed)
+      : StageFlow(std::move(source), kind, kind), function_(std::move(function)), seed_(seed) {}
 
-  std::optional<DataPoint> next() override {
-    std::optional<DataPoint> point = source().next();
-    if (!point) return std::nullopt;
-    return function_(std::move(*point));
+  void start_epoch(std::uint64_t epoch) override {
+    StageFlow::start_epoch(epoch);
+    index_ = 0;
   }
 
-  RandomAccess* random_access() override { return source().random_access() != nullptr ? this : nullptr; }
+  std::optional<std::int64_t> size() const override { return function_.drops() ? std::nullopt : StageFlow::size(); }
+
+  std::optional<DataPoint> next() override {
+    while (std::optional<DataPoint> point = source().next())
+      if (std::optional<DataPoint> out = apply_to(std::move(*point), index_++)) return out;
+    return std::nullopt;
+  }
+
+  // Where nothing depends on the index, the source's position says it all.
+  FlowState state() const override {
+    FlowState state = StageFlow::state();
+    if (function_.random()) state.numbers = {{"seed", seed_}, {"index", index_}};
+    return state;
+  }
+
+  void restore(const FlowState& state) override {
+    StageFlow::restore(state);
+    index_ = 0;
+    if (!function_.random()) return;
+    state.expect_number("seed", seed_);
+    index_ = state.at("index");
+  }
+
+  RandomAccess* random_access() override {
+    return !function_.drops() && source().random_access() != nullptr ? this : nullptr;
+  }
   std::int64_t count() const override { return source().random_access()->count(); }
-  DataPoint at(std::int64_t index) const override { return function_(source().random_access()->at(index)); }
-  std::optional<std::int64_t> next_index() override { return source().random_access()->next_index(); }
+  DataPoint at(std::int64_t index) const override {
+    return *apply_to(source().random_access()->at(index), static_cast<std::uint64_t>(index));
+  }
+  std::optional<std::int64_t> next_index() override {
+    const std::optional<std::int64_t> index = source().random_access()->next_index();
+    if (index) ++index_;
+    return index;
+  }
 
  private:
-  std::function<DataPoint(DataPoint)> function_;
+  std::optional<DataPoint> apply_to(DataPoint&& point, std::uint64_t index) const {
+    return apply(function_, std::move(point), {seed_, source().epoch(), index}, *this, kind());
+  }
+
+  const PointFunction function_;
+  const std::uint64_t seed_;
+  std::uint64_t index_ = 0;  // of the next point of the source
 };
+
+FlowStage map_as(const std::string& kind, const PointFunction& function, const MapOptions& options) {
+  BELFRY_CHECK(options.threads >= 0, "[{}] expected 0 or more threads, got {}.", kind, options.threads);
+  BELFRY_CHECK(options.buffer >= 0, "[{}] expected a buffer of 0 or more points, got {}.", kind, options.buffer);
+  return FlowStage([=](Flow source) -> Flow {
+    if (options.threads > 0) return parallel_map(std::move(source), kind, function, options);
+    return std::make_shared<MapFlow>(std::move(source), kind, function, options.seed);
+  });
+}
+
+void check_component(const DataPoint& point, std::size_t index) {
+  BELFRY_CHECK(index < point.size(),
+               "[map_component] expected a point with a component {}, got one of {} component(s).", index,
+               point.size());
+}
 
 }  // namespace
 
-FlowStage map(std::function<DataPoint(DataPoint)> function) {
+FlowStage map(PointFunction function, MapOptions options) {
   BELFRY_CHECK(function, "[map] expected a function, got an empty one.");
-  return FlowStage([=](Flow source) { return std::make_shared<MapFlow>(std::move(source), "map", function); });
+  return map_as("map", function, options);
 }
 
-FlowStage map_component(std::function<Array(Array)> function, std::size_t index) {
+FlowStage map_component(std::function<Array(Array)> function, std::size_t index, MapOptions options) {
   BELFRY_CHECK(function, "[map_component] expected a function, got an empty one.");
-  auto on_point = [=](DataPoint point) {
-    BELFRY_CHECK(index < point.size(),
-                 "[map_component] expected a point with a component {}, got one of {} component(s).", index,
-                 point.size());
+  const auto on_point = [function = std::move(function), index](DataPoint point) {
+    check_component(point, index);
     point[index] = function(std::move(point[index]));
     return point;
   };
-  return FlowStage(
-      [=](Flow source) { return std::make_shared<MapFlow>(std::move(source), "map_component", on_point); });
+  return map_as("map_component", on_point, options);
+}
+
+FlowStage map_component(std::function<Array(Array, RandomStream&)> function, std::size_t index, MapOptions options) {
+  BELFRY_CHECK(function, "[map_component] expected a function, got an empty one.");
+  const auto on_point = [function = std::move(function), index](DataPoint point, RandomStream& random) {
+    check_component(point, index);
+    point[index] = function(std::move(point[index]), random);
+    return point;
+  };
+  return map_as("map_component", on_point, options);
+}
+
+FlowStage filter(std::function<bool(const DataPoint&)> keep, MapOptions options) {
+  BELFRY_CHECK(keep, "[filter] expected a function, got an empty one.");
+  const auto on_point = [keep = std::move(keep)](DataPoint point) -> std::optional<DataPoint> {
+    if (!keep(point)) return std::nullopt;
+    return point;
+  };
+  return map_as("filter", on_point, options);
 }
 
 }  // namespace belfry

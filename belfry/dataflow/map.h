@@ -1,19 +1,43 @@
-// Changing points one by one.
+// Changing points one by one, on one thread or on many.
+//
+//   folder("train") | shuffle() | map(decode_and_augment, {.threads = 8}) | batch(128)
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/point_function.h"
 
 namespace belfry {
 
-// Each point becomes function(point). The function must be a pure one (the same result for the same point), or saved
-// positions do not bring back the same points; behind prefetch() it runs on another thread. An array that it is given
-// may be shared with the source: clone() it before changing it in place.
-FlowStage map(std::function<DataPoint(DataPoint)> function);
+struct MapOptions {
+  std::uint64_t seed = 0;  // of the random numbers, if the function takes any
+  // 0: the function runs in next(). Else so many threads read ahead and call it, several at once.
+  int threads = 0;
+  // With threads: whether points leave in the order of the source, or each as soon as it is made. In either case a
+  // pass has the same points, whatever the number of threads.
+  bool ordered = true;
+  // With threads: how many points may be read and not yet consumed; 0: 16 for each thread.
+  int buffer = 0;
+};
+
+// Each point becomes function(point); see point_function.h for its forms. One that returns nothing drops the point.
+// The function must depend on the point and the random numbers it is given alone, or saved positions do not bring back
+// the same points. An array that it is given may be shared with the source: clone() it before changing it in place.
+//
+// With threads, the rest is as with prefetch(): threads start with the first next() of a pass and end with it; state()
+// is that after the last point consumed; an error arrives in the place of its point (if unordered: as soon as it
+// happens), once, and ends the pass, and restore(state()) tries that point again.
+FlowStage map(PointFunction function, MapOptions options = {});
 
 // The same for one component; the others pass unchanged.
-FlowStage map_component(std::function<Array(Array)> function, std::size_t index = 0);
+FlowStage map_component(std::function<Array(Array)> function, std::size_t index = 0, MapOptions options = {});
+FlowStage map_component(std::function<Array(Array, RandomStream&)> function, std::size_t index = 0,
+                        MapOptions options = {});
+
+// Keeps the points for which the function is true.
+FlowStage filter(std::function<bool(const DataPoint&)> keep, MapOptions options = {});
 
 }  // namespace belfry

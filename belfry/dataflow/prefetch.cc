@@ -5,29 +5,11 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/queue.h"
+#include "belfry/dataflow/internal/rethrow.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
 namespace {
-
-// Throws the current exception again, with the stages it comes from in front of its text. Our own kinds of errors keep
-// their kind; the original is nested in any case.
-[[noreturn]] void rethrow_from(const std::string& stages) {
-  const auto text = [&](const char* what) { return fmt::format("[prefetch] the flow '{}' failed: {}", stages, what); };
-  try {
-    throw;
-  } catch (const FileError& e) {
-    std::throw_with_nested(FileError(text(e.what())));
-  } catch (const NumericError& e) {
-    std::throw_with_nested(NumericError(text(e.what())));
-  } catch (const InternalError& e) {
-    std::throw_with_nested(InternalError(text(e.what())));
-  } catch (const std::exception& e) {
-    std::throw_with_nested(Error(text(e.what())));
-  } catch (...) {
-    std::throw_with_nested(Error(text("an exception that is not a std::exception")));
-  }
-}
 
 class PrefetchFlow final : public StageFlow {
  public:
@@ -104,7 +86,8 @@ class PrefetchFlow final : public StageFlow {
       return queue_.pop();
     } catch (...) {
       pass_ = Pass::failed;
-      rethrow_from(StageFlow::source().describe());
+      rethrow_from(std::current_exception(),
+                   fmt::format("[prefetch] the flow '{}' failed", StageFlow::source().describe()));
     }
   }
 

@@ -7,9 +7,9 @@
 
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/list.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/triggers.h"

@@ -140,7 +140,47 @@ TEST(MapComponent, ChangesOnlyThatComponent) {
 TEST(MapComponent, AMissingComponentIsAnError) {
   Flow flow = numbered(3) | map_component([](Array a) { return a; }, 2);
   EXPECT_EQ(error_of([&] { flow.next(); }),
-            "[map_component] expected a point with a component 2, got one of 2 component(s).");
+            "[map_component] the function of 'list | map_component' failed at point 0 of epoch 0: [map_component] "
+            "expected a point with a component 2, got one of 2 component(s).");
+}
+
+TEST(Map, ThatReturnsNothingDropsThePoint) {
+  const auto odd = [](DataPoint point) -> std::optional<DataPoint> {
+    if (static_cast<int>(point[0].item()) % 2 == 0) return std::nullopt;
+    return point;
+  };
+  Flow flow = numbered(7) | map(odd);
+  EXPECT_EQ(flow.size(), std::nullopt);
+  EXPECT_EQ(flow->random_access(), nullptr);
+  EXPECT_EQ(drain(flow), (std::vector<int>{1, 3, 5}));
+}
+
+TEST(Filter, KeepsWhatItIsAskedToKeep) {
+  Flow flow = numbered(7) | filter([](const DataPoint& point) { return point[0].item() > 4; });
+  EXPECT_EQ(drain(flow), (std::vector<int>{5, 6}));
+  EXPECT_EQ(pass(flow, 1), (std::vector<int>{5, 6}));
+  EXPECT_EQ(error_of([] { filter(nullptr); }), "[filter] expected a function, got an empty one.");
+}
+
+TEST(Map, RandomNumbersAreAPointsOwnByEpochAndIndex) {
+  const auto draw = [](DataPoint, RandomStream& random) {
+    return DataPoint{Array(static_cast<int>(random.below(1000)))};
+  };
+  Flow flow = numbered(50) | map(draw, {.seed = 3});
+  const std::vector<int> first = pass(flow, 0), second = pass(flow, 1);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(pass(flow, 0), first);
+  EXPECT_NE(pass(numbered(50) | map(draw, {.seed = 4}), 0), first);
+  EXPECT_NE(
+      pass(numbered(50) | map_component([](Array, RandomStream& r) { return Array(static_cast<int>(r.below(1000))); }),
+           0),
+      first);
+  flow.start_epoch(1);
+  ASSERT_NE(flow->random_access(), nullptr);
+  EXPECT_EQ(flow->random_access()->at(17)[0].item(), second[17]);
+  // A filter before it changes which points there are; the numbers go by what comes in.
+  const auto all = [](const DataPoint& point) { return point[0].item() >= 10; };
+  EXPECT_EQ(pass(numbered(60) | filter(all) | map(draw, {.seed = 3}), 0), first);
 }
 
 TEST(Map, AnEmptyFunctionIsAnError) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "belfry/base/error.h"
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 #include "tests/support/errors.h"
 
 namespace belfry {

@@ -1,4 +1,4 @@
-#include "belfry/dataflow/idx.h"
+#include "belfry/dataflow/sources/idx.h"
 
 #include <sys/stat.h>
 

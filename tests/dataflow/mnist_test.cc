@@ -1,4 +1,4 @@
-#include "belfry/dataflow/mnist.h"
+#include "belfry/dataflow/sources/mnist.h"
 
 #include <algorithm>
 #include <set>

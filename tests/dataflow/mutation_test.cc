@@ -1,8 +1,8 @@
 // Thousands of damaged inputs: each is refused with an Error or read.
 #include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/idx.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/sources/idx.h"
 #include "tests/dataflow/idx_files.h"
 #include "tests/support/arrays.h"
 #include "tests/support/mutations.h"

@@ -58,7 +58,8 @@ TEST(Prefetch, TheStateIsThatOfTheLastPointConsumed) {
 TEST(Prefetch, AnErrorArrivesOnceAfterThePointsBeforeItAndNamesTheStages) {
   Flow flow = numbered(10) | failing_at<FileError>(3) | prefetch(8);
   for (int i = 0; i < 3; ++i) EXPECT_EQ((*flow.next())[0].item(), i);
-  EXPECT_EQ(error_of<FileError>([&] { flow.next(); }), "[prefetch] the flow 'list | map' failed: no such luck");
+  EXPECT_EQ(error_of<FileError>([&] { flow.next(); }),
+            "[map] the function of 'list | map' failed at point 3 of epoch 0: no such luck");
   EXPECT_EQ(
       error_of([&] { flow.next(); }),
       "[prefetch] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
@@ -73,7 +74,7 @@ TEST(Prefetch, AForeignExceptionIsNestedInTheError) {
     flow.next();
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "[prefetch] the flow 'list | map | batch(2)' failed: no such luck");
+    EXPECT_STREQ(e.what(), "[map] the function of 'list | map' failed at point 0 of epoch 0: no such luck");
     EXPECT_THROW(std::rethrow_if_nested(e), std::out_of_range);
   }
 }
@@ -94,10 +95,15 @@ TEST(Prefetch, AFailedPointCanBeTriedAgain) {
 TEST(Prefetch, ErrorsTravelThroughSeveralThreads) {
   Flow flow = numbered(10) | failing_at<NumericError>(4) | prefetch(2) | batch(2) | prefetch(2);
   flow.next(), flow.next();
-  EXPECT_EQ(
-      error_of<NumericError>([&] { flow.next(); }),
-      "[prefetch] the flow 'list | map | prefetch(2) | batch(2)' failed: [prefetch] the flow 'list | map' failed: no "
-      "such luck");
+  EXPECT_EQ(error_of<NumericError>([&] { flow.next(); }),
+            "[map] the function of 'list | map' failed at point 4 of epoch 0: no such luck");
+}
+
+TEST(Prefetch, AnErrorOfAStageThatDoesNotSayWhereItStandsNamesTheFlow) {
+  Flow flow = from_list({{Array(1)}, {Array(1), Array(2)}}) | batch(2) | prefetch(2) | prefetch(2);
+  EXPECT_EQ(error_of([&] { flow.next(); }),
+            "[prefetch] the flow 'list | batch(2)' failed: [batch] expected 1 components in every point of the batch, "
+            "got 2 in row 1.");
 }
 
 TEST(Prefetch, CanBeDestroyedAtAnyMoment) {

@@ -12,9 +12,16 @@
 namespace belfry {
 namespace {
 
-FlowStage random_stage(RandomStream& random, bool can_shuffle) {
+// Adds a number of the point's own; drops a few points.
+std::optional<DataPoint> augment(DataPoint point, RandomStream& random) {
+  if (random.below(5) == 0) return std::nullopt;
+  point.push_back(Array(static_cast<float>(random.uniform())));
+  return point;
+}
+
+FlowStage random_stage(RandomStream& random, bool can_shuffle, int threads) {
   const auto small = static_cast<int>(1 + random.below(4));
-  switch (random.below(can_shuffle ? 6 : 5)) {
+  switch (random.below(can_shuffle ? 7 : 6)) {
     case 0: return batch(small);
     case 1:
       return map([](DataPoint point) {
@@ -24,17 +31,18 @@ FlowStage random_stage(RandomStream& random, bool can_shuffle) {
     case 2: return repeat(small);
     case 3: return prefetch(small);
     case 4: return shuffle_local(small, random.bits());
+    case 5: return map(augment, {.seed = random.bits(), .threads = threads, .buffer = 2 * small});
     default: return shuffle(random.bits());
   }
 }
 
 // The same composition every time it is called with the same seed.
-Flow random_flow(std::uint64_t seed) {
+Flow random_flow(std::uint64_t seed, int threads = 2) {
   RandomStream random(seed);
   const auto points = static_cast<int>(random.below(14));
   Flow flow = random.below(3) == 0 ? Flow(Sequential(points)) : numbered(points);
   for (std::uint64_t stages = 1 + random.below(4); stages > 0; --stages)
-    flow = flow | random_stage(random, flow->random_access() != nullptr);
+    flow = flow | random_stage(random, flow->random_access() != nullptr, threads);
   return random.below(2) == 0 ? flow | batch(2, Remainder::keep) : flow;
 }
 
@@ -75,6 +83,24 @@ TEST(Restore, ContinuesExactlyAtEveryPointOfRandomCompositions) {
       const std::vector<DataPoint> again = points_left(fresh);
       ASSERT_EQ(again.size(), next_pass.size());
       for (std::size_t i = 0; i < again.size(); ++i) ASSERT_TRUE(same(again[i], next_pass[i]));
+    }
+  }
+}
+
+TEST(Restore, TheNumberOfThreadsChangesNothing) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    Flow flow = random_flow(seed, 1);
+    SCOPED_TRACE(flow.describe());
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+      flow.start_epoch(epoch);
+      const std::vector<DataPoint> points = points_left(flow);
+      for (const int threads : {2, 4}) {
+        Flow other = random_flow(seed, threads);
+        other.start_epoch(epoch);
+        const std::vector<DataPoint> others = points_left(other);
+        ASSERT_EQ(others.size(), points.size());
+        for (std::size_t i = 0; i < points.size(); ++i) ASSERT_TRUE(same(others[i], points[i])) << i;
+      }
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/launch/train_config.h"
 #include "belfry/nn/layers.h"
 #include "belfry/nn/regularizers.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/nn/layers.h"

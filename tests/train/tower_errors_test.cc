@@ -1,8 +1,8 @@
 // What goes wrong in one tower of several reaches the caller as it is, and nothing hangs.
 #include <gtest/gtest.h>
 
-#include "belfry/dataflow/list.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"

@@ -7,7 +7,7 @@
 
 #include "belfry/base/parallel.h"
 #include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/graph/node.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/nn/gradient_processor.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "belfry/dataflow/batch.h"
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"

@@ -1,4 +1,4 @@
-#include "belfry/dataflow/byte_source.h"
+#include "belfry/dataflow/sources/byte_source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

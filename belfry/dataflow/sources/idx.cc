@@ -1,10 +1,10 @@
-#include "belfry/dataflow/idx.h"
+#include "belfry/dataflow/sources/idx.h"
 
 #include <algorithm>
 #include <span>
 
 #include "belfry/base/check.h"
-#include "belfry/dataflow/byte_source.h"
+#include "belfry/dataflow/sources/byte_source.h"
 
 namespace belfry {
 namespace {

@@ -1,12 +1,12 @@
-#include "belfry/dataflow/mnist.h"
+#include "belfry/dataflow/sources/mnist.h"
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "belfry/base/check.h"
-#include "belfry/dataflow/idx.h"
 #include "belfry/dataflow/indexed_flow.h"
 #include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/sources/idx.h"
 
 namespace belfry {
 namespace {

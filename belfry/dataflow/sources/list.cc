@@ -1,4 +1,4 @@
-#include "belfry/dataflow/list.h"
+#include "belfry/dataflow/sources/list.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,30 @@
+// One application of a PointFunction, as map() on one thread and on many does it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "belfry/dataflow/internal/rethrow.h"
+#include "belfry/dataflow/point_function.h"
+
+namespace belfry {
+
+// The place of a point in a pass: what its random numbers come from, and what errors name.
+struct PointPlace {
+  std::uint64_t seed = 0, epoch = 0, index = 0;
+};
+
+// `flow`, whose kind of stage is `kind`, is whom an error names.
+inline std::optional<DataPoint> apply(const PointFunction& function, DataPoint&& point, const PointPlace& place,
+                                      const DataFlow& flow, const std::string& kind) {
+  RandomStream random(mix_seed(mix_seed(place.seed, place.epoch), place.index));
+  try {
+    return function(std::move(point), random);
+  } catch (...) {
+    rethrow_from(std::current_exception(), "[" + kind + "] the function of '" + flow.describe() + "' failed at point " +
+                                               std::to_string(place.index) + " of epoch " +
+                                               std::to_string(place.epoch));
+  }
+}
+
+}  // namespace belfry

@@ -1,0 +1,227 @@
+#include "belfry/dataflow/internal/parallel_map.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/internal/map_window.h"
+#include "belfry/dataflow/internal/mapped_point.h"
+#include "belfry/dataflow/stage_flow.h"
+
+namespace belfry {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class ParallelMapFlow final : public StageFlow {
+ public:
+  ParallelMapFlow(Flow source_flow, const std::string& kind, PointFunction function, const MapOptions& options)
+      : StageFlow(std::move(source_flow), kind, fmt::format("{}({} threads)", kind, options.threads)),
+        function_(std::move(function)),
+        options_(options),
+        access_(source().random_access()),
+        size_(function_.drops() ? std::nullopt : StageFlow::size()),
+        window_(static_cast<std::size_t>(options.buffer > 0 ? options.buffer : 16 * options.threads), options.ordered) {
+    make_ready(0, {});
+  }
+  ~ParallelMapFlow() override { stop(); }
+
+  void start_epoch(std::uint64_t epoch) override {
+    stop();
+    StageFlow::start_epoch(epoch);
+    make_ready(0, {});
+  }
+
+  std::uint64_t epoch() const override { return epoch_; }
+  std::optional<std::int64_t> size() const override { return size_; }
+
+  FlowState state() const override {
+    const Consumed done = window_.consumed();
+    FlowState state{kind(), {{"seed", options_.seed}, {"index", first_index_ + done.base}}, {done.at_base}};
+    std::set<std::uint64_t> ahead(done.ahead.begin(), done.ahead.end());
+    ahead.insert(skip_.lower_bound(done.base), skip_.end());
+    std::size_t count = 0;  // names are keys in the state's text
+    for (const std::uint64_t number : ahead)
+      state.numbers.emplace_back(fmt::format("consumed{}", count++), number - done.base);
+    return state;
+  }
+
+  void restore(const FlowState& state) override {
+    stop();
+    StageFlow::restore(state);
+    state.expect_number("seed", options_.seed);
+    std::set<std::uint64_t> skip;
+    for (const auto& [name, number] : state.numbers)
+      if (name.starts_with("consumed")) skip.insert(number);
+    make_ready(state.at("index"), std::move(skip));
+  }
+
+  std::optional<DataPoint> next() override {
+    BELFRY_CHECK(pass_ != Pass::failed,
+                 "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
+                 "first.",
+                 kind());
+    if (pass_ == Pass::ready) start();
+    while (pass_ == Pass::running) {
+      std::optional<MappedPoint> point = window_.take();
+      if (!point) {
+        finish();
+      } else if (point->error != nullptr) {
+        stop();
+        rethrow_from(std::exchange(point->error, nullptr),
+                     fmt::format("[{}] the flow '{}' failed", kind(), describe()));
+      } else if (point->result) {
+        return std::move(point->result);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void cancel() override {
+    window_.halt();
+    StageFlow::cancel();
+  }
+
+ private:
+  enum class Pass { ready, running, finished, failed };
+
+  // A point on its way: if the source has random access, the worker gets it by its index.
+  struct Task {
+    std::optional<std::int64_t> index;
+    DataPoint point;
+  };
+
+  // -- The workers
+
+  void work() {
+    std::vector<Task> tasks;
+    std::vector<MappedPoint> points;
+    std::size_t wanted = 1;
+    while (const std::optional<Clock::duration> reading = read(tasks, points, wanted)) {
+      const Clock::time_point start = Clock::now();
+      for (std::size_t i = 0; i < tasks.size(); ++i) make(std::move(tasks[i]), points[i]);
+      wanted = chunk_for((*reading + (Clock::now() - start)) / points.size());
+      window_.put(std::move(points));
+    }
+  }
+
+  // So many points at a time that handing them over costs little beside making them, but few enough that the other
+  // threads have something to do and the consumer does not wait for those behind the one that it wants.
+  std::size_t chunk_for(Clock::duration point) const {
+    const auto cheap = std::chrono::microseconds(200) / std::max(point, Clock::duration(1));
+    const std::size_t most = window_.capacity() / (2 * static_cast<std::size_t>(options_.threads));
+    return std::clamp<std::size_t>(static_cast<std::size_t>(cheap), 1, std::max<std::size_t>(most, 1));
+  }
+
+  // A few tasks, and the points that will come of them: one more than tasks if the source failed. How long that took;
+  // nothing if nothing is left to do. The source is not for several threads: one worker reads at a time.
+  std::optional<Clock::duration> read(std::vector<Task>& tasks, std::vector<MappedPoint>& points, std::size_t wanted) {
+    tasks.clear();
+    points.clear();
+    const MutexLock reading(source_mutex_);
+    const std::optional<std::uint64_t> first = window_.reserve(wanted);
+    if (!first) return std::nullopt;
+    const Clock::time_point start = Clock::now();
+    bool last = false;
+    while (points.size() < wanted && !last) {
+      MappedPoint point{.number = *first + points.size()};
+      try {
+        std::optional<Task> task = read_task();
+        if (!task) {
+          last = true;
+          break;
+        }
+        point.after = source().state();
+        tasks.push_back(std::move(*task));
+      } catch (...) {
+        point.error = std::current_exception();
+        last = true;
+      }
+      points.push_back(std::move(point));
+    }
+    window_.add(points.size(), last);
+    if (points.empty()) return std::nullopt;
+    return Clock::now() - start;
+  }
+
+  std::optional<Task> read_task() {
+    if (access_ == nullptr) {
+      std::optional<DataPoint> point = source().next();
+      if (!point) return std::nullopt;
+      return Task{std::nullopt, std::move(*point)};
+    }
+    const std::optional<std::int64_t> index = access_->next_index();
+    if (!index) return std::nullopt;
+    return Task{index, {}};
+  }
+
+  void make(Task task, MappedPoint& point) const {
+    if (skip_.contains(point.number)) return;  // as if dropped: it was consumed before the position was saved
+    try {
+      if (task.index) task.point = access_->at(*task.index);
+      point.result =
+          apply(function_, std::move(task.point), {options_.seed, epoch_, first_index_ + point.number}, *this, kind());
+    } catch (...) {
+      point.error = std::current_exception();
+    }
+  }
+
+  // -- The consumer
+
+  void start() {
+    pass_ = Pass::running;
+    for (int i = 0; i < options_.threads; ++i) workers_.emplace_back([this] { work(); });
+  }
+
+  // No point came: the end of the pass, or somebody has cancelled it.
+  void finish() {
+    const bool halted = window_.halted();
+    join();
+    pass_ = halted ? Pass::failed : Pass::finished;
+    BELFRY_CHECK_AS(Cancelled, !halted, "[{}] expected a point of '{}', but the flow was cancelled.", kind(),
+                    describe());
+  }
+
+  void stop() {
+    if (!workers_.empty()) cancel();
+    join();
+    pass_ = Pass::failed;  // until the source stands somewhere again
+  }
+
+  void join() {
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+  }
+
+  void make_ready(std::uint64_t first_index, std::set<std::uint64_t> skip) {
+    window_.restart(source().state());
+    epoch_ = source().epoch();
+    first_index_ = first_index;
+    skip_ = std::move(skip);
+    pass_ = Pass::ready;
+  }
+
+  // Written only while no worker runs; starting and joining them hand the source over.
+  const PointFunction function_;
+  const MapOptions options_;
+  RandomAccess* const access_;
+  const std::optional<std::int64_t> size_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t first_index_ = 0;  // of number 0, in the source's pass
+  std::set<std::uint64_t> skip_;   // the numbers that were consumed before the position was saved
+
+  Pass pass_ = Pass::ready;  // the consumer's
+  MapWindow window_;
+  Mutex source_mutex_;  // held by the worker that reads
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace
+
+Flow parallel_map(Flow source, const std::string& kind, PointFunction function, const MapOptions& options) {
+  return std::make_shared<ParallelMapFlow>(std::move(source), kind, std::move(function), options);
+}
+
+}  // namespace belfry
