@@ -27,6 +27,5 @@ foreach(part IN LISTS belfry_parts)
   target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:${part}>)
 endforeach()
 if(BELFRY_PRECOMPILE)
-  target_precompile_headers(belfry_dataflow PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>
-    <unordered_map> <vector> <fmt/format.h>)
+  target_precompile_headers(belfry_dataflow PRIVATE ${belfry_heavy_headers})
 endif()
