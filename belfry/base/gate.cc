@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/this_thread.h"
 
 namespace belfry {
-namespace {
-
-// An address that stands for this thread.
-const void* this_thread() {
-  thread_local const char self = 0;
-  return &self;
-}
-
-}  // namespace
 
 bool Gate::mine() const { return depth_ > 0 && owner_ == this_thread(); }
 

@@ -4,6 +4,7 @@
 #include <typeinfo>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/this_thread.h"
 #include "belfry/base/nearest.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/needed.h"
@@ -96,10 +97,10 @@ FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& call
 }
 
 SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
-  thread_local const char self = 0;
+  const void* self = this_thread();
   const void* other = nullptr;
-  if (user.compare_exchange_strong(other, &self, std::memory_order_acquire, std::memory_order_relaxed)) return;
-  BELFRY_CHECK(other != &self,
+  if (user.compare_exchange_strong(other, self, std::memory_order_acquire, std::memory_order_relaxed)) return;
+  BELFRY_CHECK(other != self,
                "[{}] expected no call from inside a run of the same session, got one {}. Use another session in a "
                "kernel.",
                caller.name, called_at(caller));
