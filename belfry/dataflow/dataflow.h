@@ -80,7 +80,7 @@ class DataFlow {
   virtual void cancel() {}
 
  private:
-  friend class StageFlow;
+  friend class ClaimedFlow;
   bool feeds_another_ = false;  // a flow has one consumer: two would take each other's points
 };
 

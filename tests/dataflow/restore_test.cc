@@ -1,13 +1,11 @@
 // A saved position brings back exactly the points that would have come next, through any composition.
-#include <functional>
-
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
-#include "tests/dataflow/flow_testing.h"
+#include "tests/dataflow/restore_checks.h"
 
 namespace belfry {
 namespace {
@@ -46,45 +44,9 @@ Flow random_flow(std::uint64_t seed, int threads = 2) {
   return random.below(2) == 0 ? flow | batch(2, Remainder::keep) : flow;
 }
 
-std::vector<DataPoint> points_left(Flow& flow) {
-  std::vector<DataPoint> points;
-  while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
-  return points;
-}
-
 TEST(Restore, ContinuesExactlyAtEveryPointOfRandomCompositions) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    Flow flow = random_flow(seed);
-    SCOPED_TRACE(flow.describe());
-    const std::uint64_t epoch = seed % 3;
-    flow.start_epoch(epoch);
-    std::vector<std::string> states{to_string(flow.state())};
-    std::vector<DataPoint> points;
-    while (std::optional<DataPoint> point = flow.next()) {
-      points.push_back(std::move(*point));
-      states.push_back(to_string(flow.state()));
-    }
-    flow.start_epoch(epoch + 1);
-    const std::vector<DataPoint> next_pass = points_left(flow);
-
-    // One flow that goes from any place to any other, and one that is new.
-    const std::size_t stride = 1 + states.size() / 12;
-    for (std::size_t at = 0; at < states.size(); at += stride) {
-      Flow fresh = random_flow(seed);
-      for (Flow* restored : {&flow, &fresh}) {
-        restored->restore(flow_state_from_string(states[at]));
-        EXPECT_EQ(to_string(restored->state()), states[at]);
-        EXPECT_EQ(restored->epoch(), epoch);
-        const std::vector<DataPoint> rest = points_left(*restored);
-        ASSERT_EQ(rest.size(), points.size() - at);
-        for (std::size_t i = 0; i < rest.size(); ++i) ASSERT_TRUE(same(rest[i], points[at + i])) << at << " + " << i;
-      }
-      fresh.start_epoch(epoch + 1);
-      const std::vector<DataPoint> again = points_left(fresh);
-      ASSERT_EQ(again.size(), next_pass.size());
-      for (std::size_t i = 0; i < again.size(); ++i) ASSERT_TRUE(same(again[i], next_pass[i]));
-    }
-  }
+  for (std::uint64_t seed = 0; seed < 150; ++seed)
+    ASSERT_NO_FATAL_FAILURE(expect_exact_restore([=] { return random_flow(seed); }, seed % 3, 12)) << seed;
 }
 
 TEST(Restore, TheNumberOfThreadsChangesNothing) {
@@ -98,8 +60,7 @@ TEST(Restore, TheNumberOfThreadsChangesNothing) {
         Flow other = random_flow(seed, threads);
         other.start_epoch(epoch);
         const std::vector<DataPoint> others = points_left(other);
-        ASSERT_EQ(others.size(), points.size());
-        for (std::size_t i = 0; i < points.size(); ++i) ASSERT_TRUE(same(others[i], points[i])) << i;
+        ASSERT_NO_FATAL_FAILURE(expect_same(others, points));
       }
     }
   }
