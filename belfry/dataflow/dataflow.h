@@ -30,8 +30,9 @@ struct ComponentSpec {
   bool operator==(const ComponentSpec&) const = default;
 };
 
-// What flows offer whose points can be read in any order. Indices are those of the current epoch: in a shuffled flow,
-// index 0 is another point in each epoch. Const members may be called from several threads at once.
+// What flows offer whose points can be read in any order. Index i is the i-th point of the current epoch's pass: in a
+// shuffled flow, index 0 is another point in each epoch. Const members may be called from several threads at once, also
+// while another thread is in next_index().
 class RandomAccess {
  public:
   virtual std::int64_t count() const = 0;
@@ -80,7 +81,7 @@ class DataFlow {
   virtual void cancel() {}
 
  private:
-  friend class StageFlow;
+  friend class ClaimedFlow;
   bool feeds_another_ = false;  // a flow has one consumer: two would take each other's points
 };
 

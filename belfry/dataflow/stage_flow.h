@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/claimed_flow.h"
 
 namespace belfry {
 
@@ -12,7 +12,7 @@ class StageFlow : public DataFlow {
  public:
   // `kind` names the stage in states; `label` is how messages show it: "batch", "batch(128)".
   StageFlow(Flow source, std::string kind, std::string label);
-  ~StageFlow() override;
+  ~StageFlow() override = default;
   StageFlow(const StageFlow&) = delete;
   StageFlow& operator=(const StageFlow&) = delete;
 
@@ -29,7 +29,7 @@ class StageFlow : public DataFlow {
   const std::string& kind() const { return kind_; }
 
  private:
-  Flow source_;
+  ClaimedFlow source_;
   std::string kind_, label_;
 };
 

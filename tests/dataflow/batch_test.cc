@@ -51,7 +51,7 @@ TEST(Batch, UnequalShapesAreAnErrorThatShowsThem) {
   EXPECT_EQ(
       error_of([&] { flow.next(); }),
       "[batch] expected equal shapes for component 0, got [2, 3] in row 0 and [2, 4] in row 2. Resize or pad it in a "
-      "map(), or use batch(1).");
+      "map(), make the batch .ragged, or use batch(1).");
 }
 
 TEST(Batch, ShapesMayDifferBetweenBatches) {

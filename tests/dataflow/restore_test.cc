@@ -1,13 +1,21 @@
 // A saved position brings back exactly the points that would have come next, through any composition.
-#include <functional>
+#include <algorithm>
+#include <cmath>
 
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/concat.h"
+#include "belfry/dataflow/fixed_size.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/random_flows.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/repeat_each.h"
+#include "belfry/dataflow/select.h"
+#include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
-#include "tests/dataflow/flow_testing.h"
+#include "belfry/dataflow/zip.h"
+#include "tests/dataflow/restore_checks.h"
 
 namespace belfry {
 namespace {
@@ -19,72 +27,101 @@ std::optional<DataPoint> augment(DataPoint point, RandomStream& random) {
   return point;
 }
 
-FlowStage random_stage(RandomStream& random, bool can_shuffle, int threads) {
+// Whatever the point has, as {i32 scalar, f32 [2]}: points of joined flows differ in kind, and batches want them alike.
+DataPoint digest(const DataPoint& point) {
+  double sum = static_cast<double>(point.size());
+  for (const Array& component : point)
+    for (std::int64_t i = 0; i < component.elements(); ++i) sum = std::fmod(2 * sum + component.item(i) + 1001, 1000);
+  return {Array(static_cast<std::int32_t>(sum)), Array::of<float>({2}, {static_cast<float>(sum), 1})};
+}
+
+// With a component whose shape differs from point to point.
+DataPoint ragged_digest(const DataPoint& point) {
+  DataPoint out = digest(point);
+  const auto rows = static_cast<std::int64_t>(out[0].item()) % 3;
+  out.push_back(Array::full(i32, {rows, 2}, static_cast<double>(rows)));
+  return out;
+}
+
+FlowStage random_batch(RandomStream& random, const Flow& flow, int points) {
+  const Remainder remainder = random.below(2) == 0 ? Remainder::keep : Remainder::drop;
+  RandomAccess* access = flow->random_access();
+  switch (random.below(5)) {
+    case 0: return map(ragged_digest) | batch(points, {.remainder = remainder, .ragged = Ragged::pad});
+    case 1: return map(ragged_digest) | batch(points, {.remainder = remainder, .ragged = Ragged::concat});
+    case 2: return map(ragged_digest) | batch_by_shape(points, remainder);
+    default:
+      if (access != nullptr && access->row_spec() != nullptr) return batch(points, remainder);
+      return map(digest) | batch(points, remainder);
+  }
+}
+
+// Of a flow that may be empty.
+FlowStage random_fixed_size(RandomStream& random) {
+  const auto points = static_cast<std::int64_t>(1 + random.below(20));
+  const bool keep_state = random.below(3) > 0;
+  return FlowStage([=](Flow flow) {
+    return concat({std::move(flow), numbered(1)}) | fixed_size(points, {.keep_state = keep_state});
+  });
+}
+
+FlowStage random_stage(RandomStream& random, const Flow& flow, int threads) {
   const auto small = static_cast<int>(1 + random.below(4));
-  switch (random.below(can_shuffle ? 7 : 6)) {
-    case 0: return batch(small);
-    case 1:
+  switch (random.below(flow->random_access() != nullptr ? 12 : 11)) {
+    case 0:
+    case 1: return random_batch(random, flow, small);
+    case 2:
       return map([](DataPoint point) {
-        point.push_back(Array(static_cast<float>(point[0].item())));
+        point.push_back(digest(point)[0]);
         return point;
       });
-    case 2: return repeat(small);
-    case 3: return prefetch(small);
-    case 4: return shuffle_local(small, random.bits());
-    case 5: return map(augment, {.seed = random.bits(), .threads = threads, .buffer = 2 * small});
+    case 3: return repeat(small);
+    case 4: return prefetch(small);
+    case 5: return shuffle_local(small, random.bits());
+    case 6: return map(augment, {.seed = random.bits(), .threads = threads, .buffer = 2 * small});
+    case 7: return repeat_each(small);
+    case 8: return select(random.below(2) == 0 ? std::vector<std::size_t>{0} : std::vector<std::size_t>{0, 0});
+    case 9: return shard({.rank = static_cast<int>(random.below(2)), .size = 2});
+    case 10: return random_fixed_size(random);
     default: return shuffle(random.bits());
+  }
+}
+
+Flow random_source(RandomStream& random) {
+  const auto points = static_cast<int>(random.below(14));
+  return random.below(3) == 0 ? Flow(Sequential(points)) : numbered(points);
+}
+
+Flow random_stages(RandomStream& random, Flow flow, int threads, std::uint64_t stages) {
+  for (; stages > 0; --stages) flow = flow | random_stage(random, flow, threads);
+  return flow;
+}
+
+// Several flows, each with a few stages of its own, as one.
+Flow random_joined(RandomStream& random, int threads) {
+  std::vector<Flow> flows;
+  for (std::uint64_t left = 1 + random.below(3); left > 0; --left)
+    flows.push_back(random_stages(random, random_source(random), threads, random.below(3)));
+  const bool all_known = std::ranges::all_of(flows, [](const Flow& flow) { return flow.size().has_value(); });
+  switch (random.below(4)) {
+    case 0: return concat(flows);
+    case 1: return zip(flows);
+    case 2: return all_known ? random_mix(flows, random.bits()) : concat(flows);
+    default: return random_choose(flows, {.seed = random.bits()});
   }
 }
 
 // The same composition every time it is called with the same seed.
 Flow random_flow(std::uint64_t seed, int threads = 2) {
   RandomStream random(seed);
-  const auto points = static_cast<int>(random.below(14));
-  Flow flow = random.below(3) == 0 ? Flow(Sequential(points)) : numbered(points);
-  for (std::uint64_t stages = 1 + random.below(4); stages > 0; --stages)
-    flow = flow | random_stage(random, flow->random_access() != nullptr, threads);
-  return random.below(2) == 0 ? flow | batch(2, Remainder::keep) : flow;
-}
-
-std::vector<DataPoint> points_left(Flow& flow) {
-  std::vector<DataPoint> points;
-  while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
-  return points;
+  Flow flow = random.below(3) == 0 ? random_joined(random, threads) : random_source(random);
+  flow = random_stages(random, flow, threads, 1 + random.below(4));
+  return random.below(2) == 0 ? flow | map(digest) | batch(2, Remainder::keep) : flow;
 }
 
 TEST(Restore, ContinuesExactlyAtEveryPointOfRandomCompositions) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    Flow flow = random_flow(seed);
-    SCOPED_TRACE(flow.describe());
-    const std::uint64_t epoch = seed % 3;
-    flow.start_epoch(epoch);
-    std::vector<std::string> states{to_string(flow.state())};
-    std::vector<DataPoint> points;
-    while (std::optional<DataPoint> point = flow.next()) {
-      points.push_back(std::move(*point));
-      states.push_back(to_string(flow.state()));
-    }
-    flow.start_epoch(epoch + 1);
-    const std::vector<DataPoint> next_pass = points_left(flow);
-
-    // One flow that goes from any place to any other, and one that is new.
-    const std::size_t stride = 1 + states.size() / 12;
-    for (std::size_t at = 0; at < states.size(); at += stride) {
-      Flow fresh = random_flow(seed);
-      for (Flow* restored : {&flow, &fresh}) {
-        restored->restore(flow_state_from_string(states[at]));
-        EXPECT_EQ(to_string(restored->state()), states[at]);
-        EXPECT_EQ(restored->epoch(), epoch);
-        const std::vector<DataPoint> rest = points_left(*restored);
-        ASSERT_EQ(rest.size(), points.size() - at);
-        for (std::size_t i = 0; i < rest.size(); ++i) ASSERT_TRUE(same(rest[i], points[at + i])) << at << " + " << i;
-      }
-      fresh.start_epoch(epoch + 1);
-      const std::vector<DataPoint> again = points_left(fresh);
-      ASSERT_EQ(again.size(), next_pass.size());
-      for (std::size_t i = 0; i < again.size(); ++i) ASSERT_TRUE(same(again[i], next_pass[i]));
-    }
-  }
+  for (std::uint64_t seed = 0; seed < 150; ++seed)
+    ASSERT_NO_FATAL_FAILURE(expect_exact_restore([=] { return random_flow(seed); }, seed % 3, 12)) << seed;
 }
 
 TEST(Restore, TheNumberOfThreadsChangesNothing) {
@@ -98,8 +135,7 @@ TEST(Restore, TheNumberOfThreadsChangesNothing) {
         Flow other = random_flow(seed, threads);
         other.start_epoch(epoch);
         const std::vector<DataPoint> others = points_left(other);
-        ASSERT_EQ(others.size(), points.size());
-        for (std::size_t i = 0; i < points.size(); ++i) ASSERT_TRUE(same(others[i], points[i])) << i;
+        ASSERT_NO_FATAL_FAILURE(expect_same(others, points));
       }
     }
   }
@@ -115,6 +151,35 @@ TEST(Restore, ASizeThatIsKnownIsTheNumberOfPoints) {
     EXPECT_EQ(points_left(flow).size(), static_cast<std::size_t>(*flow.size()));
   }
   EXPECT_GT(known, 50);
+}
+
+// Of those flows and stages alone that keep random access.
+Flow random_indexed_flow(std::uint64_t seed) {
+  RandomStream random(seed);
+  const auto small = [&] { return static_cast<int>(1 + random.below(4)); };
+  std::vector<Flow> flows;
+  for (int left = small(); left > 0; --left) flows.push_back(numbered(static_cast<int>(random.below(8))));
+  Flow flow = random.below(2) == 0 ? concat(flows) : zip(flows);
+  for (int left = small(); left > 0; --left) switch (random.below(5)) {
+      case 0: flow = flow | shuffle(random.bits()); break;
+      case 1: flow = flow | repeat_each(small()); break;
+      case 2: flow = flow | select({0, 1}); break;
+      case 3: flow = flow | shard({.rank = static_cast<int>(random.below(2)), .size = 2}); break;
+      default:
+        flow = flow | map([](DataPoint point, RandomStream& numbers) {
+                 point[0] = Array(static_cast<std::int32_t>(numbers.below(1000)));
+                 return point;
+               });
+    }
+  return flow;
+}
+
+TEST(Restore, PointsByTheirIndexAreThoseThatComeInOrder) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const auto make = [=] { return random_indexed_flow(seed); };
+    ASSERT_NO_FATAL_FAILURE(expect_random_access_in_order(make)) << seed;
+    ASSERT_NO_FATAL_FAILURE(expect_exact_restore(make, 0, 4)) << seed;
+  }
 }
 
 TEST(Restore, AnEndlessFlowContinuesAcrossEpochs) {

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <map>
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/internal/skip_point.h"
+#include "belfry/dataflow/internal/stack_points.h"
+#include "belfry/dataflow/stage_flow.h"
+
+namespace belfry {
+namespace {
+
+// Points are numbered as they are read: 0, 1, ... since the pass, or the restored position, began.
+struct Waiting {
+  std::uint64_t number = 0;
+  FlowState before;  // our state node, with the source's as it was before the point
+  DataPoint point;
+};
+using Bucket = std::vector<Waiting>;  // never empty; the oldest first
+
+// Ranks and dimensions of all components in a row: different for different shapes.
+using ShapeKey = std::vector<std::int64_t>;
+
+ShapeKey key_of(const DataPoint& point) {
+  ShapeKey key;
+  for (const Array& component : point) {
+    key.push_back(component.shape().rank());
+    key.insert(key.end(), component.shape().begin(), component.shape().end());
+  }
+  return key;
+}
+
+class BatchByShapeFlow final : public StageFlow {
+ public:
+  BatchByShapeFlow(Flow source, std::int64_t points, Remainder remainder)
+      : StageFlow(std::move(source), "batch_by_shape", fmt::format("batch_by_shape({})", points)),
+        points_(static_cast<std::size_t>(points)),
+        keep_(remainder == Remainder::keep) {}
+
+  void start_epoch(std::uint64_t epoch) override {
+    clear();
+    StageFlow::start_epoch(epoch);
+  }
+
+  std::optional<std::int64_t> size() const override { return std::nullopt; }
+
+  std::optional<DataPoint> next() override {
+    for (auto entry = read_point(); entry != buckets_.end(); entry = read_point())
+      if (entry->second.size() == points_) return give(entry);
+    if (!keep_ || buckets_.empty()) return std::nullopt;
+    return give(oldest());
+  }
+
+  // The source's state before the oldest point that waits, how many were read since, and which of them wait: the others
+  // are given. Those that wait are in memory, so that the list stays short; the others may be a whole pass.
+  FlowState state() const override {
+    const auto first = oldest();
+    FlowState state = first == buckets_.end() ? StageFlow::state() : first->second[0].before;
+    const std::uint64_t base = first == buckets_.end() ? read_ : first->second[0].number;
+    state.numbers = {{"points", points_}, {"read", read_ - base}};
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [key, bucket] : buckets_)
+      for (const Waiting& waiting : bucket) numbers.push_back(waiting.number - base);
+    std::ranges::sort(numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      state.numbers.emplace_back(fmt::format("waiting{}", i), numbers[i]);
+    return state;
+  }
+
+  void restore(const FlowState& state) override {
+    clear();
+    StageFlow::restore(state);
+    state.expect_number("points", points_);
+    const std::uint64_t read = state.at("read");
+    std::vector<std::uint64_t> waiting;
+    for (const auto& [name, number] : state.numbers)
+      if (name.starts_with("waiting")) waiting.push_back(number);
+    BELFRY_CHECK(std::ranges::is_sorted(waiting) && (waiting.empty() || waiting.back() < read),
+                 "[restore] expected the numbers of waiting points in 'batch_by_shape' below {}, in order, got others. "
+                 "The state is damaged.",
+                 read);
+    auto next_waiting = waiting.begin();
+    while (read_ < read) {
+      const bool waits = next_waiting != waiting.end() && *next_waiting == read_;
+      if (waits) ++next_waiting;
+      BELFRY_CHECK(waits ? read_to_wait() : skip(),
+                   "[restore] expected {} points from here on in '{}', and fewer than {} of a shape that wait, but not "
+                   "so from point {} on. The source has changed.",
+                   read, source().describe(), points_, read_);
+    }
+  }
+
+ private:
+  using Buckets = std::map<ShapeKey, Bucket>;
+
+  void clear() {
+    buckets_.clear();
+    components_.reset();
+    read_ = 0;
+  }
+
+  bool skip() {
+    if (!skip_point(source())) return false;
+    ++read_;
+    return true;
+  }
+
+  bool read_to_wait() {
+    const auto entry = read_point();
+    return entry != buckets_.end() && entry->second.size() < points_;
+  }
+
+  // The bucket that the source's next point was put into; end() at the end of the pass.
+  Buckets::iterator read_point() {
+    FlowState before = StageFlow::state();
+    std::optional<DataPoint> point = source().next();
+    if (!point) return buckets_.end();
+    components_.check(*point);
+    const auto entry = buckets_.try_emplace(key_of(*point)).first;
+    entry->second.push_back({read_++, std::move(before), std::move(*point)});
+    return entry;
+  }
+
+  DataPoint give(Buckets::iterator entry) {
+    std::vector<DataPoint> points;
+    for (Waiting& waiting : entry->second) points.push_back(std::move(waiting.point));
+    buckets_.erase(entry);
+    return stack_points(points, {}, kind());
+  }
+
+  template <class Self>
+  static auto oldest_in(Self& buckets) {
+    return std::ranges::min_element(buckets, {}, [](const auto& entry) { return entry.second[0].number; });
+  }
+  Buckets::iterator oldest() { return oldest_in(buckets_); }
+  Buckets::const_iterator oldest() const { return oldest_in(buckets_); }
+
+  const std::size_t points_;
+  const bool keep_;
+  Buckets buckets_;
+  std::uint64_t read_ = 0;
+  ComponentCheck components_{"batch_by_shape", "points"};
+};
+
+}  // namespace
+
+FlowStage batch_by_shape(std::int64_t points, Remainder remainder) {
+  BELFRY_CHECK(points >= 1, "[batch_by_shape] expected at least 1 point in a batch, got {}.", points);
+  return FlowStage(
+      [=](Flow source) { return std::make_shared<BatchByShapeFlow>(std::move(source), points, remainder); });
+}
+
+}  // namespace belfry

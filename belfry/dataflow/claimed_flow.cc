@@ -1,0 +1,23 @@
+#include "belfry/dataflow/claimed_flow.h"
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+ClaimedFlow::ClaimedFlow(Flow flow, std::string_view by) {
+  BELFRY_CHECK(flow, "[{}] expected a flow to draw on, got an empty handle. Assign one first.", by);
+  BELFRY_CHECK(
+      !flow->feeds_another_,
+      "[{}] expected a flow that nobody reads, got '{}', which feeds another flow already: they would take each "
+      "other's points. Make a second one.",
+      by, flow->describe());
+  flow->reset_state();
+  flow->feeds_another_ = true;
+  flow_ = std::move(flow);
+}
+
+ClaimedFlow::~ClaimedFlow() {
+  if (flow_) flow_->feeds_another_ = false;
+}
+
+}  // namespace belfry

@@ -1,0 +1,32 @@
+// How the points of a batch become one.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "belfry/dataflow/batch.h"
+
+namespace belfry {
+
+// An array for so many rows of this shape, not yet filled.
+Array make_stacked(std::int64_t rows, DType dtype, const Shape& row);
+
+// At least one point. Throws if they do not fit together; `where` names the stage, for messages.
+DataPoint stack_points(const std::vector<DataPoint>& points, const BatchOptions& options, std::string_view where);
+
+// Sees to it that a flow keeps its components.
+class ComponentCheck {
+ public:
+  // `noun`: what is checked, "batches" or "points", for messages.
+  ComponentCheck(std::string_view where, std::string_view noun) : where_(where), noun_(noun) {}
+
+  void reset() { dtypes_.clear(); }
+  // Throws unless the point has components, as many as those since reset() and of their dtypes.
+  void check(const DataPoint& point);
+
+ private:
+  std::string_view where_, noun_;
+  std::vector<DType> dtypes_;  // empty before the first
+};
+
+}  // namespace belfry

@@ -1,0 +1,105 @@
+#include "belfry/dataflow/repeat_each.h"
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/stage_flow.h"
+
+namespace belfry {
+namespace {
+
+class RepeatEachFlow final : public StageFlow, public RandomAccess {
+ public:
+  RepeatEachFlow(Flow source, std::int64_t times)
+      : StageFlow(std::move(source), "repeat_each", fmt::format("repeat_each({})", times)), times_(times) {}
+
+  void start_epoch(std::uint64_t epoch) override {
+    StageFlow::start_epoch(epoch);
+    begin_point();
+  }
+
+  std::optional<std::int64_t> size() const override {
+    const std::optional<std::int64_t> points = StageFlow::size();
+    std::int64_t all = 0;
+    if (!points || __builtin_mul_overflow(*points, times_, &all)) return std::nullopt;
+    return all;
+  }
+
+  std::optional<DataPoint> next() override {
+    if (given_ == 0 && !move_on()) return std::nullopt;
+    if (!point_) point_ = access()->at(index_);
+    if (++given_ < times_) return point_;
+    std::optional<DataPoint> last = std::move(point_);
+    begin_point();
+    return last;
+  }
+
+  FlowState state() const override {
+    FlowState state = given_ == 0 ? StageFlow::state() : before_;
+    state.numbers = {{"times", static_cast<std::uint64_t>(times_)}, {"given", static_cast<std::uint64_t>(given_)}};
+    return state;
+  }
+
+  void restore(const FlowState& state) override {
+    StageFlow::restore(state);
+    state.expect_number("times", static_cast<std::uint64_t>(times_));
+    const std::uint64_t given = state.at("given");
+    begin_point();
+    if (given == 0) return;
+    BELFRY_CHECK(
+        given < static_cast<std::uint64_t>(times_) && move_on(),
+        "[restore] expected a point of '{}' of which fewer than {} copies were given, got {} copies. The state "
+        "is damaged.",
+        describe(), times_, given);
+    given_ = static_cast<std::int64_t>(given);
+  }
+
+  RandomAccess* random_access() override { return access() != nullptr && size().has_value() ? this : nullptr; }
+  std::int64_t count() const override { return access()->count() * times_; }
+  DataPoint at(std::int64_t index) const override { return access()->at(index / times_); }
+
+  std::optional<std::int64_t> next_index() override {
+    if (given_ == 0 && !move_on()) return std::nullopt;
+    const std::int64_t index = index_ * times_ + given_;
+    if (++given_ == times_) begin_point();
+    return index;
+  }
+
+  const std::vector<ComponentSpec>* row_spec() const override { return access()->row_spec(); }
+  void read_row(std::int64_t index, std::span<void* const> rows) const override {
+    access()->read_row(index / times_, rows);
+  }
+
+ private:
+  RandomAccess* access() const { return source().random_access(); }
+
+  void begin_point() {
+    given_ = 0;
+    point_.reset();
+  }
+
+  // To the source's next point: by its index, if there is random access, so that next_index() reads nothing.
+  bool move_on() {
+    if (times_ > 1) before_ = StageFlow::state();
+    if (access() == nullptr) {
+      point_ = source().next();
+      return point_.has_value();
+    }
+    const std::optional<std::int64_t> index = access()->next_index();
+    index_ = index.value_or(0);
+    return index.has_value();
+  }
+
+  const std::int64_t times_;
+  FlowState before_;                // our state node, with the source's as it was before the point
+  std::int64_t given_ = 0;          // copies of the point that are given; 0: between points
+  std::int64_t index_ = 0;          // the point's, if there is random access
+  std::optional<DataPoint> point_;  // once it was needed
+};
+
+}  // namespace
+
+FlowStage repeat_each(std::int64_t times) {
+  BELFRY_CHECK(times >= 1, "[repeat_each] expected 1 or more times, got {}.", times);
+  return FlowStage([=](Flow source) { return std::make_shared<RepeatEachFlow>(std::move(source), times); });
+}
+
+}  // namespace belfry

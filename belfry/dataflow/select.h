@@ -1,0 +1,15 @@
+// Choosing and reordering components.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "belfry/dataflow/flow.h"
+
+namespace belfry {
+
+// Component k of each point is the source's component components[k]: select({1, 0}) swaps two, select({0}) keeps the
+// first alone. Tensorpack's SelectComponent.
+FlowStage select(std::vector<std::size_t> components);
+
+}  // namespace belfry

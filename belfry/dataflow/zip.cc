@@ -1,0 +1,109 @@
+#include "belfry/dataflow/zip.h"
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/joined_flow.h"
+
+namespace belfry {
+namespace {
+
+class ZipFlow final : public JoinedFlow, public RandomAccess {
+ public:
+  explicit ZipFlow(std::vector<Flow> flows) : JoinedFlow(std::move(flows), "zip") {}
+
+  void start_epoch(std::uint64_t epoch) override {
+    JoinedFlow::start_epoch(epoch);
+    pass_ = Pass::in_step;
+  }
+
+  void restore(const FlowState& state) override {
+    pass_ = Pass::out_of_step;  // if a source throws
+    JoinedFlow::restore(state);
+    pass_ = Pass::in_step;
+  }
+
+  FlowState state() const override {
+    check_in_step();
+    return JoinedFlow::state();
+  }
+
+  std::optional<std::int64_t> size() const override {
+    std::optional<std::int64_t> shortest = source(0).size();
+    for (std::size_t i = 1; i < sources() && shortest; ++i) {
+      const std::optional<std::int64_t> points = source(i).size();
+      shortest = points ? std::optional(std::min(*shortest, *points)) : std::nullopt;
+    }
+    return shortest;
+  }
+
+  std::optional<DataPoint> next() override {
+    DataPoint joined;
+    const bool complete = step([&](DataFlow& flow) {
+      std::optional<DataPoint> point = flow.next();
+      if (point) std::ranges::move(*point, std::back_inserter(joined));
+      return point.has_value();
+    });
+    if (!complete) return std::nullopt;
+    return joined;
+  }
+
+  RandomAccess* random_access() override { return all_have_random_access() ? this : nullptr; }
+
+  std::int64_t count() const override {
+    std::int64_t shortest = access(0).count();
+    for (std::size_t i = 1; i < sources(); ++i) shortest = std::min(shortest, access(i).count());
+    return shortest;
+  }
+
+  std::optional<std::int64_t> next_index() override {
+    std::optional<std::int64_t> index;  // the same in all: they have moved on together
+    const bool complete = step([&](DataFlow& flow) {
+      index = flow.random_access()->next_index();
+      return index.has_value();
+    });
+    return complete ? index : std::nullopt;
+  }
+
+  DataPoint at(std::int64_t index) const override {
+    DataPoint joined;
+    for (std::size_t i = 0; i < sources(); ++i) std::ranges::move(access(i).at(index), std::back_inserter(joined));
+    return joined;
+  }
+
+ private:
+  enum class Pass { in_step, out_of_step, finished };
+
+  RandomAccess& access(std::size_t i) const { return *source(i).random_access(); }
+
+  // Moves every flow on by one point; false at the end of the first that has none.
+  template <class Move>
+  bool step(const Move& move) {
+    check_in_step();
+    if (pass_ == Pass::finished) return false;
+    pass_ = Pass::out_of_step;
+    for (std::size_t i = 0; i < sources(); ++i) {
+      if (move(source(i))) continue;
+      pass_ = Pass::finished;
+      return false;
+    }
+    pass_ = Pass::in_step;
+    return true;
+  }
+
+  void check_in_step() const {
+    BELFRY_CHECK(
+        pass_ != Pass::out_of_step,
+        "[zip] expected flows that are in step, got '{}', one of which ended with an error. Call start_epoch() "
+        "or restore() first.",
+        describe());
+  }
+
+  Pass pass_ = Pass::in_step;
+};
+
+}  // namespace
+
+Flow zip(std::vector<Flow> flows) { return std::make_shared<ZipFlow>(std::move(flows)); }
+
+}  // namespace belfry
