@@ -137,3 +137,9 @@
 #include "belfry/train/tower_gradients.h"
 #include "belfry/train/tower_trainer.h"
 #include "belfry/train/trainers.h"
+
+// Parts that an installation may lack.
+#if __has_include("belfry/dataflow/image/decode.h")
+#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/image_folder.h"
+#endif
