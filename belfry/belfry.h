@@ -140,6 +140,8 @@
 
 // Parts that an installation may lack.
 #if __has_include("belfry/dataflow/image/decode.h")
+#include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/image_folder.h"
 #endif
