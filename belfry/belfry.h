@@ -144,4 +144,5 @@
 #include "belfry/dataflow/image/decode.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/image_folder.h"
+#include "belfry/dataflow/image/pixels.h"
 #endif
