@@ -144,5 +144,7 @@
 #include "belfry/dataflow/image/decode.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/image_folder.h"
+#include "belfry/dataflow/image/mixup.h"
 #include "belfry/dataflow/image/pixels.h"
+#include "belfry/dataflow/image/sheet.h"
 #endif
