@@ -9,6 +9,7 @@
 #include "belfry/base/file.h"
 #include "belfry/dataflow/image/internal/decoding.h"
 #include "belfry/dataflow/image/internal/image_view.h"
+#include "belfry/dataflow/image/internal/swap_channels.h"
 
 namespace belfry {
 namespace {
@@ -30,9 +31,13 @@ bool is_truncated_jpeg(std::span<const std::byte> bytes) {
 }
 
 // OpenCV gives colours as blue, green, red.
-void swap_red_and_blue(cv::Mat& image) {
-  if (image.channels() == 3) cv::cvtColor(image, image, cv::COLOR_BGR2RGB);
-  if (image.channels() == 4) cv::cvtColor(image, image, cv::COLOR_BGRA2RGBA);
+void to_rgb(cv::Mat& image) {
+  if (image.type() == CV_8UC3 && image.isContinuous())
+    swap_red_and_blue(image.ptr(), image.total());
+  else if (image.channels() == 3)
+    cv::cvtColor(image, image, cv::COLOR_BGR2RGB);
+  else if (image.channels() == 4)
+    cv::cvtColor(image, image, cv::COLOR_BGRA2RGBA);
 }
 
 }  // namespace
@@ -52,7 +57,7 @@ Array decode_as(const char* where, std::span<const std::byte> bytes, const Decod
                "[{}] expected 8 bits a channel, got an image of more. Decode it with ImageChannels::rgb or grey, which "
                "makes them 8.",
                where);
-  if (options.channels != ImageChannels::bgr) with_opencv(where, [&] { swap_red_and_blue(image); });
+  if (options.channels != ImageChannels::bgr) with_opencv(where, [&] { to_rgb(image); });
   return array_of(image);
 }
 

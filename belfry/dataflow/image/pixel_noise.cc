@@ -7,6 +7,7 @@
 #include "belfry/dataflow/image/internal/encoding.h"
 #include "belfry/dataflow/image/internal/image_step.h"
 #include "belfry/dataflow/image/internal/opencv_options.h"
+#include "belfry/dataflow/image/internal/swap_channels.h"
 #include "belfry/dataflow/image/pixels.h"
 
 namespace belfry {
@@ -76,7 +77,7 @@ class JpegStep final : public ImageStep {
     const int channels = image.channels();
     const auto file = encode_mat(image.pixels(), ".jpg", {cv::IMWRITE_JPEG_QUALITY, quality_});
     cv::Mat made = cv::imdecode(file, channels == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
-    if (channels == 3) cv::cvtColor(made, made, cv::COLOR_BGR2RGB);
+    if (channels == 3) swap_red_and_blue(made.ptr(), made.total());
     image.replace(std::move(made));
   }
 

@@ -90,6 +90,13 @@ TEST(DecodeImage, ChannelsAreWhatWasAskedFor) {
   EXPECT_TRUE(equal(decode_image(encode_png(solid_picture(2, 2, {9}))), solid_picture(2, 2, {9, 9, 9})));
 }
 
+TEST(DecodeImage, EveryPixelHasItsColoursInOrderWhateverTheirNumber) {
+  for (int width = 1; width <= 40; ++width) {
+    const Array picture = numbered_picture(1, width);
+    EXPECT_TRUE(equal(decode_image(encode_png(picture)), picture)) << width;
+  }
+}
+
 TEST(DecodeImage, TurnsPhotosUprightUnlessAskedNotTo) {
   const Array picture = smooth_picture(16, 32), jpeg = encode_jpeg(picture);
   const Array turned = with_orientation(jpeg, 6);  // to be turned by 90 degrees clockwise

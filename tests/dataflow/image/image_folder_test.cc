@@ -2,6 +2,11 @@
 
 #include <filesystem>
 
+#include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/image/augmentor.h"
+#include "belfry/dataflow/image/geometry.h"
+#include "belfry/dataflow/image/mixup.h"
+#include "belfry/dataflow/image/pixels.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/image/pictures.h"
@@ -94,6 +99,25 @@ TEST_F(ImageFolder, FilesComeInTheOrderOfThePaths) {
   EXPECT_EQ(image_files({}).size(), 0);
   Flow flow = image_files({dir_ / "absent.png"}, {.decode = false});
   EXPECT_TRUE(contains(file_error_of([&] { flow.next(); }), dir_ / "absent.png"));
+}
+
+TEST_F(ImageFolder, FeedsATrainingPipelineFromFilesToMixedBatches) {
+  namespace bf = belfry;
+  const std::string& directory = dir_.path();
+  const auto make = [&] {
+    const bf::Augmentor train = bf::random_resized_crop(32) | bf::flip_horizontal() |
+                                bf::color_jitter({.brightness = 0.4, .contrast = 0.4, .saturation = 0.4}) |
+                                bf::normalize({0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f});
+    return bf::image_folder(directory) | bf::shuffle(7) | bf::augment_images(train, {.seed = 1, .threads = 2}) |
+           bf::batch(2) | bf::mixup({.alpha = 0.2, .classes = 2});
+  };
+  Flow flow = make();
+  EXPECT_EQ(flow.size(), 2);
+  const DataPoint batch = *flow.next();
+  EXPECT_EQ(batch[0].shape(), (Shape{2, 32, 32, 3}));
+  EXPECT_EQ(batch[0].dtype(), f32);
+  EXPECT_EQ(batch[1].shape(), (Shape{2, 2}));
+  expect_restores_everywhere(make);
 }
 
 }  // namespace
