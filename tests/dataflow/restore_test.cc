@@ -7,7 +7,7 @@
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
-#include "tests/dataflow/flow_testing.h"
+#include "tests/dataflow/restore_testing.h"
 
 namespace belfry {
 namespace {
@@ -44,12 +44,6 @@ Flow random_flow(std::uint64_t seed, int threads = 2) {
   for (std::uint64_t stages = 1 + random.below(4); stages > 0; --stages)
     flow = flow | random_stage(random, flow->random_access() != nullptr, threads);
   return random.below(2) == 0 ? flow | batch(2, Remainder::keep) : flow;
-}
-
-std::vector<DataPoint> points_left(Flow& flow) {
-  std::vector<DataPoint> points;
-  while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
-  return points;
 }
 
 TEST(Restore, ContinuesExactlyAtEveryPointOfRandomCompositions) {

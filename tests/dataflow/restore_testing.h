@@ -7,7 +7,7 @@
 
 namespace belfry {
 
-inline std::vector<DataPoint> points_left_of(Flow& flow) {
+inline std::vector<DataPoint> points_left(Flow& flow) {
   std::vector<DataPoint> points;
   while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
   return points;
@@ -19,7 +19,7 @@ inline void expect_restores_everywhere(const std::function<Flow()>& make) {
   Flow flow = make();
   SCOPED_TRACE(flow.describe());
   flow.start_epoch(2);
-  const std::vector<DataPoint> third_pass = points_left_of(flow);
+  const std::vector<DataPoint> third_pass = points_left(flow);
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
     flow.start_epoch(epoch);
     std::vector<std::string> states{to_string(flow.state())};
@@ -34,12 +34,12 @@ inline void expect_restores_everywhere(const std::function<Flow()>& make) {
         restored->restore(flow_state_from_string(states[at]));
         EXPECT_EQ(to_string(restored->state()), states[at]);
         EXPECT_EQ(restored->epoch(), epoch);
-        const std::vector<DataPoint> rest = points_left_of(*restored);
+        const std::vector<DataPoint> rest = points_left(*restored);
         ASSERT_EQ(rest.size(), points.size() - at);
         for (std::size_t i = 0; i < rest.size(); ++i) ASSERT_TRUE(same(rest[i], points[at + i])) << at << " + " << i;
       }
       fresh.start_epoch(2);
-      const std::vector<DataPoint> again = points_left_of(fresh);
+      const std::vector<DataPoint> again = points_left(fresh);
       ASSERT_EQ(again.size(), third_pass.size());
       for (std::size_t i = 0; i < again.size(); ++i) ASSERT_TRUE(same(again[i], third_pass[i])) << i;
     }

@@ -31,11 +31,11 @@ TEST(AugmentImages, IsTheSameOnAnyNumberOfThreadsAndAnotherInEachEpoch) {
     Flow one = make(0);
     EXPECT_EQ(one.size(), 12);
     one.start_epoch(epoch);
-    epochs.push_back(points_left_of(one));
+    epochs.push_back(points_left(one));
     for (const int threads : {1, 2, 4}) {
       Flow many = make(threads);
       many.start_epoch(epoch);
-      const std::vector<DataPoint> points = points_left_of(many);
+      const std::vector<DataPoint> points = points_left(many);
       ASSERT_EQ(points.size(), epochs[epoch].size());
       for (std::size_t i = 0; i < points.size(); ++i) EXPECT_TRUE(same(points[i], epochs[epoch][i]));
     }

@@ -1,8 +1,8 @@
 #include "belfry/dataflow/image/decode.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
-#include "belfry/base/file.h"
 #include "belfry/base/log.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/image/pictures.h"

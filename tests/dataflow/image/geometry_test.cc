@@ -1,5 +1,8 @@
 #include "belfry/dataflow/image/geometry.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 
 #include "tests/dataflow/image/pictures.h"

@@ -1,5 +1,6 @@
 #include "belfry/dataflow/image/pixels.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "belfry/dataflow/image/geometry.h"
