@@ -144,3 +144,14 @@
 #include "belfry/train/tower_gradients.h"
 #include "belfry/train/tower_trainer.h"
 #include "belfry/train/trainers.h"
+
+// Parts that an installation may lack.
+#if __has_include("belfry/dataflow/image/decode.h")
+#include "belfry/dataflow/image/augmentor.h"
+#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/geometry.h"
+#include "belfry/dataflow/image/image_folder.h"
+#include "belfry/dataflow/image/mixup.h"
+#include "belfry/dataflow/image/pixels.h"
+#include "belfry/dataflow/image/sheet.h"
+#endif

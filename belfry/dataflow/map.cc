@@ -1,6 +1,7 @@
 #include "belfry/dataflow/map.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/map_as.h"
 #include "belfry/dataflow/internal/mapped_point.h"
 #include "belfry/dataflow/internal/parallel_map.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -66,6 +67,8 @@ class MapFlow final : public StageFlow, public RandomAccess {
   std::uint64_t index_ = 0;  // of the next point of the source
 };
 
+}  // namespace
+
 FlowStage map_as(const std::string& kind, const PointFunction& function, const MapOptions& options) {
   BELFRY_CHECK(options.threads >= 0, "[{}] expected 0 or more threads, got {}.", kind, options.threads);
   BELFRY_CHECK(options.buffer >= 0, "[{}] expected a buffer of 0 or more points, got {}.", kind, options.buffer);
@@ -75,13 +78,10 @@ FlowStage map_as(const std::string& kind, const PointFunction& function, const M
   });
 }
 
-void check_component(const DataPoint& point, std::size_t index) {
-  BELFRY_CHECK(index < point.size(),
-               "[map_component] expected a point with a component {}, got one of {} component(s).", index,
-               point.size());
+void check_component(std::string_view kind, const DataPoint& point, std::size_t index) {
+  BELFRY_CHECK(index < point.size(), "[{}] expected a point with a component {}, got one of {} component(s).", kind,
+               index, point.size());
 }
-
-}  // namespace
 
 FlowStage map(PointFunction function, MapOptions options) {
   BELFRY_CHECK(function, "[map] expected a function, got an empty one.");
@@ -91,7 +91,7 @@ FlowStage map(PointFunction function, MapOptions options) {
 FlowStage map_component(std::function<Array(Array)> function, std::size_t index, MapOptions options) {
   BELFRY_CHECK(function, "[map_component] expected a function, got an empty one.");
   const auto on_point = [function = std::move(function), index](DataPoint point) {
-    check_component(point, index);
+    check_component("map_component", point, index);
     point[index] = function(std::move(point[index]));
     return point;
   };
@@ -101,7 +101,7 @@ FlowStage map_component(std::function<Array(Array)> function, std::size_t index,
 FlowStage map_component(std::function<Array(Array, RandomStream&)> function, std::size_t index, MapOptions options) {
   BELFRY_CHECK(function, "[map_component] expected a function, got an empty one.");
   const auto on_point = [function = std::move(function), index](DataPoint point, RandomStream& random) {
-    check_component(point, index);
+    check_component("map_component", point, index);
     point[index] = function(std::move(point[index]), random);
     return point;
   };

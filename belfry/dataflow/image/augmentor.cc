@@ -1,0 +1,160 @@
+#include "belfry/dataflow/image/augmentor.h"
+
+#include <algorithm>
+
+#include "belfry/base/check.h"
+#include "belfry/dataflow/image/internal/image_step.h"
+#include "belfry/dataflow/internal/map_as.h"
+
+namespace belfry {
+namespace {
+
+void check_same_size(const char* what, const Shape& got, const Shape& from) {
+  BELFRY_CHECK(got[0] == from[0] && got[1] == from[1],
+               "[augment] expected {} of {} x {} pixels, as the transform was sampled for, got {}.", what, from[0],
+               from[1], to_string(got));
+}
+
+class RandomApply final : public AugmentorImpl {
+ public:
+  RandomApply(double probability, Augmentor augmentor) : probability_(probability), augmentor_(std::move(augmentor)) {}
+  void sample(Sampling& sampling, RandomStream& random) const override {
+    if (chance(probability_, random)) sample_all(augmentor_, sampling, random);
+  }
+
+ private:
+  double probability_;
+  Augmentor augmentor_;
+};
+
+class RandomChoice final : public AugmentorImpl {
+ public:
+  explicit RandomChoice(std::vector<Augmentor> augmentors) : augmentors_(std::move(augmentors)) {}
+  void sample(Sampling& sampling, RandomStream& random) const override {
+    sample_all(augmentors_[random.below(augmentors_.size())], sampling, random);
+  }
+
+ private:
+  std::vector<Augmentor> augmentors_;
+};
+
+class CustomStep final : public ImageStep {
+ public:
+  CustomStep(CustomTransform transform, const Shape& result) : transform_(std::move(transform)), result_(result) {}
+
+  void image(ImageView& image) const override {
+    if (!transform_.image) return;
+    const Array made = transform_.image(image.to_array());
+    BELFRY_CHECK(made.shape() == result_,
+                 "[custom_augmentor] expected an image of shape {}, got {}. Say in CustomTransform::result what shape "
+                 "comes out.",
+                 to_string(result_), to_string(made.shape()));
+    image = ImageView::of_image(made, "custom_augmentor");
+  }
+  void mask(ImageView& mask) const override {
+    if (transform_.mask) mask = ImageView::of_mask(transform_.mask(mask.to_array()), "custom_augmentor");
+  }
+  void points(std::span<float> points) const override {
+    if (!transform_.points) return;
+    const Shape shape{static_cast<std::int64_t>(points.size() / 2), 2};
+    const Array made = transform_.points(Array::of<float>(shape, std::span<const float>(points)));
+    BELFRY_CHECK(made.dtype() == f32 && made.shape() == shape, "[custom_augmentor] expected points f32 {}, got {} {}.",
+                 to_string(shape), name_of(made.dtype()), to_string(made.shape()));
+    std::ranges::copy(made.values<float>(), points.begin());
+  }
+
+ private:
+  CustomTransform transform_;
+  Shape result_;
+};
+
+}  // namespace
+
+void check_probability(const char* where, double probability) {
+  BELFRY_CHECK(probability >= 0 && probability <= 1, "[{}] expected a probability from 0 to 1, got {}.", where,
+               probability);
+}
+
+ImageTransform::ImageTransform(const Shape& from, const Shape& to, std::vector<std::shared_ptr<const ImageStep>> steps)
+    : from_(from), to_(to), steps_(std::move(steps)) {}
+
+Array ImageTransform::image(const Array& image) const {
+  ImageView view = ImageView::of_image(image, "augment");
+  check_same_size("an image", image.shape(), from_);
+  with_opencv("augment", [&] {
+    for (const auto& step : steps_) step->image(view);
+  });
+  return view.to_array();
+}
+
+Array ImageTransform::mask(const Array& mask) const {
+  ImageView view = ImageView::of_mask(mask, "augment");
+  check_same_size("a mask", mask.shape(), from_);
+  with_opencv("augment", [&] {
+    for (const auto& step : steps_) step->mask(view);
+  });
+  return view.to_array();
+}
+
+Array ImageTransform::points(const Array& points) const {
+  BELFRY_CHECK(points.dtype() == f32 && points.shape().rank() == 2 && points.shape()[1] == 2,
+               "[augment] expected points, f32 [n, 2], got {} {}.", name_of(points.dtype()), to_string(points.shape()));
+  Array moved = points.clone();
+  for (const auto& step : steps_) step->points(moved.values<float>());
+  return moved;
+}
+
+ImageTransform Augmentor::sample(const Shape& image, RandomStream& random) const {
+  BELFRY_CHECK(image.rank() == 3 && image[0] > 0 && image[1] > 0 && image[2] > 0,
+               "[augment] expected the shape of an image, [height, width, channels], got {}.", to_string(image));
+  Sampling sampling{image, {}};
+  for (const auto& impl : impls_) impl->sample(sampling, random);
+  return {image, sampling.shape, std::move(sampling.steps)};
+}
+
+Augmentor operator|(Augmentor first, const Augmentor& second) {
+  const auto added = second.impls_;  // `second` may be a part of `first`
+  first.impls_.insert(first.impls_.end(), added.begin(), added.end());
+  return first;
+}
+
+Augmentor random_apply(double probability, Augmentor augmentor) {
+  check_probability("random_apply", probability);
+  return Augmentor(std::make_shared<const RandomApply>(probability, std::move(augmentor)));
+}
+
+Augmentor random_choice(std::vector<Augmentor> augmentors) {
+  BELFRY_CHECK(!augmentors.empty(), "[random_choice] expected at least one augmentor, got none.");
+  return Augmentor(std::make_shared<const RandomChoice>(std::move(augmentors)));
+}
+
+Augmentor custom_augmentor(std::function<CustomTransform(const Shape& image, RandomStream& random)> sample) {
+  BELFRY_CHECK(sample, "[custom_augmentor] expected a function, got an empty one.");
+  return make_augmentor([sample = std::move(sample)](Sampling& sampling, RandomStream& random) {
+    CustomTransform transform = sample(sampling.shape, random);
+    if (transform.result) sampling.shape = *transform.result;
+    sampling.add(CustomStep(std::move(transform), sampling.shape));
+  });
+}
+
+Array augment(const Array& image, const Augmentor& augmentor, RandomStream& random) {
+  return augmentor.sample(image.shape(), random).image(image);
+}
+
+FlowStage augment_images(Augmentor augmentor, AugmentImagesOptions options) {
+  const auto on_point = [augmentor = std::move(augmentor), options](DataPoint point, RandomStream& random) {
+    for (const auto& component : {std::optional(options.image), options.mask, options.points})
+      if (component) check_component("augment_images", point, *component);
+    Array& image = point[options.image];
+    const ImageTransform transform = augmentor.sample(image.shape(), random);
+    image = transform.image(image);
+    if (options.mask) point[*options.mask] = transform.mask(point[*options.mask]);
+    if (options.points) point[*options.points] = transform.points(point[*options.points]);
+    return point;
+  };
+  return map_as(
+      "augment_images", on_point,
+      {.seed = options.seed, .threads = options.threads, .ordered = options.ordered, .buffer = options.buffer});
+}
+
+}  // namespace belfry

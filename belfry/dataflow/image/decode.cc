@@ -1,0 +1,95 @@
+#include "belfry/dataflow/image/decode.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "belfry/base/file.h"
+#include "belfry/dataflow/image/internal/decoding.h"
+#include "belfry/dataflow/image/internal/image_view.h"
+#include "belfry/dataflow/image/internal/swap_channels.h"
+
+namespace belfry {
+namespace {
+
+int flags_of(const DecodeOptions& options) {
+  if (options.channels == ImageChannels::unchanged) return cv::IMREAD_UNCHANGED;
+  const int colours = options.channels == ImageChannels::grey ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR;
+  return options.orient ? colours : colours | cv::IMREAD_IGNORE_ORIENTATION;
+}
+
+// OpenCV fills what a JPEG lacks with grey or with the last row, and says nothing. The end marker cannot occur inside
+// the compressed data, so a whole file has one behind them: mostly the last two bytes.
+bool is_truncated_jpeg(std::span<const std::byte> bytes) {
+  const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
+  if (bytes.size() < 4 || at(0) != 0xFF || at(1) != 0xD8) return false;
+  for (std::size_t i = bytes.size() - 1; i >= 3; --i)
+    if (at(i) == 0xD9 && at(i - 1) == 0xFF) return false;
+  return true;
+}
+
+// OpenCV gives colours as blue, green, red.
+void to_rgb(cv::Mat& image) {
+  if (image.type() == CV_8UC3 && image.isContinuous())
+    swap_red_and_blue(image.ptr(), image.total());
+  else if (image.channels() == 3)
+    cv::cvtColor(image, image, cv::COLOR_BGR2RGB);
+  else if (image.channels() == 4)
+    cv::cvtColor(image, image, cv::COLOR_BGRA2RGBA);
+}
+
+}  // namespace
+
+Array decode_as(const char* where, std::span<const std::byte> bytes, const DecodeOptions& options) {
+  BELFRY_CHECK(!bytes.empty(), "[{}] expected the bytes of an image, got none.", where);
+  BELFRY_CHECK(bytes.size() <= 0x7fffffff, "[{}] expected at most 2 GiB, got {} bytes.", where, bytes.size());
+  BELFRY_CHECK(!is_truncated_jpeg(bytes), "[{}] expected a whole JPEG, got {} bytes of one that is cut off.", where,
+               bytes.size());
+  cv::Mat image = with_opencv(where, [&] {
+    const cv::Mat file(1, static_cast<int>(bytes.size()), CV_8U, const_cast<std::byte*>(bytes.data()));
+    return cv::imdecode(file, flags_of(options));
+  });
+  BELFRY_CHECK(!image.empty(), "[{}] expected an image, got {} bytes that are none, or one that is damaged.", where,
+               bytes.size());
+  BELFRY_CHECK(image.depth() == CV_8U || image.depth() == CV_32F,
+               "[{}] expected 8 bits a channel, got an image of more. Decode it with ImageChannels::rgb or grey, which "
+               "makes them 8.",
+               where);
+  if (options.channels != ImageChannels::bgr) with_opencv(where, [&] { to_rgb(image); });
+  return array_of(image);
+}
+
+Array decode_image(std::span<const std::byte> bytes, DecodeOptions options) {
+  return decode_as("decode_image", bytes, options);
+}
+
+std::span<const std::byte> bytes_of(const Array& bytes, const char* where) {
+  BELFRY_CHECK(bytes.dtype() == u8, "[{}] expected the bytes of an image, u8, got {} {}.", where,
+               name_of(bytes.dtype()), to_string(bytes.shape()));
+  return {static_cast<const std::byte*>(bytes.raw()), bytes.bytes()};
+}
+
+Array decode_image(const Array& bytes, DecodeOptions options) {
+  return decode_as("decode_image", bytes_of(bytes, "decode_image"), options);
+}
+
+Array read_image_as(const char* where, const std::string& path, const DecodeOptions& options) {
+  const std::string file = read_file(path);
+  try {
+    return decode_as(where, std::as_bytes(std::span(file)), options);
+  } catch (const Error& e) {
+    fail<FileError>("{} It is '{}'.", e.what(), path);
+  }
+}
+
+std::string extension_of(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension;
+}
+
+Array read_image(const std::string& path, DecodeOptions options) { return read_image_as("read_image", path, options); }
+
+}  // namespace belfry

@@ -1,0 +1,86 @@
+// Images as files and as arrays.
+//
+// An image is an Array [height, width, channels]: u8, where 255 is white, or f32, where 1 is. Colours are in the order
+// red, green, blue, unless asked for otherwise.
+//
+//   Array photo = read_image("photo.jpg");
+//   Flow train = from_list(jpegs) | decode_images({.threads = 4}) | ...
+//
+// OpenCV does the work. Its own threads are switched off for the whole process, as flows bring theirs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "belfry/array/array.h"
+#include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/map.h"
+
+namespace belfry {
+
+enum class ImageChannels : std::uint8_t {
+  rgb,        // 3; grey becomes colour, transparency is dropped
+  bgr,        // 3, in the order of OpenCV
+  grey,       // 1
+  unchanged,  // what the file has: grey, RGB or RGBA
+};
+
+struct DecodeOptions {
+  ImageChannels channels = ImageChannels::rgb;
+  // Cameras store a photo as the sensor saw it, and in EXIF how to turn it upright. By default that is done. Never with
+  // ImageChannels::unchanged.
+  bool orient = true;
+};
+
+// JPEG, PNG and whatever else OpenCV was built for. Images of 16 bits become u8; with ImageChannels::unchanged they are
+// an error. Throws Error on what is no image, or one that ends early. `bytes` is u8, of any shape.
+Array decode_image(const Array& bytes, DecodeOptions options = {});
+Array decode_image(std::span<const std::byte> bytes, DecodeOptions options = {});
+
+// u8 [n]: the contents of a file. Of f32 images, values are cut to [0, 1].
+Array encode_jpeg(const Array& image, int quality = 95);  // 1 or 3 channels; quality 1 to 100
+Array encode_png(const Array& image);                     // 1, 3 or 4 channels
+
+// The same with files. The format to write is taken from the name: .jpg, .jpeg or .png; the file is written entirely or
+// not at all. Throws FileError, with the path.
+Array read_image(const std::string& path, DecodeOptions options = {});
+void write_image(const std::string& path, const Array& image);
+
+// How many images were skipped. Copies share the number, and any thread may read it.
+class SkippedImages {
+ public:
+  SkippedImages();
+  std::int64_t count() const;
+  std::int64_t add_one();  // the number with it
+
+ private:
+  struct Counter;
+  std::shared_ptr<Counter> counter_;
+};
+
+enum class OnBadImage : std::uint8_t {
+  fail,
+  skip,  // the point is dropped and counted; the first one is a warning in the log
+};
+
+struct DecodeImagesOptions {
+  std::size_t component = 0;
+  ImageChannels channels = ImageChannels::rgb;
+  bool orient = true;
+  OnBadImage on_error = OnBadImage::fail;
+  // With OnBadImage::skip: counts on, over all epochs, and with threads what was read ahead.
+  SkippedImages skipped{};
+  // As in MapOptions.
+  int threads = 0;
+  bool ordered = true;
+  int buffer = 0;
+};
+
+// The stage: the component, bytes of an image file, becomes the image. With OnBadImage::skip the flow has no known size
+// and no random access: put shuffle() before it.
+FlowStage decode_images(DecodeImagesOptions options = {});
+
+}  // namespace belfry

@@ -1,0 +1,17 @@
+// map() under another name: for stages that are a map() and want states and errors to call them by their own.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "belfry/dataflow/map.h"
+
+namespace belfry {
+
+FlowStage map_as(const std::string& kind, const PointFunction& function, const MapOptions& options);
+
+// Throws "[kind] ..." unless the point has such a component.
+void check_component(std::string_view kind, const DataPoint& point, std::size_t index);
+
+}  // namespace belfry

@@ -1,0 +1,248 @@
+#include "belfry/dataflow/image/decode.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "belfry/base/log.h"
+#include "belfry/dataflow/shuffle.h"
+#include "tests/dataflow/image/pictures.h"
+#include "tests/dataflow/restore_checks.h"
+#include "tests/support/files.h"
+
+namespace belfry {
+namespace {
+
+using testing_support::file_error_of;
+using testing_support::put_bytes;
+using testing_support::TempDir;
+
+Array bytes_array(const std::string& bytes) {
+  return Array::of<std::uint8_t>({static_cast<std::int64_t>(bytes.size())},
+                                 std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+}
+
+std::string text_of(const Array& bytes) { return {static_cast<const char*>(bytes.raw()), bytes.bytes()}; }
+
+Array first_half(const Array& bytes) { return bytes_array(text_of(bytes).substr(0, bytes.bytes() / 2)); }
+
+// The JPEG with an EXIF header that asks for a turn.
+Array with_orientation(const Array& jpeg, char orientation) {
+  const std::string exif("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 25);
+  const std::string payload = exif + orientation + std::string("\0\0\0\0\0\0", 6);
+  const std::string header{'\xFF', '\xE1', '\0', static_cast<char>(payload.size() + 2)};
+  const std::string file = text_of(jpeg);
+  return bytes_array(file.substr(0, 2) + header + payload + file.substr(2));
+}
+
+std::string big_endian(std::size_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+  return bytes;
+}
+
+std::string png_chunk(const std::string& type, const std::string& data) {
+  const std::string body = type + data;
+  return big_endian(data.size()) + body +
+         big_endian(crc32(0, reinterpret_cast<const Bytef*>(body.data()), body.size()));
+}
+
+// A PNG of one grey pixel, of 16 bits.
+Array deep_png(unsigned value) {
+  const std::string row{'\0', static_cast<char>(value >> 8), static_cast<char>(value)};
+  std::string packed(100, '\0');
+  uLongf length = packed.size();
+  compress(reinterpret_cast<Bytef*>(packed.data()), &length, reinterpret_cast<const Bytef*>(row.data()), row.size());
+  return bytes_array("\x89PNG\r\n\x1a\n" +
+                     png_chunk("IHDR", big_endian(1) + big_endian(1) + std::string("\x10\0\0\0\0", 5)) +
+                     png_chunk("IDAT", packed.substr(0, length)) + png_chunk("IEND", ""));
+}
+
+TEST(DecodeImage, APngComesBackExactly) {
+  for (const int channels : {1, 3, 4}) {
+    const Array picture = numbered_picture(5, 7, channels);
+    EXPECT_TRUE(equal(decode_image(encode_png(picture), {.channels = ImageChannels::unchanged}), picture)) << channels;
+  }
+  const Array picture = numbered_picture(5, 7), before = picture.clone();
+  EXPECT_TRUE(equal(decode_image(encode_png(picture)), picture));
+  EXPECT_TRUE(equal(picture, before));
+}
+
+TEST(DecodeImage, AJpegComesBackNearly) {
+  const Array picture = smooth_picture(32, 48);
+  const Array file = encode_jpeg(picture);
+  EXPECT_LE(distance(decode_image(file), picture), 12);
+  EXPECT_LT(encode_jpeg(picture, 20).bytes(), file.bytes());
+  const auto span = std::span(static_cast<const std::byte*>(file.raw()), file.bytes());
+  EXPECT_TRUE(equal(decode_image(span), decode_image(file)));
+}
+
+TEST(DecodeImage, ChannelsAreWhatWasAskedFor) {
+  const Array red = encode_png(solid_picture(2, 2, {250, 20, 10}));
+  EXPECT_EQ(to_string(decode_image(red)), to_string(solid_picture(2, 2, {250, 20, 10})));
+  EXPECT_EQ(to_string(decode_image(red, {.channels = ImageChannels::bgr})),
+            to_string(solid_picture(2, 2, {10, 20, 250})));
+  const Array grey = decode_image(red, {.channels = ImageChannels::grey});
+  EXPECT_EQ(grey.shape(), (Shape{2, 2, 1}));
+  EXPECT_NEAR(grey.item(), 0.299 * 250 + 0.587 * 20 + 0.114 * 10, 1);
+  // Transparency is dropped, grey becomes colour.
+  const Array clear = encode_png(solid_picture(2, 2, {1, 2, 3, 128}));
+  EXPECT_TRUE(equal(decode_image(clear), solid_picture(2, 2, {1, 2, 3})));
+  EXPECT_TRUE(equal(decode_image(encode_png(solid_picture(2, 2, {9}))), solid_picture(2, 2, {9, 9, 9})));
+}
+
+TEST(DecodeImage, EveryPixelHasItsColoursInOrderWhateverTheirNumber) {
+  for (int width = 1; width <= 40; ++width) {
+    const Array picture = numbered_picture(1, width);
+    EXPECT_TRUE(equal(decode_image(encode_png(picture)), picture)) << width;
+  }
+}
+
+TEST(DecodeImage, TurnsPhotosUprightUnlessAskedNotTo) {
+  const Array picture = smooth_picture(16, 32), jpeg = encode_jpeg(picture);
+  const Array turned = with_orientation(jpeg, 6);  // to be turned by 90 degrees clockwise
+  const Array upright = decode_image(turned);
+  EXPECT_EQ(upright.shape(), (Shape{32, 16, 3}));
+  const Array stored = decode_image(jpeg);
+  for (int y = 0; y < 32; ++y)
+    for (int x = 0; x < 16; ++x) ASSERT_EQ(pixel(upright, y, x), pixel(stored, 15 - x, y));
+  EXPECT_TRUE(equal(decode_image(turned, {.orient = false}), stored));
+  EXPECT_TRUE(equal(decode_image(turned, {.channels = ImageChannels::unchanged}), stored));
+  EXPECT_EQ(decode_image(turned, {.channels = ImageChannels::grey}).shape(), (Shape{32, 16, 1}));
+  EXPECT_EQ(decode_image(turned, {.channels = ImageChannels::grey, .orient = false}).shape(), (Shape{16, 32, 1}));
+}
+
+TEST(DecodeImage, SixteenBitsBecomeEightUnlessUnchangedIsAskedFor) {
+  const Array deep = deep_png(0x8012);
+  EXPECT_TRUE(equal(decode_image(deep, {.channels = ImageChannels::grey}), solid_picture(1, 1, {0x80})));
+  EXPECT_EQ(
+      error_of([&] { decode_image(deep, {.channels = ImageChannels::unchanged}); }),
+      "[decode_image] expected 8 bits a channel, got an image of more. Decode it with ImageChannels::rgb or grey, "
+      "which makes them 8.");
+}
+
+TEST(DecodeImage, WhatIsNoImageIsAnError) {
+  EXPECT_EQ(error_of([] { decode_image(bytes_array("no image")); }),
+            "[decode_image] expected an image, got 8 bytes that are none, or one that is damaged.");
+  EXPECT_EQ(error_of([] { decode_image(bytes_array("")); }),
+            "[decode_image] expected the bytes of an image, got none.");
+  EXPECT_EQ(error_of([] { decode_image(Array(1.f)); }),
+            "[decode_image] expected the bytes of an image, u8, got f32 [].");
+  const Array jpeg = encode_jpeg(smooth_picture(64, 64)), half = first_half(jpeg);
+  EXPECT_EQ(error_of([&] { decode_image(half); }),
+            fmt::format("[decode_image] expected a whole JPEG, got {} bytes of one that is cut off.", half.bytes()));
+  EXPECT_THROW(decode_image(first_half(encode_png(numbered_picture(64, 64)))), Error);
+  const Array with_garbage = bytes_array(text_of(jpeg) + std::string(100, 'x'));
+  EXPECT_TRUE(equal(decode_image(with_garbage), decode_image(jpeg)));
+}
+
+TEST(EncodeImage, FloatsAreCutToWhiteAndBlack) {
+  const Array picture = Array::of<float>({1, 2, 3}, {-1, 0, 0.2f, 0.5f, 1, 7});
+  const Array back = decode_image(encode_png(picture));
+  EXPECT_TRUE(equal(back, Array::of<std::uint8_t>({1, 2, 3}, {0, 0, 51, 128, 255, 255})));
+}
+
+TEST(EncodeImage, WrongPicturesAreErrors) {
+  EXPECT_EQ(error_of([] { encode_jpeg(Array(f32, {2, 2})); }),
+            "[encode_jpeg] expected an image, u8 or f32 [height, width, 1 to 4 channels], got f32 [2, 2].");
+  EXPECT_EQ(error_of([] { encode_png(Array(i32, {2, 2, 1})); }),
+            "[encode_png] expected an image, u8 or f32 [height, width, 1 to 4 channels], got i32 [2, 2, 1].");
+  EXPECT_EQ(error_of([] { encode_png(Array(u8, {0, 2, 1})); }),
+            "[encode_png] expected an image, u8 or f32 [height, width, 1 to 4 channels], got u8 [0, 2, 1].");
+  EXPECT_EQ(error_of([] { encode_jpeg(numbered_picture(2, 2, 4)); }),
+            "[encode_jpeg] expected 1 or 3 channels for a JPEG, got 4. Transparency needs a PNG.");
+  EXPECT_EQ(error_of([] { encode_png(numbered_picture(2, 2, 2)); }),
+            "[encode_png] expected 1, 3 or 4 channels for a PNG, got 2.");
+  EXPECT_EQ(error_of([] { encode_jpeg(numbered_picture(2, 2), 0); }),
+            "[encode_jpeg] expected a quality from 1 to 100, got 0.");
+}
+
+TEST(ImageFile, IsReadAsItWasWritten) {
+  const TempDir dir;
+  const Array picture = numbered_picture(6, 4);
+  write_image(dir / "a.PNG", picture);
+  EXPECT_TRUE(equal(read_image(dir / "a.PNG"), picture));
+  write_image(dir / "b.jpg", smooth_picture(16, 16));
+  EXPECT_LE(distance(read_image(dir / "b.jpg"), smooth_picture(16, 16)), 12);
+  EXPECT_EQ(dir.names().size(), 2u);  // no temporary is left
+}
+
+TEST(ImageFile, ErrorsNameTheFile) {
+  const TempDir dir;
+  put_bytes(dir / "bad.png", "nothing");
+  EXPECT_EQ(file_error_of([&] { read_image(dir / "bad.png"); }),
+            "[read_image] expected an image, got 7 bytes that are none, or one that is damaged. It is '" +
+                (dir / "bad.png") + "'.");
+  EXPECT_TRUE(contains(file_error_of([&] { read_image(dir / "absent.png"); }), dir / "absent.png"));
+  EXPECT_EQ(error_of([&] { write_image("a.gif", numbered_picture(2, 2)); }),
+            "[write_image] expected a name that ends in .jpg, .jpeg or .png, got 'a.gif'.");
+}
+
+// Points {file, number}; every third file is damaged.
+Flow files(int count, bool damaged) {
+  std::vector<DataPoint> points;
+  for (int i = 0; i < count; ++i) {
+    const Array picture = solid_picture(3, 3, {static_cast<std::uint8_t>(i)});
+    points.push_back({damaged && i % 3 == 1 ? first_half(encode_jpeg(picture)) : encode_png(picture), Array(i)});
+  }
+  return from_list(points);
+}
+
+TEST(DecodeImages, DecodesTheComponentOnAnyNumberOfThreads) {
+  for (const int threads : {0, 1, 3}) {
+    Flow flow = files(20, false) | decode_images({.channels = ImageChannels::grey, .threads = threads});
+    EXPECT_EQ(flow.size(), 20);
+    for (int i = 0; i < 20; ++i) {
+      const DataPoint point = *flow.next();
+      EXPECT_TRUE(equal(point[0], solid_picture(3, 3, {static_cast<std::uint8_t>(i)})));
+      EXPECT_EQ(point[1].item(), i);
+    }
+    EXPECT_FALSE(flow.next());
+  }
+}
+
+TEST(DecodeImages, ADamagedImageIsAnErrorThatNamesThePoint) {
+  Flow flow = files(5, true) | decode_images();
+  flow.next();
+  EXPECT_TRUE(contains(error_of([&] { flow.next(); }),
+                       "[decode_images] the function of 'list | decode_images' failed at point 1 of epoch 0: "
+                       "[decode_images] expected a whole JPEG, got "));
+}
+
+TEST(DecodeImages, DamagedImagesAreSkippedCountedAndMentionedOnce) {
+  int warnings = 0;
+  const LogRedirect redirect(
+      [&](LogLevel, std::string_view text) {
+        ++warnings;
+        EXPECT_TRUE(contains(text, "an image is skipped")) << text;
+      },
+      LogLevel::warning);
+  const SkippedImages skipped;
+  Flow flow = files(10, true) | decode_images({.on_error = OnBadImage::skip, .skipped = skipped, .threads = 2});
+  EXPECT_FALSE(flow.size());
+  std::vector<int> numbers;
+  while (const std::optional<DataPoint> point = flow.next()) numbers.push_back(static_cast<int>((*point)[1].item()));
+  EXPECT_EQ(numbers, (std::vector<int>{0, 2, 3, 5, 6, 8, 9}));
+  EXPECT_EQ(skipped.count(), 3);
+  EXPECT_EQ(warnings, 1);
+}
+
+TEST(DecodeImages, AWrongComponentIsAnErrorAlsoWhereImagesAreSkipped) {
+  Flow flow = numbered(3) | decode_images({.on_error = OnBadImage::skip});
+  EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "expected the bytes of an image, u8, got i32 []."));
+  Flow missing = numbered(3) | decode_images({.component = 2, .on_error = OnBadImage::skip});
+  EXPECT_TRUE(contains(error_of([&] { missing.next(); }),
+                       "[decode_images] expected a point with a component 2, got one of 2 component(s)."));
+}
+
+TEST(DecodeImages, SavedPositionsContinueExactly) {
+  const LogRedirect silence([](LogLevel, std::string_view) {});
+  for (const int threads : {0, 2}) {
+    expect_exact_restore([&] { return files(7, false) | shuffle(3) | decode_images({.threads = threads}); });
+    expect_exact_restore([&] {
+      return files(7, true) | shuffle(3) | decode_images({.on_error = OnBadImage::skip, .threads = threads});
+    });
+  }
+}
+
+}  // namespace
+}  // namespace belfry
