@@ -52,6 +52,48 @@ inline bool same(const DataPoint& a, const DataPoint& b) {
   return true;
 }
 
+inline std::vector<DataPoint> points_of(Flow& flow) {
+  std::vector<DataPoint> points;
+  while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
+  return points;
+}
+
+inline void expect_same(const std::vector<DataPoint>& got, const std::vector<DataPoint>& all, std::size_t first = 0) {
+  ASSERT_EQ(got.size(), all.size() - first);
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same(got[i], all[first + i])) << first << " + " << i;
+}
+
+// The states at every point of two passes, each restored into a flow that make() gives and into the same flow all the
+// time, bring back what came next, and the next pass.
+template <class Make>
+void expect_restores_everywhere(Make&& make) {
+  Flow used = make();
+  SCOPED_TRACE(used.describe());
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    Flow flow = make();
+    flow.start_epoch(epoch);
+    std::vector<std::string> states{to_string(flow.state())};
+    std::vector<DataPoint> points;
+    while (std::optional<DataPoint> point = flow.next()) {
+      points.push_back(std::move(*point));
+      states.push_back(to_string(flow.state()));
+    }
+    flow.start_epoch(epoch + 1);
+    const std::vector<DataPoint> next_pass = points_of(flow);
+    for (std::size_t at = 0; at < states.size(); ++at) {
+      Flow fresh = make();
+      for (Flow* restored : {&used, &fresh}) {
+        restored->restore(flow_state_from_string(states[at]));
+        EXPECT_EQ(to_string(restored->state()), states[at]);
+        EXPECT_EQ(restored->epoch(), epoch);
+        expect_same(points_of(*restored), points, at);
+      }
+      fresh.start_epoch(epoch + 1);
+      expect_same(points_of(fresh), next_pass);
+    }
+  }
+}
+
 // A flow that can be read only in order, as one from a pipe would be: counts what is read from it.
 class Sequential final : public DataFlow {
  public:
