@@ -15,6 +15,7 @@
 #include "belfry/callbacks/progress_bar.h"
 #include "belfry/callbacks/summaries.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/map.h"
