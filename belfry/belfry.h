@@ -17,6 +17,7 @@
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/encoding.h"
+#include "belfry/dataflow/fan_out.h"
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
