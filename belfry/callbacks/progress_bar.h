@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/base/progress_line.h"
 #include "belfry/loop/callback.h"
 
 namespace belfry {
@@ -34,14 +35,12 @@ class ProgressBar final : public Callback {
   bool last_step() const;
   bool due() const;  // whether to draw after the step that runs
   std::string shown(std::int64_t done) const;
-  void draw();
-  void clear();
 
   ProgressBarOptions options_;
   std::vector<Fetch> fetches_;
   std::vector<double> values_;
-  bool bar_ = false, drawn_ = false;
-  double begin_ = 0, last_drawn_ = 0;  // seconds
+  std::optional<ProgressLine> line_;  // from setup_graph() on
+  double begin_ = 0;                  // seconds
 };
 
 }  // namespace belfry

@@ -1,41 +1,28 @@
 #include "belfry/dataflow/sources/list.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "belfry/dataflow/indexed_flow.h"
+#include "belfry/dataflow/internal/uniform_points.h"
 
 namespace belfry {
 namespace {
 
-std::vector<ComponentSpec> specs_of(const DataPoint& point) {
-  std::vector<ComponentSpec> specs;
-  for (const Array& component : point) specs.push_back({component.dtype(), component.shape()});
-  return specs;
-}
-
 class ListFlow final : public IndexedFlow {
  public:
   explicit ListFlow(std::vector<DataPoint> points) : IndexedFlow("list"), points_(std::move(points)) {
-    if (points_.empty()) return;
-    spec_ = specs_of(points_[0]);
-    uniform_ = !spec_.empty() && std::ranges::all_of(points_, [&](const DataPoint& p) { return specs_of(p) == spec_; });
+    for (const DataPoint& point : points_) uniform_.add(point);
   }
 
   std::int64_t count() const override { return static_cast<std::int64_t>(points_.size()); }
   DataPoint at(std::int64_t index) const override { return points_.at(static_cast<std::size_t>(index)); }
 
-  const std::vector<ComponentSpec>* row_spec() const override { return uniform_ ? &spec_ : nullptr; }
+  const std::vector<ComponentSpec>* row_spec() const override { return uniform_.spec(); }
   void read_row(std::int64_t index, std::span<void* const> rows) const override {
-    const DataPoint& point = points_.at(static_cast<std::size_t>(index));
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      if (point[k].bytes() > 0) std::memcpy(rows[k], point[k].raw(), point[k].bytes());
+    copy_to_rows(points_.at(static_cast<std::size_t>(index)), rows);
   }
 
  private:
   std::vector<DataPoint> points_;
-  std::vector<ComponentSpec> spec_;  // of the first point
-  bool uniform_ = false;             // all points are like the first
+  UniformPoints uniform_;
 };
 
 }  // namespace

@@ -1,0 +1,40 @@
+// Keeping points that are costly to make, in memory or in a file.
+//
+//   Flow train = folder("train") | map(decode) | cache_in_memory() | shuffle() | map(augment) | batch(128);
+//
+// A cache reads one pass of its source, epoch 0, and gives these points in every pass. So what differs from pass to
+// pass (a shuffle(), a map() with random numbers) is frozen where it stands before a cache: put it behind. Points can
+// be read in any order, even if those of the source cannot, and so be shuffled. The source must have an end: a repeat()
+// without one belongs behind the cache.
+#pragma once
+
+#include <string>
+
+#include "belfry/dataflow/flow.h"
+
+namespace belfry {
+
+// Points are read from the source when they are first needed, and are then kept: the first pass costs what it costs
+// without a cache, the others nothing. What asks for their number, as shuffle() does, or for size() if the source does
+// not know its own, reads all that are left. Restoring a position in a new flow reads the points before it. The kept
+// arrays are shared with what is given out, not copied. After an error of the source, start_epoch() or restore() begins
+// reading anew.
+FlowStage cache_in_memory();
+
+struct DiskCacheOptions {
+  // What distinguishes these points from others that the same composition would make: "train-v1".
+  std::string key{};
+};
+
+// The points are in one file, which is written, if it is not there, when the first of them is needed: then the whole
+// pass is read, with 12 bytes of memory a point. The file appears at `path` when it is complete, so that a process that
+// ends on the way leaves what was there; of two that write at once the last one's file stays. Later processes take the
+// points from the file and read nothing from the source.
+//
+// The file names the key, the source's describe() and, if it is known, its size. If they differ, the file is stale:
+// that is an error when the flow is composed, and the file is left alone. Contents that they do not show (the code of a
+// map()'s function, the files of a folder) need another key when they change. Every point has a checksum: one that is
+// damaged is a FileError when it is read. The file must not be changed in place while it is in use.
+FlowStage cache_on_disk(std::string path, DiskCacheOptions options = {});
+
+}  // namespace belfry

@@ -1,0 +1,74 @@
+#include "belfry/dataflow/internal/cached_flow.h"
+
+#include <cstdint>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+
+CachedFlow::CachedFlow(Flow source, std::string kind, std::string label)
+    : StageFlow(std::move(source), std::move(kind), std::move(label)),
+      source_size_(StageFlow::size()),
+      source_start_(StageFlow::source().state()) {}
+
+void CachedFlow::start_epoch(std::uint64_t epoch) {
+  make_ready();
+  epoch_ = epoch;
+  position_ = 0;
+}
+
+std::optional<std::int64_t> CachedFlow::size() const { return source_size_ ? *source_size_ : count(); }
+
+std::optional<std::int64_t> CachedFlow::next_index() {
+  if (!has(position_)) return std::nullopt;
+  return position_++;
+}
+
+std::optional<DataPoint> CachedFlow::next() {
+  if (!has(position_)) return std::nullopt;
+  DataPoint point = at(position_);
+  ++position_;  // only now: a point that could not be read is still the next one
+  return point;
+}
+
+FlowState CachedFlow::state() const {
+  return {kind(), {{"epoch", epoch_}, {"position", static_cast<std::uint64_t>(position_)}}, {source_start_}};
+}
+
+void CachedFlow::restore(const FlowState& state) {
+  state.expect(kind(), 1);
+  BELFRY_CHECK(state.from[0] == source_start_,
+               "[restore] expected a state of '{}' over {}, got one over {}. The flow must be built as it was when the "
+               "state was taken.",
+               kind(), to_string(source_start_), to_string(state.from[0]));
+  const std::uint64_t position = state.at("position"), epoch = state.at("epoch");
+  make_ready();
+  BELFRY_CHECK(position == 0 || (position <= INT64_MAX && has(static_cast<std::int64_t>(position) - 1)),
+               "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", count(), kind(),
+               position);
+  epoch_ = epoch;
+  position_ = static_cast<std::int64_t>(position);
+}
+
+void CachedFlow::cancel() {
+  cancelled_ = true;
+  StageFlow::cancel();
+}
+
+void CachedFlow::check_not_failed() const {
+  BELFRY_CHECK(!failed_,
+               "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
+               "first.",
+               kind());
+}
+
+void CachedFlow::make_ready() {
+  const MutexLock lock(mutex_);
+  const bool cancelled = cancelled_.exchange(false);
+  if (complete_ || (!failed_ && !cancelled)) return;
+  forget();
+  source().start_epoch(0);
+  failed_ = false;
+}
+
+}  // namespace belfry
