@@ -1,0 +1,75 @@
+// What the fuzz targets share. A target is `extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t*, std::size_t)`:
+// whatever the bytes are, a parser reads them or throws Error; anything else ends the process, and is a bug.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "belfry/array/array.h"
+#include "belfry/base/error.h"
+#include "belfry/dataflow/dataflow.h"
+
+namespace belfry::fuzzing {
+
+// An InternalError is our own mistake and no answer to a bad file: it goes on, and ends the process.
+template <class Read>
+int refused_or_read(Read&& read) {
+  try {
+    read();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error&) {
+  }
+  return 0;
+}
+
+inline void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// A file that is only in memory, for readers that take a path.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+    require(descriptor_ >= 0);
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      require(written > 0);
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+// Reads every byte, so that a sanitizer sees an array that points outside of its memory.
+inline void touch(const Array& array) {
+  unsigned sum = 0;
+  for (const std::byte b : std::span(static_cast<const std::byte*>(array.raw()), array.bytes()))
+    sum += std::to_integer<unsigned>(b);
+  volatile unsigned keep = sum;  // the loop is not to be optimised away
+  static_cast<void>(keep);
+}
+
+inline void touch(const DataPoint& point) {
+  for (const Array& component : point) touch(component);
+}
+
+}  // namespace belfry::fuzzing
