@@ -2,6 +2,7 @@
 #pragma once
 
 #include "belfry/array/array.h"
+#include "belfry/array/npz.h"
 #include "belfry/base/error.h"
 #include "belfry/base/handle.h"
 #include "belfry/base/log.h"
@@ -120,7 +121,6 @@
 #include "belfry/session/checkpoint.h"
 #include "belfry/session/export_model.h"
 #include "belfry/session/hooked_session.h"
-#include "belfry/session/npz.h"
 #include "belfry/session/safetensors.h"
 #include "belfry/session/saver.h"
 #include "belfry/session/session.h"

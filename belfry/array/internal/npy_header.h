@@ -18,6 +18,7 @@ struct NpyHeader {
   DType dtype = DType::f32;
   Shape shape;
   bool fortran_order = false;
+  bool big_endian = false;
 };
 
 // Version 1.0, padded with spaces so that data after it start at a multiple of 64.

@@ -1,4 +1,4 @@
-// Just enough of the zip format for .npz: entries stored or deflated, one disk, no encryption, below 4 GiB (no zip64).
+// Just enough of the zip format for .npz: entries stored or deflated, of any size (zip64), one disk, no encryption.
 #pragma once
 
 #include <cstddef>
@@ -42,20 +42,27 @@ class ZipStream {
   std::unique_ptr<State> state_;
 };
 
-// Writes stored entries through an AtomicFile.
+// Writes through an AtomicFile. Equal content gives equal bytes.
 class ZipWriter {
  public:
-  explicit ZipWriter(const std::string& path);
+  // Numbers from `zip64_from` on are written as zip64 has it; only tests have reason to choose it.
+  explicit ZipWriter(const std::string& path, bool deflate = false, std::uint64_t zip64_from = 0xffffffff);
 
-  // An entry whose content is `front` followed by `body`; throws FileError if the archive would reach 4 GiB.
+  // An entry whose content is `front` followed by `body`.
   void add(const std::string& name, std::string_view front, std::span<const std::byte> body);
   void commit();
 
  private:
+  struct Record;
+  void write_headers(const Record& record);
+  std::string end64() const;
+
   std::string path_;
   AtomicFile file_;
+  bool deflate_;
+  std::uint64_t zip64_from_;
   std::string directory_;
-  std::size_t entries_ = 0;
+  std::uint64_t entries_ = 0;
 };
 
 }  // namespace belfry

@@ -1,12 +1,12 @@
-#include "belfry/session/npy_header.h"
+#include "belfry/array/internal/npy_header.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 
+#include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
-#include "belfry/session/stored_array.h"
 
 namespace belfry {
 namespace {
@@ -27,7 +27,7 @@ class DictReader {
       const std::string_view key = string("a key in quotes");
       expect(':');
       if (key == "descr" && !seen_descr) {
-        out.dtype = dtype();
+        read_dtype(out);
         seen_descr = true;
       } else if (key == "fortran_order" && !seen_order) {
         out.fortran_order = boolean();
@@ -73,12 +73,16 @@ class DictReader {
     return out;
   }
 
-  DType dtype() {
+  void read_dtype(NpyHeader& out) {
     const std::string_view name = string("a plain dtype in quotes", " Structured dtypes have no place here.");
-    const auto found = std::ranges::find(kDescriptions, name);
+    const auto same = [&](std::string_view ours) {
+      out.big_endian = ours.starts_with('<') && name.starts_with('>') && name.substr(1) == ours.substr(1);
+      return out.big_endian || name == ours;
+    };
+    const auto found = std::ranges::find_if(kDescriptions, same);
     if (found == kDescriptions.end())
-      refuse("a dtype of <f4, <f8, <i4, <i8, |u1 or |b1", in_quotes(name), " Convert it with astype() before saving.");
-    return static_cast<DType>(found - kDescriptions.begin());
+      refuse("a dtype of f4, f8, i4, i8, |u1 or |b1", in_quotes(name), " Convert it with astype() before saving.");
+    out.dtype = static_cast<DType>(found - kDescriptions.begin());
   }
 
   bool boolean() {

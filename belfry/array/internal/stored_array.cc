@@ -1,4 +1,4 @@
-#include "belfry/session/stored_array.h"
+#include "belfry/array/internal/stored_array.h"
 
 #include <fmt/core.h>
 
