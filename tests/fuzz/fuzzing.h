@@ -8,13 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "belfry/array/array.h"
 #include "belfry/base/error.h"
-#include "belfry/dataflow/dataflow.h"
+#include "belfry/dataflow/flow.h"
 
 namespace belfry::fuzzing {
 
@@ -59,6 +60,29 @@ class MemoryFile {
   int descriptor_;
 };
 
+// A folder with one such file, for readers that look for it by its name.
+class MemoryFolder {
+ public:
+  MemoryFolder(const std::string& name, std::string_view bytes) : file_(bytes) {
+    require(::mkdtemp(folder_.data()) != nullptr);
+    link_ = folder_ + "/" + name;
+    require(::symlink(file_.path().c_str(), link_.c_str()) == 0);
+  }
+  ~MemoryFolder() {
+    ::unlink(link_.c_str());
+    ::rmdir(folder_.c_str());
+  }
+  MemoryFolder(const MemoryFolder&) = delete;
+  MemoryFolder& operator=(const MemoryFolder&) = delete;
+
+  const std::string& path() const { return folder_; }
+
+ private:
+  MemoryFile file_;
+  std::string folder_ = "/tmp/belfry-fuzz-XXXXXX";
+  std::string link_;
+};
+
 // Reads every byte, so that a sanitizer sees an array that points outside of its memory.
 inline void touch(const Array& array) {
   unsigned sum = 0;
@@ -70,6 +94,13 @@ inline void touch(const Array& array) {
 
 inline void touch(const DataPoint& point) {
   for (const Array& component : point) touch(component);
+}
+
+// The points of a pass, and what must hold for a flow with a size.
+inline void touch(Flow flow) {
+  std::int64_t count = 0;
+  for (; const std::optional<DataPoint> point = flow.next(); ++count) touch(*point);
+  require(!flow.size() || *flow.size() == count);
 }
 
 }  // namespace belfry::fuzzing
