@@ -28,6 +28,8 @@
 #include "belfry/dataflow/sources/mnist.h"
 #include "belfry/dataflow/sources/npz.h"
 #include "belfry/dataflow/sources/svmlight.h"
+#include "belfry/dataflow/sources/text.h"
+#include "belfry/dataflow/vocabulary.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/export.h"
 #include "belfry/graph/gradients.h"

@@ -92,6 +92,22 @@ Seeds svmlight_seeds() {
           {"wrong", "1 2:1 1:x\n"}};
 }
 
+Seeds text_seeds() {
+  return {{"words", "the cat\tsat\r\n\nthe dog\n"},
+          {"unicode", "n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n"},
+          {"latin", "caf\xe9\n"},
+          {"surrogate", "\xed\xa0\x80"},
+          {"gzipped", gzip("a b c\n")}};
+}
+
+Seeds vocabulary_seeds() {
+  return {{"words", "belfry vocabulary 1 words\n<eos>\n<unk>\nthe\n<eos>\n"},
+          {"characters", "belfry vocabulary 1 characters\n\n<unk>\n\\n\n\\\\\n\xc3\xa9\n"},
+          {"lines", "belfry vocabulary 1 lines\n\n?\na line\n"},
+          {"twice", "belfry vocabulary 1 words\n\n<unk>\na\na\n"},
+          {"truncated", "belfry vocabulary 1 words\n\n<unk"}};
+}
+
 void write_seeds(const std::string& folder, const std::string& target, const Seeds& seeds) {
   std::filesystem::create_directories(folder + "/" + target);
   for (const auto& [name, bytes] : seeds) testing_support::put_bytes(folder + "/" + target + "/" + name, bytes);
@@ -110,4 +126,6 @@ int main(int argc, char** argv) {
   belfry::write_seeds(argv[1], "cifar", belfry::cifar_seeds());
   belfry::write_seeds(argv[1], "npz", belfry::npz_seeds());
   belfry::write_seeds(argv[1], "svmlight", belfry::svmlight_seeds());
+  belfry::write_seeds(argv[1], "text", belfry::text_seeds());
+  belfry::write_seeds(argv[1], "vocabulary", belfry::vocabulary_seeds());
 }
