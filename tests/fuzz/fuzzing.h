@@ -44,26 +44,31 @@ class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
     require(descriptor_ >= 0);
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      require(written > 0);
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
+    replace(bytes);
   }
   ~MemoryFile() { ::close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+  void replace(std::string_view bytes) {
+    require(::ftruncate(descriptor_, 0) == 0);
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t written = ::pwrite(descriptor_, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+      require(written > 0);
+      at += static_cast<std::size_t>(written);
+    }
+  }
 
  private:
   int descriptor_;
 };
 
-// A folder with one such file, for readers that look for it by its name.
+// A folder with one such file, for readers that look for it by its name. Keep it from input to input: making a folder
+// takes far longer than reading a small file.
 class MemoryFolder {
  public:
-  MemoryFolder(const std::string& name, std::string_view bytes) : file_(bytes) {
+  explicit MemoryFolder(const std::string& name) : file_("") {
     require(::mkdtemp(folder_.data()) != nullptr);
     link_ = folder_ + "/" + name;
     require(::symlink(file_.path().c_str(), link_.c_str()) == 0);
@@ -76,6 +81,7 @@ class MemoryFolder {
   MemoryFolder& operator=(const MemoryFolder&) = delete;
 
   const std::string& path() const { return folder_; }
+  MemoryFile& file() { return file_; }
 
  private:
   MemoryFile file_;
