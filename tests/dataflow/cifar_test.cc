@@ -1,5 +1,7 @@
 #include "belfry/dataflow/sources/cifar.h"
 
+#include <algorithm>
+
 #include "belfry/dataflow/batch.h"
 #include "tests/dataflow/idx_files.h"
 #include "tests/dataflow/restore_testing.h"
