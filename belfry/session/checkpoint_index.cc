@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/base/internal/small_json.h"
 #include "belfry/base/log.h"
 #include "belfry/session/checkpoint.h"
-#include "belfry/session/stored_array.h"
 
 namespace belfry {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "belfry/array/npz.h"
 #include "belfry/base/check.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
-#include "belfry/session/npz.h"
 #include "belfry/session/safetensors.h"
 #include "belfry/session/variable_values.h"
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/session/safetensors_header.h"
-#include "belfry/session/stored_array.h"
 
 namespace belfry {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
-#include "belfry/session/stored_array.h"
 
 namespace belfry {
 namespace {

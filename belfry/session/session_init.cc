@@ -4,14 +4,14 @@
 #include <set>
 #include <string_view>
 
+#include "belfry/array/internal/stored_array.h"
+#include "belfry/array/npz.h"
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/checkpoint.h"
-#include "belfry/session/npz.h"
 #include "belfry/session/safetensors.h"
-#include "belfry/session/stored_array.h"
 
 namespace belfry {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "belfry/array/npz.h"
 #include "belfry/base/file.h"
 #include "belfry/session/checkpoint_writer.h"
 #include "belfry/session/export_model.h"
-#include "belfry/session/npz.h"
 #include "belfry/session/safetensors.h"
 #include "tests/session/session_testing.h"
 #include "tests/support/files.h"

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "belfry/base/check.h"
 
@@ -109,6 +110,13 @@ std::uint64_t ByteSource::max_bytes() const { return impl_->file_bytes * (impl_-
 
 std::size_t ByteSource::read(void* to, std::size_t bytes) {
   return impl_->gzipped ? impl_->read_gzip(static_cast<unsigned char*>(to), bytes) : impl_->read_file(to, bytes);
+}
+
+void append_contents(std::string& to, const std::string& path, const char* reader) {
+  ByteSource file(path, reader);
+  if (!file.gzipped()) to.reserve(to.size() + file.max_bytes());
+  std::vector<char> piece(std::size_t{1} << 16);
+  while (const std::size_t got = file.read(piece.data(), piece.size())) to.append(piece.data(), got);
 }
 
 }  // namespace belfry

@@ -26,4 +26,7 @@ class ByteSource {
   std::unique_ptr<Impl> impl_;
 };
 
+// Appends all of a file's contents; memory grows with what is really there.
+void append_contents(std::string& to, const std::string& path, const char* reader);
+
 }  // namespace belfry

@@ -1,10 +1,10 @@
 #include "belfry/dataflow/sources/mnist.h"
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/indexed_flow.h"
+#include "belfry/dataflow/internal/data_file.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/sources/idx.h"
 
@@ -48,34 +48,17 @@ class MnistFlow final : public IndexedFlow {
   std::int64_t pixels_;
 };
 
-// Who asks, and what a user can do if the data are not there.
-struct Caller {
-  const char* name;
-  const char* remedy;
-};
-
-Array read_part(const std::string& directory, const std::string& file, int rank, const Caller& caller) {
-  std::error_code ignored;  // what cannot be looked at counts as absent
-  const std::filesystem::path plain = std::filesystem::path(directory) / file;
-  std::filesystem::path found = plain;
-  if (!std::filesystem::exists(found, ignored)) found += ".gz";
-  BELFRY_CHECK_AS(FileError, std::filesystem::exists(found, ignored),
-                  "[{}] expected the file '{}' or '{}', found neither. {}", caller.name, plain.string(), found.string(),
-                  caller.remedy);
-  Array array = read_idx(found.string());
+Array read_part(const std::string& directory, const std::string& file, int rank, const DataCaller& caller) {
+  const std::string found = find_data_file(directory, file, caller);
+  Array array = read_idx(found);
   BELFRY_CHECK_AS(FileError, array.dtype() == u8 && array.shape().rank() == rank,
                   "[{}] expected bytes in {} dimension(s), got {} {} in '{}'.", caller.name, rank,
-                  name_of(array.dtype()), to_string(array.shape()), found.string());
+                  name_of(array.dtype()), to_string(array.shape()), found);
   return array;
 }
 
-Flow open(const std::string& directory, std::string_view split, MnistOptions options, const Caller& caller) {
-  BELFRY_CHECK(split == "train" || split == "test", "[{}] expected \"train\" or \"test\", got \"{}\".", caller.name,
-               split);
-  std::error_code ignored;
-  BELFRY_CHECK_AS(FileError, std::filesystem::is_directory(directory, ignored),
-                  "[{}] expected a directory with the data, got '{}', which is none. {}", caller.name, directory,
-                  caller.remedy);
+Flow open(const std::string& directory, std::string_view split, MnistOptions options, const DataCaller& caller) {
+  check_data(directory, split, caller);
   const bool train = split == "train";
   const std::string prefix = train ? "train" : "t10k";
   Array images = read_part(directory, prefix + "-images-idx3-ubyte", 3, caller);
