@@ -111,4 +111,20 @@ std::size_t ByteSource::read(void* to, std::size_t bytes) {
   return impl_->gzipped ? impl_->read_gzip(static_cast<unsigned char*>(to), bytes) : impl_->read_file(to, bytes);
 }
 
+bool ByteSource::skip(std::uint64_t bytes) {
+  if (!impl_->gzipped) {
+    std::FILE* file = impl_->file.get();
+    const auto at = static_cast<std::uint64_t>(::ftello(file));
+    return at <= impl_->file_bytes && bytes <= impl_->file_bytes - at &&
+           ::fseeko(file, static_cast<off_t>(at + bytes), SEEK_SET) == 0;
+  }
+  std::array<unsigned char, 1 << 14> dropped;
+  while (bytes > 0) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, dropped.size()));
+    if (read(dropped.data(), wanted) < wanted) return false;
+    bytes -= wanted;
+  }
+  return true;
+}
+
 }  // namespace belfry
