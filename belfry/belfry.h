@@ -17,6 +17,9 @@
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/flow.h"
+#if __has_include("belfry/dataflow/lmdb/lmdb_flow.h")
+#include "belfry/dataflow/lmdb/lmdb_flow.h"
+#endif
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
