@@ -22,6 +22,9 @@
 #endif
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
+#if __has_include("belfry/dataflow/remote/remote_flow.h")
+#include "belfry/dataflow/remote/remote_flow.h"
+#endif
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/sources/example.h"
