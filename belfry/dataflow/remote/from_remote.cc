@@ -14,7 +14,7 @@
 namespace belfry {
 namespace {
 
-constexpr int kLinger = 1000;  // milliseconds for the last receipt to leave when the flow is destroyed
+constexpr int kLinger = 1000;  // milliseconds for a receipt to leave when the flow is destroyed
 
 using Event = std::optional<DataPoint>;  // nothing: the end of a pass
 
@@ -28,8 +28,7 @@ class Receiver {
                           .type = ZMQ_ROUTER,
                           .bind = options.bind,
                           .high_water = options.high_water,
-                          .max_message_bytes = options.max_message_bytes,
-                          .linger = kLinger}) {}
+                          .max_message_bytes = options.max_message_bytes}) {}
 
   const std::string& address() const { return socket_.address(); }
 
@@ -127,6 +126,7 @@ class Receiver {
 
   // If the sender has gone there is nobody to tell.
   void confirm(ZmqMessage& route, const WireHeader& header) {
+    socket_.set_linger(kLinger);
     ZmqMessage receipt(kWireHeaderBytes);
     write_wire_header({.kind = WireKind::received, .sender = header.sender}, receipt.bytes());
     if (socket_.try_send(route, ZMQ_SNDMORE)) socket_.try_send(receipt);
@@ -198,6 +198,9 @@ class RemoteFlow final : public DataFlow {
     }
     cancelled_ = false;
     cursor_ = events;
+    kept_ = static_cast<std::size_t>(std::count_if(events_.begin(),
+                                                   events_.begin() + static_cast<std::ptrdiff_t>(cursor_ - first_),
+                                                   [](const Event& event) { return event.has_value(); }));
     epoch_ = state.at("epoch");
     position_ = position;
     // Nothing is left to skip of a pass that an earlier process was in.
@@ -219,7 +222,11 @@ class RemoteFlow final : public DataFlow {
     while (cursor_ - first_ >= events_.size()) receiver_.receive(events_, [this] { return cancelled_.load(); });
     Event event = events_[cursor_ - first_];
     ++cursor_;
-    for (; cursor_ - first_ > replay_; ++first_) events_.pop_front();
+    if (event) ++kept_;
+    for (; kept_ > replay_; ++first_) {
+      if (events_.front()) --kept_;
+      events_.pop_front();
+    }
     return event;
   }
 
@@ -231,6 +238,7 @@ class RemoteFlow final : public DataFlow {
   std::deque<Event> events_;
   std::uint64_t first_ = 0;   // number of events_.front()
   std::uint64_t cursor_ = 0;  // of the next one to give out
+  std::size_t kept_ = 0;      // points before it
   std::uint64_t base_ = 0;    // of the first one that this flow received itself
 };
 

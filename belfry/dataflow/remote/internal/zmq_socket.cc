@@ -46,7 +46,7 @@ ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options
   BELFRY_CHECK(context_ != nullptr, "[{}] cannot start ZeroMQ: {}.", who_, zmq_strerror(errno));
   socket_.reset(zmq_socket(context_.get(), options.type));
   BELFRY_CHECK(socket_ != nullptr, "[{}] cannot make a socket: {}.", who_, zmq_strerror(errno));
-  set(ZMQ_LINGER, options.linger);
+  set_linger(0);
   set(ZMQ_SNDHWM, options.high_water);
   set(ZMQ_RCVHWM, options.high_water);
   set(ZMQ_MAXMSGSIZE, options.max_message_bytes);
@@ -60,6 +60,8 @@ ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options
   std::size_t length = endpoint.size();
   if (zmq_getsockopt(socket_.get(), ZMQ_LAST_ENDPOINT, endpoint.data(), &length) == 0) address_ = endpoint.data();
 }
+
+void ZmqSocket::set_linger(int milliseconds) { set(ZMQ_LINGER, milliseconds); }
 
 bool ZmqSocket::try_send(ZmqMessage& message, int flags) {
   while (zmq_msg_send(message.get(), socket_.get(), ZMQ_DONTWAIT | flags) < 0) {

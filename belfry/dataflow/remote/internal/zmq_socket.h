@@ -35,7 +35,6 @@ struct ZmqSocketOptions {
   bool bind = false;
   int high_water = 16;
   std::int64_t max_message_bytes = -1;  // -1: any
-  int linger = 0;                       // milliseconds that closing may wait for what was not sent
 };
 
 // A socket and a context of its own. One thread at a time; handing it to another needs what hands over memory, too.
@@ -47,6 +46,9 @@ class ZmqSocket {
   // Without waiting: false if it would have to.
   bool try_send(ZmqMessage& message, int flags = 0);
   bool try_receive(ZmqMessage& message);
+
+  // Closing waits so long for what was not sent; 0 unless set.
+  void set_linger(int milliseconds);
 
   // Waits for ZMQ_POLLIN or ZMQ_POLLOUT. `given_up` is asked at least ten times a second.
   enum class Wait { ready, given_up, timed_out };
