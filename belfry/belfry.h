@@ -45,6 +45,9 @@
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/input/input_source.h"
+#if __has_include("belfry/input/remote/zmq_input.h")
+#include "belfry/input/remote/zmq_input.h"
+#endif
 #include "belfry/launch/train_config.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"
