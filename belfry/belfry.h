@@ -32,6 +32,7 @@
 #include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/sources/cifar.h"
+#include "belfry/dataflow/sources/example.h"
 #include "belfry/dataflow/sources/fake.h"
 #include "belfry/dataflow/sources/function.h"
 #include "belfry/dataflow/sources/generator.h"
@@ -41,6 +42,7 @@
 #include "belfry/dataflow/sources/npz.h"
 #include "belfry/dataflow/sources/svmlight.h"
 #include "belfry/dataflow/sources/text.h"
+#include "belfry/dataflow/sources/tfrecord.h"
 #include "belfry/dataflow/speed_test.h"
 #include "belfry/dataflow/vocabulary.h"
 #include "belfry/dataflow/zip.h"
@@ -166,4 +168,13 @@
 #include "belfry/dataflow/image/mixup.h"
 #include "belfry/dataflow/image/pixels.h"
 #include "belfry/dataflow/image/sheet.h"
+#endif
+#if __has_include("belfry/dataflow/lmdb/lmdb_flow.h")
+#include "belfry/dataflow/lmdb/lmdb_flow.h"
+#endif
+#if __has_include("belfry/dataflow/remote/remote_flow.h")
+#include "belfry/dataflow/remote/remote_flow.h"
+#endif
+#if __has_include("belfry/input/remote/zmq_input.h")
+#include "belfry/input/remote/zmq_input.h"
 #endif

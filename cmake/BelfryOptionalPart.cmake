@@ -1,4 +1,5 @@
-# belfry_optional_part(NAME folder purpose HEADER header LIBRARIES library...): whether belfry/dataflow/<folder> is built.
+# belfry_optional_part(NAME folder purpose HEADER header LIBRARIES library...): whether belfry/dataflow/<folder>
+# is built, and belfry/input/<folder> if there is one.
 #
 # BELFRY_WITH_<NAME> is AUTO (if header and libraries are found), ON or OFF; BELFRY_HAS_<NAME> says what came of it.
 # belfry_parts collects the interface targets of the parts that are built, belfry_left_out the folders of the others.

@@ -119,4 +119,20 @@ void append_contents(std::string& to, const std::string& path, const char* reade
   while (const std::size_t got = file.read(piece.data(), piece.size())) to.append(piece.data(), got);
 }
 
+bool ByteSource::skip(std::uint64_t bytes) {
+  if (!impl_->gzipped) {
+    std::FILE* file = impl_->file.get();
+    const auto at = static_cast<std::uint64_t>(::ftello(file));
+    return at <= impl_->file_bytes && bytes <= impl_->file_bytes - at &&
+           ::fseeko(file, static_cast<off_t>(at + bytes), SEEK_SET) == 0;
+  }
+  std::array<unsigned char, 1 << 14> dropped;
+  while (bytes > 0) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, dropped.size()));
+    if (read(dropped.data(), wanted) < wanted) return false;
+    bytes -= wanted;
+  }
+  return true;
+}
+
 }  // namespace belfry

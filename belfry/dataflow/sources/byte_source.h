@@ -20,6 +20,8 @@ class ByteSource {
   std::uint64_t max_bytes() const;
   // Fills `to`; fewer than `bytes` only at the end.
   std::size_t read(void* to, std::size_t bytes);
+  // Goes on so many bytes further; in a gzipped file by unpacking what lies between. False if the end comes first.
+  bool skip(std::uint64_t bytes);
 
  private:
   struct Impl;

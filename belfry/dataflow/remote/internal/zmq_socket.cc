@@ -1,0 +1,101 @@
+#include "belfry/dataflow/remote/internal/zmq_socket.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <new>
+
+#include "belfry/base/check.h"
+
+namespace belfry {
+namespace {
+
+constexpr long kSlice = 50;  // milliseconds between two questions whether somebody has given up
+
+}  // namespace
+
+ZmqMessage::ZmqMessage(std::size_t bytes) {
+  if (zmq_msg_init_size(&message_, bytes) != 0) throw std::bad_alloc();
+}
+
+std::string ZmqMessage::peer() {
+  const char* address = zmq_msg_gets(&message_, "Peer-Address");
+  return address == nullptr ? "" : address;
+}
+
+void ZmqSocket::Terminate::operator()(void* context) const {
+  while (zmq_ctx_term(context) != 0 && errno == EINTR) {
+  }
+}
+
+template <class T>
+void ZmqSocket::set(int option, const T& value) {
+  const int code = zmq_setsockopt(socket_.get(), option, &value, sizeof value);
+  BELFRY_BUG_IF(code != 0, "zmq_setsockopt({}): {}", option, zmq_strerror(errno));
+}
+
+ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options)
+    : who_(options.who), address_(address) {
+  BELFRY_CHECK(address.starts_with("tcp://") || address.starts_with("ipc://"),
+               "[{}] expected an address like tcp://host:port or ipc://path, got '{}'.{}", who_, address,
+               address.starts_with("inproc://") ? " Within one process, prefetch() and map() have threads." : "");
+  BELFRY_CHECK(options.high_water >= 1, "[{}] expected a .high_water of at least 1 point, got {}.", who_,
+               options.high_water);
+  context_.reset(zmq_ctx_new());
+  BELFRY_CHECK(context_ != nullptr, "[{}] cannot start ZeroMQ: {}.", who_, zmq_strerror(errno));
+  socket_.reset(zmq_socket(context_.get(), options.type));
+  BELFRY_CHECK(socket_ != nullptr, "[{}] cannot make a socket: {}.", who_, zmq_strerror(errno));
+  set_linger(0);
+  set(ZMQ_SNDHWM, options.high_water);
+  set(ZMQ_RCVHWM, options.high_water);
+  set(ZMQ_MAXMSGSIZE, options.max_message_bytes);
+  const int code =
+      options.bind ? zmq_bind(socket_.get(), address.c_str()) : zmq_connect(socket_.get(), address.c_str());
+  if (code != 0)
+    fail<FileError>("[{}] cannot {} '{}': {}.", who_, options.bind ? "bind" : "connect to", address,
+                    zmq_strerror(errno));
+  if (!options.bind) return;
+  std::array<char, 1024> endpoint{};
+  std::size_t length = endpoint.size();
+  if (zmq_getsockopt(socket_.get(), ZMQ_LAST_ENDPOINT, endpoint.data(), &length) == 0) address_ = endpoint.data();
+}
+
+void ZmqSocket::set_linger(int milliseconds) { set(ZMQ_LINGER, milliseconds); }
+
+bool ZmqSocket::try_send(ZmqMessage& message, int flags) {
+  while (zmq_msg_send(message.get(), socket_.get(), ZMQ_DONTWAIT | flags) < 0) {
+    if (errno == EAGAIN) return false;
+    if (errno != EINTR) fail<FileError>("[{}] cannot send to '{}': {}.", who_, address_, zmq_strerror(errno));
+  }
+  return true;
+}
+
+bool ZmqSocket::try_receive(ZmqMessage& message) {
+  while (zmq_msg_recv(message.get(), socket_.get(), ZMQ_DONTWAIT) < 0) {
+    if (errno == EAGAIN) return false;
+    if (errno != EINTR) fail<FileError>("[{}] cannot receive at '{}': {}.", who_, address_, zmq_strerror(errno));
+  }
+  return true;
+}
+
+ZmqSocket::Wait ZmqSocket::wait(short event, double timeout, const std::function<bool()>& given_up) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  while (true) {
+    if (given_up && given_up()) return Wait::given_up;
+    long slice = kSlice;
+    if (timeout > 0) {
+      const double left = timeout - std::chrono::duration<double>(Clock::now() - begin).count();
+      if (left <= 0) return Wait::timed_out;
+      slice = std::min(slice, static_cast<long>(left * 1000) + 1);
+    }
+    zmq_pollitem_t item{socket_.get(), 0, event, 0};
+    const int ready = zmq_poll(&item, 1, slice);
+    if (ready > 0) return Wait::ready;
+    if (ready < 0 && errno != EINTR)
+      fail<FileError>("[{}] cannot wait at '{}': {}.", who_, address_, zmq_strerror(errno));
+  }
+}
+
+}  // namespace belfry

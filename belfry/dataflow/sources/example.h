@@ -1,0 +1,30 @@
+// tf.train.Example: named features, what most TFRecord files hold. Read and written without protobuf.
+//
+//   bytes   u8 [n]; several values of one length: u8 [values, n]
+//   float   f32 [values]
+//   int64   i64 [values]
+//
+// An Example knows no shapes but these: reshape what it gives.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/dataflow/dataflow.h"
+
+namespace belfry {
+
+// All features by name. Throws FileError on bytes that are no Example, and on values that make no array; `where` says
+// whose bytes they are: "record 3 of 'train.tfrecord'".
+std::map<std::string, Array> decode_example(std::string_view bytes, std::string_view where);
+// Those features, in that order; that one is missing is a FileError. Others are passed over.
+DataPoint decode_example(std::string_view bytes, std::span<const std::string> features, std::string_view where);
+
+// u8 becomes one value of bytes, f32 a list of float, i64, i32 and bool a list of int64; others are an Error. Shapes
+// are not kept.
+std::string encode_example(const std::map<std::string, Array>& features);
+
+}  // namespace belfry

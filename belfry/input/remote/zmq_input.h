@@ -1,0 +1,20 @@
+// A training fed by other processes.
+#pragma once
+
+#include <string>
+
+#include "belfry/dataflow/remote/remote_flow.h"
+#include "belfry/input/flow_inputs.h"
+
+namespace belfry {
+
+// A QueueInput of from_remote(address): send_points() elsewhere makes the points. Its queue is what is read ahead
+// beyond ZeroMQ's own, and shown as the others' are. What the flow keeps for replay covers the queue, so that
+// refill_queue() loses nothing; a training resumed from a checkpoint goes on with the points that come (see
+// from_remote()).
+class ZMQInput final : public QueueInput {
+ public:
+  explicit ZMQInput(const std::string& address, const RemoteOptions& remote = {}, const QueueInputOptions& queue = {});
+};
+
+}  // namespace belfry
