@@ -9,12 +9,6 @@
 namespace belfry {
 namespace {
 
-void check_same_size(const char* what, const Shape& got, const Shape& from) {
-  BELFRY_CHECK(got[0] == from[0] && got[1] == from[1],
-               "[augment] expected {} of {} x {} pixels, as the transform was sampled for, got {}.", what, from[0],
-               from[1], to_string(got));
-}
-
 class RandomApply final : public AugmentorImpl {
  public:
   RandomApply(double probability, Augmentor augmentor) : probability_(probability), augmentor_(std::move(augmentor)) {}
@@ -80,7 +74,9 @@ ImageTransform::ImageTransform(const Shape& from, const Shape& to, std::vector<s
 
 Array ImageTransform::image(const Array& image) const {
   ImageView view = ImageView::of_image(image, "augment");
-  check_same_size("an image", image.shape(), from_);
+  BELFRY_CHECK(image.shape() == from_,
+               "[augment] expected an image of shape {}, as the transform was sampled for, got {}.", to_string(from_),
+               to_string(image.shape()));
   with_opencv("augment", [&] {
     for (const auto& step : steps_) step->image(view);
   });
@@ -89,7 +85,9 @@ Array ImageTransform::image(const Array& image) const {
 
 Array ImageTransform::mask(const Array& mask) const {
   ImageView view = ImageView::of_mask(mask, "augment");
-  check_same_size("a mask", mask.shape(), from_);
+  BELFRY_CHECK(mask.shape()[0] == from_[0] && mask.shape()[1] == from_[1],
+               "[augment] expected a mask of {} x {} pixels, as the transform was sampled for, got {}.", from_[0],
+               from_[1], to_string(mask.shape()));
   with_opencv("augment", [&] {
     for (const auto& step : steps_) step->mask(view);
   });

@@ -33,7 +33,7 @@ class ImageTransform {
  public:
   ImageTransform(const Shape& from, const Shape& to, std::vector<std::shared_ptr<const ImageStep>> steps);
 
-  // The image, and a mask, must have the size of the image that the transform was sampled for.
+  // The image must have the shape that the transform was sampled for, and a mask its height and width.
   Array image(const Array& image) const;
   Array mask(const Array& mask) const;
   Array points(const Array& points) const;

@@ -44,6 +44,8 @@ FlowStage decode_images(DecodeImagesOptions options) {
     try {
       decode_component(point, options);
       return point;
+    } catch (const InternalError&) {
+      throw;  // our mistake, not the image's
     } catch (const Error& e) {
       SkippedImages skipped = options.skipped;
       if (skipped.add_one() == 1)

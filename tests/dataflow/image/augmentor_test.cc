@@ -105,6 +105,13 @@ TEST(Augmentor, TheSameRandomNumbersGiveTheSameTransform) {
   EXPECT_FALSE(equal(augment(picture, some(), c), first));
 }
 
+TEST(Augmentor, ATransformIsForImagesOfOneShape) {
+  RandomStream random(0);
+  const ImageTransform transform = some().sample({8, 8, 3}, random);
+  EXPECT_EQ(error_of([&] { transform.image(numbered_picture(9, 8)); }),
+            "[augment] expected an image of shape [8, 8, 3], as the transform was sampled for, got [9, 8, 3].");
+}
+
 TEST(Augmentor, WithoutStepsTheImageIsNotCopied) {
   const Array picture = numbered_picture(4, 4);
   RandomStream random(0);
