@@ -93,7 +93,7 @@ TEST(Example, FilesOfExamplesAreReadByName) {
   const testing_support::TempDir dir;
   const std::string path = dir / "examples";
   write_tfrecord(numbered(4), path, {.features = {"label", "pair"}});
-  const std::vector<DataPoint> points = rest_of(from_tfrecord(path, {.features = {"pair", "label"}}));
+  const std::vector<DataPoint> points = points_left(from_tfrecord(path, {.features = {"pair", "label"}}));
   ASSERT_EQ(points.size(), 4u);
   EXPECT_TRUE(same(points[3], {Array::of<float>({2}, {3, -3}), Array::of<std::int64_t>({1}, {3})}));
   expect_exact_restore([&] { return from_tfrecord(path, {.features = {"label"}}); });

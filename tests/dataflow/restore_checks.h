@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-inline std::vector<DataPoint> points_left(Flow& flow) {
+inline std::vector<DataPoint> points_left(Flow flow) {
   std::vector<DataPoint> points;
   while (std::optional<DataPoint> point = flow.next()) points.push_back(std::move(*point));
   return points;

@@ -18,7 +18,7 @@ using testing_support::TempDir;
 
 std::vector<std::string> texts(Flow flow) {
   std::vector<std::string> out;
-  for (const DataPoint& point : rest_of(flow))
+  for (const DataPoint& point : points_left(flow))
     out.emplace_back(static_cast<const char*>(point[0].raw()), point[0].bytes());
   return out;
 }
@@ -31,7 +31,7 @@ std::string written(const TempDir& dir, const std::vector<std::string>& records,
 }
 
 std::string read_error(const std::string& path, TFRecordOptions options = {}) {
-  return error_of<FileError>([&] { rest_of(from_tfrecord(path, options)); });
+  return error_of<FileError>([&] { points_left(from_tfrecord(path, options)); });
 }
 
 TEST(TFRecord, ReadsTheRecordsOfAllFilesInOrder) {
@@ -66,7 +66,7 @@ TEST(TFRecord, HasTheBytesOfTheFormat) {
 TEST(TFRecord, PointsComeBackAsTheyWere) {
   const TempDir dir;
   EXPECT_EQ(write_tfrecord(numbered(7) | shuffle(3), dir / "points", {.encode = true}), 7);
-  expect_same(rest_of(from_tfrecord(dir / "points", {.decode = true})), rest_of(numbered(7) | shuffle(3)));
+  expect_same(points_left(from_tfrecord(dir / "points", {.decode = true})), points_left(numbered(7) | shuffle(3)));
 }
 
 TEST(TFRecord, PositionsAreRestoredExactly) {
@@ -224,7 +224,7 @@ TEST(TFRecord, DamagedFilesAreRefusedOrRead) {
       3000, [&] { return mutate.coin() ? mutate(good) : gzip(mutate(good)); },
       [&](const std::string& bytes) {
         put_bytes(path, bytes);
-        rest_of(from_tfrecord(path, {.decode = true}));
+        points_left(from_tfrecord(path, {.decode = true}));
       });
   EXPECT_GT(survived.refused, 2000);
 }

@@ -55,7 +55,7 @@ TEST(Lmdb, GivesBackWhatWasWritten) {
   Flow flow = from_lmdb(path);
   EXPECT_EQ(flow.size(), 100);
   EXPECT_EQ(flow.describe(), "lmdb(\"" + path + "\")");
-  expect_same(rest_of(flow), rest_of(numbered(100)));
+  expect_same(points_left(flow), points_left(numbered(100)));
   EXPECT_EQ(dir.names(), std::vector<std::string>{"points"}) << "no lock file, no temporary";
   EXPECT_EQ(write_lmdb(numbered(0), dir / "empty"), 0);
   EXPECT_EQ(from_lmdb(dir / "empty").size(), 0);

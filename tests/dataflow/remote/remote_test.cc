@@ -18,7 +18,7 @@ constexpr double kLong = 60;
 TEST_F(RemoteTest, PointsArriveInOrderAndTheSenderKnowsOfIt) {
   Flow flow = from_remote(address, {.timeout = kLong});
   SendingThread sender(numbered(100), address);
-  expect_same(rest_of(flow), rest_of(numbered(100)));
+  expect_same(points_left(flow), points_left(numbered(100)));
   EXPECT_EQ(flow.next(), std::nullopt);
   EXPECT_EQ(sender.outcome(), "no error");
   EXPECT_EQ(sender.points(), 100);
