@@ -150,6 +150,7 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
 }
 
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& given, const Devices& devices) {
+  BELFRY_CHECK(!devices.empty(), "[average_gradients] expected a device or more to work on, got none.");
   const std::vector<GradientsAndVariables> towers = aligned(given);
   const NameScope names("average_gradients");
   LeastLoaded work(devices);
@@ -166,6 +167,11 @@ GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>
 std::vector<GradientsAndVariables> averages_by_tower(const std::vector<GradientsAndVariables>& given,
                                                      const Devices& devices, Optimizer& optimizer,
                                                      const Location& where) {
+  BELFRY_CHECK(
+      given.size() == devices.size(),
+      "[averages_by_tower] expected a device for each tower, got {} towers and {} devices. Give the devices that "
+      "the towers were built on, in the same order.",
+      given.size(), devices.size());
   const std::vector<GradientsAndVariables> towers = aligned(given);
   const GradientsAndVariables averages = average_gradients(towers, devices);
   const GradientsAndVariables processed = optimizer.process(averages, where);

@@ -198,6 +198,15 @@ TEST_F(AveragesByTowerTest, AProcessorMayNotAddVariables) {
                        "which the towers have no copy of. A gradient processor must not add variables."));
 }
 
+TEST_F(AveragesByTowerTest, EveryTowerMustHaveADevice) {
+  const auto optimizer = sgd({.learning_rate = 1.f});
+  EXPECT_TRUE(contains(error_of([&] { averages_by_tower(towers_, {0, 1}, *optimizer); }),
+                       "[averages_by_tower] expected a device for each tower, got 3 towers and 2 devices. Give the "
+                       "devices that the towers were built on, in the same order."));
+  EXPECT_TRUE(contains(error_of([&] { average_gradients(towers_, {}); }),
+                       "[average_gradients] expected a device or more to work on, got none."));
+}
+
 TEST(TowerGradientsTest, TheAverageForASharedVariableIsMadeWhereItLives) {
   Graph graph;
   const GraphScope scope(graph);
