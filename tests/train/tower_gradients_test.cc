@@ -148,7 +148,7 @@ TEST(TowerGradientsTest, VariablesMeetByNameInWhateverOrderTheTowersMakeThem) {
   EXPECT_FLOAT_EQ(static_cast<float>(session.run(by_tower[1][1].gradient).item(0)), 10.5f);
 }
 
-// Three towers: 'large' has more than a third of the bytes, 'left' and 'right' have not.
+// Three towers: 'large' has more than a third of the bytes, the others have not.
 class AveragesByTowerTest : public testing::Test {
  protected:
   AveragesByTowerTest() {
@@ -156,7 +156,7 @@ class AveragesByTowerTest : public testing::Test {
       const auto item = [&](const char* name, std::int64_t size) {
         return GradientAndVariable{fill({size}, tower.index()), get_variable(name, {.shape = {size}})};
       };
-      towers_.push_back({item("left", 10), item("large", 80), item("right", 10)});
+      towers_.push_back({item("left", 10), item("large", 80), item("right", 10), item("next", 10)});
     });
   }
   std::vector<GradientsAndVariables> averages(const GradientProcessor& processor) {
@@ -176,6 +176,13 @@ TEST_F(AveragesByTowerTest, OnlyWhatWouldKeepTheOthersWaitingIsMadeInEveryTower)
   EXPECT_EQ(all[0][2].gradient, all[2][2].gradient);
   for (std::size_t t = 0; t < 3; ++t)
     EXPECT_EQ(all[t][1].gradient.node()->device, device_name(static_cast<int>(t))) << "tower " << t;
+}
+
+TEST_F(AveragesByTowerTest, WhatIsMadeOnceIsSpreadOverAllDevices) {
+  const auto all = averages([](const GradientsAndVariables& g) { return g; });
+  std::set<std::string> used;
+  for (const std::size_t v : {0, 2, 3}) used.insert(all[0][v].gradient.node()->device);
+  EXPECT_EQ(used, (std::set<std::string>{"cpu:0", "cpu:1", "cpu:2"}));
 }
 
 TEST_F(AveragesByTowerTest, WhatIsProcessedIsProcessedOnce) {
