@@ -194,6 +194,34 @@ TEST_F(AveragesByTowerTest, WhatIsProcessedIsProcessedOnce) {
   EXPECT_EQ(all[0][1].gradient, all[2][1].gradient);
 }
 
+// The ops of the processors, by what goes over all elements of a gradient.
+TEST_F(AveragesByTowerTest, ProcessorsWorkWhereTheAveragesAreMade) {
+  const struct {
+    const char* op;
+    GradientProcessor processor;
+  } cases[] = {{"Mul", global_norm_clip(1)},
+               {"SumSquares", global_norm_clip(1)},
+               {"Mul", scale_gradient({{".*", 0.5}})},
+               {"CheckNumerics", check_gradient()},
+               {"ClipByValue", clip_gradient_by_value(0.5)},
+               {"SumSquares", summary_gradient()},
+               {"RandomNormal", gradient_noise({.stddev = 1})},
+               {"Tanh", map_gradient(".*", [](const Tensor& g, const Variable&) { return tanh(g); })}};
+  const auto devices_of = [&](const auto& item) {
+    std::set<std::string> out;
+    const auto before = static_cast<std::ptrdiff_t>(graph_.nodes().size());
+    averages(item.processor);
+    for (auto node = graph_.nodes().begin() + before; node != graph_.nodes().end(); ++node)
+      if ((*node)->def->name == item.op && !(*node)->name.starts_with("average_gradients")) out.insert((*node)->device);
+    return out;
+  };
+  for (const auto& item : cases) {
+    EXPECT_EQ(devices_of(item), (std::set<std::string>{"cpu:0", "cpu:1", "cpu:2"})) << item.op;
+    const DeviceScope user("cpu:1");
+    EXPECT_EQ(devices_of(item), (std::set<std::string>{"cpu:1"})) << item.op;
+  }
+}
+
 TEST_F(AveragesByTowerTest, AProcessorMayNotAddVariables) {
   const Variable alone = get_variable("alone", {.shape = {2}});
   const auto add = [&](GradientsAndVariables g) {
