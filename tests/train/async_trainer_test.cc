@@ -23,6 +23,7 @@
 #include "belfry/nn/lookahead.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/pointwise.h"
+#include "belfry/ops/queue.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/tower/tower_context.h"
 #include "tests/session/session_testing.h"
@@ -184,6 +185,41 @@ TEST(AsyncTowersTest, AnErrorReachesACallerThatWaitsForData) {
   const auto train = [&] { trainer.train({.session_config = kTwo, .steps_per_epoch = 1, .max_epoch = 1}); };
   EXPECT_TRUE(contains(error_of<std::exception>(train), "the tower fell"));
   in_tower_1 = nullptr;
+}
+
+// One of the towers, the trainer's own or the other, takes a point, and a stop comes instead.
+class StoppedTower final : public TowerTrainer {
+ public:
+  explicit StoppedTower(int taker) : TowerTrainer(cpu_devices(2)) {
+    const Queue queue("points", {{"x", f32, {}}}, {.capacity = 1});
+    const Operation take(queue.dequeue()[0]), other(new_variable("w", {.shape = {}}).assign_add(1.f));
+    train_op = towers_.step(taker == 0 ? take : other, "first");
+    towers_.add(towers_.step(taker == 1 ? take : other, "second"), 1);
+    register_callback(CallbackFactory({.before_train = [queue](Trainer& t) {
+      t.session().queue(queue)->close(std::make_exception_ptr(StopTraining("seen enough")));
+    }}));
+    register_callback(towers_.callback());
+  }
+  void run_step() override {
+    towers_.check();
+    TowerTrainer::run_step();
+  }
+
+ protected:
+  void end_steps() override { EXPECT_NO_THROW(towers_.stop()); }
+
+ private:
+  AsyncTowers towers_;
+};
+
+TEST(AsyncTowersTest, AStopIsACleanEndWhicheverTowerMeetsIt) {
+  for (const int taker : {0, 1}) {
+    Graph graph;
+    const GraphScope scope(graph);
+    StoppedTower trainer(taker);
+    EXPECT_EQ(trainer.train({.session_config = kTwo, .steps_per_epoch = 1'000'000'000, .max_epoch = 1}), "seen enough")
+        << "tower " << taker;
+  }
 }
 
 TEST_F(AsyncTest, WhatIsNoStdExceptionReachesTheCallerToo) {
