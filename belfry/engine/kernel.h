@@ -6,9 +6,9 @@
 //   });
 //
 // A kernel is made once, when the plan is. bind() gives it its pointers, once before the first run and again before any
-// run for which one has moved: what reads a feed is bound anew when the feed lies elsewhere than in the run before. Then
-// run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors with a zero
-// dimension never reach oneDNN.
+// run for which one has moved: what reads a feed is bound anew when the feed lies elsewhere than in the run before.
+// Then run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors with a
+// zero dimension never reach oneDNN.
 #pragma once
 
 #include <cstdint>
