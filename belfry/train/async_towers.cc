@@ -87,7 +87,7 @@ void AsyncTowers::start(Trainer& trainer) {
 }
 
 void AsyncTowers::pause() {
-  if (paused_ == nullptr) paused_ = std::make_unique<SessionAlone>(*session_);
+  if (paused_ == nullptr) paused_ = std::make_unique<CompanionsRest>(*session_);
 }
 
 void AsyncTowers::resume() { paused_ = nullptr; }

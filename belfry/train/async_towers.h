@@ -59,7 +59,7 @@ class AsyncTowers {
   std::vector<std::unique_ptr<Worker>> workers_;
   Trainer* trainer_ = nullptr;
   Session* session_ = nullptr;
-  std::unique_ptr<SessionAlone> paused_;
+  std::unique_ptr<CompanionsRest> paused_;
   std::atomic<bool> stopping_ = false, ended_ = false;
   Mutex mutex_;
   std::exception_ptr end_ BELFRY_GUARDED_BY(mutex_);  // what ended the first tower that ended; an error comes first

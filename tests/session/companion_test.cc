@@ -217,6 +217,50 @@ TEST_F(CompanionTest, WhileOneIsAloneTheOthersWait) {
   EXPECT_EQ(session.value(w).item(), 102);
 }
 
+TEST_F(CompanionTest, WhileCompanionsRestTheSessionIsFreeForAnyThread) {
+  const Variable w = var("w", Array(0.f));
+  const Operation add(w.assign_add(1.f)), late(w.assign(add_tensor(wait_op, {w * 100.f})));
+  start();
+  const auto other = session.companion();
+  std::thread resting;
+  {
+    const CompanionsRest rest(session);
+    resting = std::thread([&] { other->run(late); });
+    std::thread user([&] {
+      const SessionAlone alone(session);
+      session.run(add);
+      session.set_value(w, Array(static_cast<float>(session.value(w).item()) + 4.f));
+    });
+    user.join();
+    EXPECT_EQ(session.value(w).item(), 5);
+  }
+  resting.join();
+  EXPECT_EQ(session.value(w).item(), 500);
+}
+
+// Whether the wait has begun or not.
+TEST_F(CompanionTest, CancelEndsEveryWaitForATurn) {
+  const Variable w = var("w", Array(7.f));
+  const Tensor twice = w * 2.f;
+  start();
+  const auto other = session.companion();
+  const auto error = [&](const std::function<void()>& act) {
+    const SessionAlone alone(session);
+    std::string text;
+    std::thread thread([&] { text = error_of<Cancelled>(act); });
+    other->cancel();
+    thread.join();
+    return text;
+  };
+  EXPECT_TRUE(contains(error([&] { (void)other->value(w); }),
+                       "[Session::value] expected a session that may run, got one that was cancelled (called at"));
+  EXPECT_TRUE(
+      contains(error([&] { other->set_value(w, Array(1.f)); }), "[Session::set_value] expected a session that"));
+  EXPECT_TRUE(contains(error([&] { const SessionAlone too(*other); }), "[SessionAlone] expected a session that may"));
+  EXPECT_TRUE(contains(error([&] { other->run(twice); }), "[Session::run] expected a session that may run"));
+  EXPECT_EQ(other->value(w).item(), 7) << "where there is no wait";
+}
+
 TEST_F(CompanionTest, TakesFromTheSameQueueAndIsCancelledWhileItWaits) {
   const Queue queue("points", {{"x", f32, {}}}, {.capacity = 3});
   const Tensor x = queue.dequeue()[0], twice = constant(Array(1.f)) * 2.f;

@@ -335,6 +335,26 @@ TEST_F(PauseTest, InferenceAndCheckpointsRunWhileNoTowerDoes) {
   for (std::size_t i = 0; i < 6; i += 2) EXPECT_EQ(updates[i], updates[i + 1]);  // nobody trains between the epochs
 }
 
+// As with any other trainer: a thread that takes turns with the training's may use the session.
+TEST_F(AsyncTest, BetweenEpochsACallbackMayWaitForAThreadThatPredicts) {
+  setup();
+  const OnlinePredictor predict = trainer.get_predictor({"x"}, {"cost"}, 0);
+  int predicted = 0;
+  const auto elsewhere = [&](Trainer& t) {
+    std::thread thread([&] {
+      predict({Array::zeros(f32, {2, 3})});
+      (void)t.session().value(trainer.towers().training()[0].get_variable("fc/W"));
+      ++predicted;
+    });
+    thread.join();
+  };
+  trainer.train({.callbacks = {CallbackFactory({.after_epoch = elsewhere, .trigger_epoch = elsewhere})},
+                 .session_config = kTwo,
+                 .steps_per_epoch = 5,
+                 .max_epoch = 3});
+  EXPECT_EQ(predicted, 6);
+}
+
 // A tower may wait for a point, or hold one, whenever the input is told to read again.
 TEST_F(AsyncTest, AnInputThatIsRefilledResetOrRestoredDisturbsNoTower) {
   const auto input = std::make_shared<QueueInput>(points(60) | batch(4), QueueInputOptions{.capacity = 1});
