@@ -19,7 +19,13 @@ namespace belfry::tools {
 namespace {
 
 std::uint64_t seed_of(Call& call) { return static_cast<std::uint64_t>(call.whole_or("seed", 0)); }
-int threads_of(Call& call) { return static_cast<int>(call.whole_or("threads", 0)); }
+int small_whole_or(Call& call, const char* argument, int other) {
+  const std::int64_t value = call.whole_or(argument, other);
+  BELFRY_CHECK(value >= 0 && value <= 1'000'000, "[{}] expected 0 to 1000000 for {}, got {}.", call.name, argument,
+               value);
+  return static_cast<int>(value);
+}
+int threads_of(Call& call) { return small_whole_or(call, "threads", 0); }
 
 FlowStage batch_of(Call& call) {
   const auto points = call.whole_or("points", 32);
@@ -31,7 +37,7 @@ FlowStage batch_of(Call& call) {
 
 FlowStage select_of(Call& call) {
   std::vector<std::size_t> components;
-  while (!call.positional.empty()) components.push_back(static_cast<std::size_t>(call.whole_or("component", 0)));
+  while (!call.positional.empty()) components.push_back(static_cast<std::size_t>(small_whole_or(call, "component", 0)));
   return select(components);
 }
 
@@ -40,7 +46,7 @@ FlowStage augmented(Call& call, Augmentor augmentor) {
   const std::uint64_t seed = seed_of(call);
   return augment_images(std::move(augmentor), {.seed = seed, .threads = threads_of(call)});
 }
-int side_of(Call& call) { return static_cast<int>(call.whole_or("side", 224)); }
+int side_of(Call& call) { return small_whole_or(call, "side", 224); }
 #endif
 
 }  // namespace
@@ -71,7 +77,7 @@ const std::vector<StageWord>& stage_words() {
        }},
       {"cache", "cache()", "kept in memory", [](Call&) { return cache_in_memory(); }},
       {"prefetch", "prefetch(depth=16)", "read ahead on another thread",
-       [](Call& c) { return prefetch(static_cast<int>(c.whole_or("depth", 16))); }},
+       [](Call& c) { return prefetch(small_whole_or(c, "depth", 16)); }},
 #ifdef BELFRY_TOOLS_IMAGES
       {"decode", "decode(threads=0)", "component 0, bytes of a JPEG or PNG, becomes the image",
        [](Call& c) { return decode_images({.threads = threads_of(c)}); }},

@@ -58,7 +58,7 @@ void inspect(Flow flow, const InspectOptions& options) {
   fmt::print("speed: {:.0f} points/s, {:.1f} MB/s ({} points in {:.3f} s)\n", speed.points_per_second,
              speed.megabytes_per_second, speed.points, speed.seconds);
   if (!options.sheet.empty()) {
-    const int images = write_sheet(options.sheet, first_points(flow, options.images), options.images);
+    const int images = write_sheet(options.sheet, flow, options.images);
     fmt::print("{}: {} image(s)\n", options.sheet, images);
   }
 }

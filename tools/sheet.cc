@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/print_points.h"
 #ifdef BELFRY_TOOLS_IMAGES
 #include "belfry/dataflow/image/decode.h"
 #include "belfry/dataflow/image/sheet.h"
@@ -65,25 +66,28 @@ std::string label_of(const DataPoint& point, std::size_t component, std::optiona
 
 }  // namespace
 
-int write_sheet(const std::string& path, const std::vector<DataPoint>& points, int most) {
+int write_sheet(const std::string& path, Flow flow, int most) {
   std::vector<Array> images;
   std::vector<std::string> labels;
   const auto full = [&] { return static_cast<int>(images.size()) >= most; };
-  for (const DataPoint& point : points) {
-    const std::optional<Place> place = find_image(point);
-    if (!place || full()) continue;
-    const Array& component = point[place->component];
+  flow.start_epoch(0);
+  while (!full()) {
+    const std::optional<DataPoint> point = flow.next();
+    if (!point) break;
+    const std::optional<Place> place = find_image(*point);
+    BELFRY_CHECK(place, "[sheet] expected points with an image, [h, w] or [h, w, channels], got {}. Decode it first.",
+                 describe_point(*point));
+    const Array& component = (*point)[place->component];
     for (std::int64_t i = 0; i < (place->batch ? component.shape()[0] : 1) && !full(); ++i) {
       images.push_back(shown(place->batch ? row(component, i) : component));
-      labels.push_back(label_of(point, place->component, place->batch ? std::optional(i) : std::nullopt));
+      labels.push_back(label_of(*point, place->component, place->batch ? std::optional(i) : std::nullopt));
     }
   }
-  BELFRY_CHECK(!images.empty(), "[sheet] expected points with an image, [h, w] or [h, w, channels], got none.");
   write_image(path, image_sheet(images, {.labels = labels}));
   return static_cast<int>(images.size());
 }
 #else
-int write_sheet(const std::string& path, const std::vector<DataPoint>&, int) {
+int write_sheet(const std::string& path, Flow, int) {
   fail("[sheet] expected a build with OpenCV to write '{}', got one without. Install it and build again.", path);
 }
 #endif

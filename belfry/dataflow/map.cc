@@ -14,7 +14,10 @@ namespace {
 class MapFlow final : public StageFlow, public RandomAccess {
  public:
   MapFlow(Flow source, const std::string& kind, PointFunction function, std::uint64_t seed)
-      : StageFlow(std::move(source), kind, kind), function_(std::move(function)), seed_(seed) {}
+      : StageFlow(std::move(source), kind, kind),
+        function_(std::move(function)),
+        seed_(seed),
+        seed_here_(seed_behind(seed, {StageFlow::source().state()})) {}
 
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);
@@ -59,12 +62,13 @@ class MapFlow final : public StageFlow, public RandomAccess {
 
  private:
   std::optional<DataPoint> apply_to(DataPoint&& point, std::uint64_t index) const {
-    return apply(function_, std::move(point), {seed_, source().epoch(), index}, *this, kind());
+    return apply(function_, std::move(point), {seed_here_, source().epoch(), index}, *this, kind());
   }
 
   const PointFunction function_;
-  const std::uint64_t seed_;
-  std::uint64_t index_ = 0;  // of the next point of the source
+  const std::uint64_t seed_;       // as it was given
+  const std::uint64_t seed_here_;  // and what numbers come from
+  std::uint64_t index_ = 0;        // of the next point of the source
 };
 
 }  // namespace

@@ -13,7 +13,9 @@
 namespace belfry {
 
 struct MapOptions {
-  std::uint64_t seed = 0;  // of the random numbers, if the function takes any
+  // Of the random numbers, if the function takes any. Random stages of one chain differ without it, and so do the parts
+  // of shard().
+  std::uint64_t seed = 0;
   // 0: the function runs in next(). Else so many threads read ahead and call it, several at once.
   int threads = 0;
   // With threads: whether points leave in the order of the source, or each as soon as it is made. In either case a

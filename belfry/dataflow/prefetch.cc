@@ -1,5 +1,6 @@
 #include "belfry/dataflow/prefetch.h"
 
+#include <atomic>
 #include <exception>
 #include <thread>
 
@@ -39,14 +40,15 @@ class PrefetchFlow final : public StageFlow {
                  "restore() first.");
     if (pass_ == Pass::finished) return std::nullopt;
     if (pass_ == Pass::ready) {
+      worker_ended_ = false;
       worker_ = std::thread([this] { read_ahead(); });
       pass_ = Pass::running;
     }
     std::optional<Made> made = take();
     if (!made) {
       pass_ = queue_.cancelled() ? Pass::failed : Pass::finished;
-      BELFRY_CHECK(pass_ == Pass::finished, "[prefetch] expected a point of '{}', but the flow was cancelled.",
-                   describe());
+      BELFRY_CHECK_AS(Cancelled, pass_ == Pass::finished,
+                      "[prefetch] expected a point of '{}', but the flow was cancelled.", describe());
       return std::nullopt;
     }
     consumed_ = std::move(made->state);
@@ -74,10 +76,11 @@ class PrefetchFlow final : public StageFlow {
     std::exception_ptr error;
     try {
       while (std::optional<DataPoint> point = source().next())
-        if (!queue_.push({std::move(*point), StageFlow::state()})) return;
+        if (!queue_.push({std::move(*point), StageFlow::state()})) break;
     } catch (...) {
       error = std::current_exception();
     }
+    worker_ended_ = true;
     queue_.close(std::move(error));  // after the handler: see close()
   }
 
@@ -93,7 +96,7 @@ class PrefetchFlow final : public StageFlow {
 
   void stop() {
     if (worker_.joinable()) {
-      cancel();
+      if (!worker_ended_) cancel();  // one that has ended needs no help, and the source is spared the interruption
       worker_.join();
     }
     pass_ = Pass::failed;  // until the source stands somewhere again
@@ -113,6 +116,7 @@ class PrefetchFlow final : public StageFlow {
   FlowState consumed_;                      // after the last point consumed
   Pass pass_ = Pass::ready;
   BoundedQueue<Made> queue_;
+  std::atomic<bool> worker_ended_ = false;  // it does not touch the source any more
   std::thread worker_;
 };
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
-#include "belfry/base/random.h"
+#include "belfry/dataflow/internal/random_place.h"
 #include "belfry/dataflow/joined_flow.h"
 #include "belfry/dataflow/random_flows.h"
 
@@ -15,7 +15,9 @@ namespace {
 class RandomChooseFlow final : public JoinedFlow {
  public:
   RandomChooseFlow(std::vector<Flow> flows, std::vector<double> weights, std::uint64_t seed)
-      : JoinedFlow(std::move(flows), "random_choose"), seed_(seed) {
+      : JoinedFlow(std::move(flows), "random_choose"),
+        seed_(seed),
+        seed_here_(seed_behind(seed, JoinedFlow::state().from)) {
     if (weights.empty()) weights.assign(sources(), 1);
     check_weights(weights);
     std::partial_sum(weights.begin(), weights.end(), std::back_inserter(ends_));
@@ -49,7 +51,7 @@ class RandomChooseFlow final : public JoinedFlow {
 
  private:
   std::size_t chosen() const {
-    RandomStream random(mix_seed(mix_seed(seed_, epoch()), index_));
+    RandomStream random = random_of(seed_here_, epoch(), index_);
     // The first whose end lies beyond: never one of weight 0. Rounding could reach the last end itself.
     const double at = std::min(random.uniform() * ends_.back(), std::nextafter(ends_.back(), 0));
     return static_cast<std::size_t>(std::ranges::upper_bound(ends_, at) - ends_.begin());
@@ -65,9 +67,10 @@ class RandomChooseFlow final : public JoinedFlow {
                  fmt::join(weights, ", "));
   }
 
-  const std::uint64_t seed_;
-  std::vector<double> ends_;  // ends_[i]: sum of the weights up to and with i
-  std::uint64_t index_ = 0;   // of the next point
+  const std::uint64_t seed_;       // as it was given
+  const std::uint64_t seed_here_;  // and what numbers come from
+  std::vector<double> ends_;       // ends_[i]: sum of the weights up to and with i
+  std::uint64_t index_ = 0;        // of the next point
 };
 
 }  // namespace

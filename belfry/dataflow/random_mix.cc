@@ -1,7 +1,7 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
-#include "belfry/base/random.h"
+#include "belfry/dataflow/internal/random_place.h"
 #include "belfry/dataflow/joined_flow.h"
 #include "belfry/dataflow/random_flows.h"
 
@@ -13,7 +13,10 @@ namespace {
 class RandomMixFlow final : public JoinedFlow {
  public:
   RandomMixFlow(std::vector<Flow> flows, std::uint64_t seed)
-      : JoinedFlow(std::move(flows), "random_mix"), seed_(seed), given_(sources(), 0) {
+      : JoinedFlow(std::move(flows), "random_mix"),
+        seed_(seed),
+        seed_here_(seed_behind(seed, JoinedFlow::state().from)),
+        given_(sources(), 0) {
     for (std::size_t i = 0; i < sources(); ++i)
       BELFRY_CHECK(source(i).size().has_value(),
                    "[random_mix] expected flows of known length, got '{}', which has no end or none that is known. Use "
@@ -33,7 +36,7 @@ class RandomMixFlow final : public JoinedFlow {
   std::optional<DataPoint> next() override {
     const std::uint64_t all = static_cast<std::uint64_t>(*sum_of_sizes()), index = given_in_all();
     if (index == all) return std::nullopt;
-    RandomStream random(mix_seed(mix_seed(seed_, epoch()), index));
+    RandomStream random = random_of(seed_here_, epoch(), index);
     const std::size_t chosen = owner(random.below(all - index));
     std::optional<DataPoint> point = source(chosen).next();
     BELFRY_CHECK(point, "[random_mix] expected {} points in a pass of '{}', got {}. Its size() is wrong.",
@@ -73,7 +76,8 @@ class RandomMixFlow final : public JoinedFlow {
     return i;
   }
 
-  const std::uint64_t seed_;
+  const std::uint64_t seed_;          // as it was given
+  const std::uint64_t seed_here_;     // and what numbers come from
   std::vector<std::uint64_t> given_;  // points of each flow that are behind us in this pass
 };
 

@@ -3,7 +3,9 @@
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/random_flows.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/flow_testing.h"
 
@@ -160,6 +162,37 @@ TEST(Filter, KeepsWhatItIsAskedToKeep) {
   EXPECT_EQ(drain(flow), (std::vector<int>{5, 6}));
   EXPECT_EQ(pass(flow, 1), (std::vector<int>{5, 6}));
   EXPECT_EQ(error_of([] { filter(nullptr); }), "[filter] expected a function, got an empty one.");
+}
+
+TEST(Map, RandomStagesOfOneChainDrawNumbersOfTheirOwn) {
+  const auto draw = [](DataPoint point, RandomStream& random) {
+    point.push_back(Array(static_cast<int>(random.below(1'000'000))));
+    return point;
+  };
+  const auto numbers = [](Flow flow, std::size_t component) {
+    std::vector<int> out;
+    while (const std::optional<DataPoint> point = flow.next())
+      out.push_back(static_cast<int>((*point)[component].item()));
+    return out;
+  };
+  const auto two = [&] { return numbered(20) | map(draw) | map(draw); };
+  EXPECT_NE(numbers(two(), 2), numbers(two(), 3));
+  // A choice between flows, and what is done to the points chosen, have nothing to do with each other.
+  Flow chosen =
+      random_choose({numbered(1000), from_list(std::vector<DataPoint>(1000, {Array(-1), Array(-1)}))}) | map(draw);
+  int of_first = 0, large = 0;
+  while (const std::optional<DataPoint> point = chosen.next()) {
+    if ((*point)[0].item() < 0) continue;
+    ++of_first;
+    if ((*point)[2].item() >= 500'000) ++large;
+  }
+  EXPECT_GT(large, of_first / 4);
+  EXPECT_LT(large, 3 * of_first / 4);
+  // The parts of a sharded flow.
+  EXPECT_NE(numbers(numbered(20) | shard({.rank = 0, .size = 2}) | map(draw), 2),
+            numbers(numbered(20) | shard({.rank = 1, .size = 2}) | map(draw), 2));
+  // Neither threads nor stages without random numbers change them.
+  EXPECT_EQ(numbers(numbered(20) | prefetch(2) | map(draw, {.threads = 2}) | map(draw), 3), numbers(two(), 3));
 }
 
 TEST(Map, RandomNumbersAreAPointsOwnByEpochAndIndex) {

@@ -167,6 +167,28 @@ TEST(ParallelMapThreads, ASourceWithRandomAccessIsReadByAllOfThem) {
   EXPECT_EQ(drain(numbered(2) | map(slow_source) | map([](DataPoint p) { return p; }, {.threads = 2})), upto(2));
 }
 
+// The first points are so quick that many are taken at a time (at most 128, here); then each waits. What was taken with
+// it is not begun any more once nobody wants it.
+TEST(ParallelMapThreads, EndWithThePointThatIsBeingMade) {
+  std::atomic<int> slow_calls = 0;
+  std::atomic<bool> release = false;
+  const auto function = [&](DataPoint point) {
+    if (point[0].item() < 500) return point;
+    ++slow_calls;
+    release.wait(false);
+    return point;
+  };
+  {
+    Flow flow = Sequential(2000) | map(function, {.threads = 2, .buffer = 512});
+    for (int i = 0; i < 372; ++i) ASSERT_EQ((*flow.next())[0].item(), i);
+    while (slow_calls < 1) std::this_thread::yield();
+    flow->cancel();
+    release = true;
+    release.notify_all();
+  }
+  EXPECT_LE(slow_calls, 2);
+}
+
 TEST(ParallelMapThreads, CancellingEndsAWait) {
   std::atomic<bool> entered = false, release = false;
   const auto function = [&](DataPoint point) {

@@ -12,6 +12,7 @@ void MapWindow::restart(FlowState at_base) {
   at_base_ = std::move(at_base);
   base_ = next_ = 0;
   room_wanted_ = 0;
+  failure_ = nullptr;
   consumer_waits_ = no_more_ = halted_ = false;
 }
 
@@ -47,11 +48,20 @@ void MapWindow::put(std::vector<MappedPoint>&& points) {
   if (consumer_waits_ && can_take()) ready_.notify_one();
 }
 
+void MapWindow::fail(std::exception_ptr error) {
+  const MutexLock lock(mutex_);
+  failure_ = std::move(error);
+  no_more_ = true;
+  room_.notify_one();
+  ready_.notify_one();
+}
+
 std::optional<MappedPoint> MapWindow::take() {
   const MutexLock lock(mutex_);
   consumer_waits_ = true;
-  while (!halted_ && !can_take() && !(no_more_ && base_ == next_)) ready_.wait(mutex_);
+  while (!halted_ && failure_ == nullptr && !can_take() && !(no_more_ && base_ == next_)) ready_.wait(mutex_);
   consumer_waits_ = false;
+  if (failure_ != nullptr) return MappedPoint{.error = std::exchange(failure_, nullptr)};
   if (halted_ || !can_take()) return std::nullopt;
   std::uint64_t number = base_;
   if (!ordered_) {
@@ -88,11 +98,6 @@ void MapWindow::halt() {
   halted_ = true;
   room_.notify_all();
   ready_.notify_all();
-}
-
-bool MapWindow::halted() const {
-  const MutexLock lock(mutex_);
-  return halted_;
 }
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 // under way have a slot each, in a ring. The consumer takes them in order or in the order in which they are made.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -45,6 +46,7 @@ class MapWindow {
 
   // -- For all workers
   void put(std::vector<MappedPoint>&& points);  // after an error nothing more is wanted
+  void fail(std::exception_ptr error);          // of the worker itself: take() gives it next, whatever is made
 
   // -- For the consumer
   // Waits. Nothing at the end, or once halted. A point with an error is not consumed by it.
@@ -53,7 +55,7 @@ class MapWindow {
 
   // Ends every wait, now and later.
   void halt();
-  bool halted() const;
+  bool halted() const { return halted_; }
   std::size_t capacity() const { return slots_.size(); }
 
  private:
@@ -78,7 +80,8 @@ class MapWindow {
   std::size_t room_wanted_ BELFRY_GUARDED_BY(mutex_) = 0;  // by the worker that waits
   bool consumer_waits_ BELFRY_GUARDED_BY(mutex_) = false;
   bool no_more_ BELFRY_GUARDED_BY(mutex_) = false;
-  bool halted_ BELFRY_GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ BELFRY_GUARDED_BY(mutex_);
+  std::atomic<bool> halted_ = false;  // changed under the lock, so that nobody who waits misses it
 };
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "belfry/dataflow/internal/random_place.h"
 #include "belfry/dataflow/internal/rethrow.h"
 #include "belfry/dataflow/point_function.h"
 
@@ -11,13 +12,14 @@ namespace belfry {
 
 // The place of a point in a pass: what its random numbers come from, and what errors name.
 struct PointPlace {
-  std::uint64_t seed = 0, epoch = 0, index = 0;
+  std::uint64_t seed = 0;  // as seed_behind() makes it
+  std::uint64_t epoch = 0, index = 0;
 };
 
 // `flow`, whose kind of stage is `kind`, is whom an error names.
 inline std::optional<DataPoint> apply(const PointFunction& function, DataPoint&& point, const PointPlace& place,
                                       const DataFlow& flow, const std::string& kind) {
-  RandomStream random(mix_seed(mix_seed(place.seed, place.epoch), place.index));
+  RandomStream random = random_of(place.seed, place.epoch, place.index);
   try {
     return function(std::move(point), random);
   } catch (...) {

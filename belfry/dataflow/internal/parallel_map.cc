@@ -15,12 +15,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long a point may wait for those that are read or handed over together with it.
+constexpr auto kPatience = std::chrono::milliseconds(1);
+
 class ParallelMapFlow final : public StageFlow {
  public:
   ParallelMapFlow(Flow source_flow, const std::string& kind, PointFunction function, const MapOptions& options)
       : StageFlow(std::move(source_flow), kind, fmt::format("{}({} threads)", kind, options.threads)),
         function_(std::move(function)),
         options_(options),
+        seed_here_(seed_behind(options.seed, {source().state()})),
         access_(source().random_access()),
         size_(function_.drops() ? std::nullopt : StageFlow::size()),
         window_(static_cast<std::size_t>(options.buffer > 0 ? options.buffer : 16 * options.threads), options.ordered) {
@@ -39,7 +43,8 @@ class ParallelMapFlow final : public StageFlow {
 
   FlowState state() const override {
     const Consumed done = window_.consumed();
-    FlowState state{kind(), {{"seed", options_.seed}, {"index", first_index_ + done.base}}, {done.at_base}};
+    FlowState state{kind(), {{"index", first_index_ + done.base}}, {done.at_base}};
+    if (function_.random()) state.numbers.emplace_back("seed", options_.seed);
     std::set<std::uint64_t> ahead(done.ahead.begin(), done.ahead.end());
     ahead.insert(skip_.lower_bound(done.base), skip_.end());
     std::size_t count = 0;  // names are keys in the state's text
@@ -51,7 +56,7 @@ class ParallelMapFlow final : public StageFlow {
   void restore(const FlowState& state) override {
     stop();
     StageFlow::restore(state);
-    state.expect_number("seed", options_.seed);
+    if (function_.random()) state.expect_number("seed", options_.seed);
     std::set<std::uint64_t> skip;
     for (const auto& [name, number] : state.numbers)
       if (name.starts_with("consumed")) skip.insert(number);
@@ -96,15 +101,36 @@ class ParallelMapFlow final : public StageFlow {
   // -- The workers
 
   void work() {
-    std::vector<Task> tasks;
-    std::vector<MappedPoint> points;
-    std::size_t wanted = 1;
-    while (const std::optional<Clock::duration> reading = read(tasks, points, wanted)) {
-      const Clock::time_point start = Clock::now();
-      for (std::size_t i = 0; i < tasks.size(); ++i) make(std::move(tasks[i]), points[i]);
-      wanted = chunk_for((*reading + (Clock::now() - start)) / points.size());
-      window_.put(std::move(points));
+    std::exception_ptr error;
+    try {
+      std::vector<Task> tasks;
+      std::vector<MappedPoint> points;
+      std::size_t wanted = 1;
+      while (const std::optional<Clock::duration> reading = read(tasks, points, wanted)) {
+        const Clock::time_point start = Clock::now();
+        const std::size_t count = points.size();
+        make_all(tasks, points);
+        wanted = chunk_for((*reading + (Clock::now() - start)) / count);
+      }
+    } catch (...) {  // no memory for the tasks
+      error = std::current_exception();
     }
+    if (error != nullptr) window_.fail(std::move(error));
+  }
+
+  // Hands over in between what was not as quick as the points before it let expect.
+  void make_all(std::vector<Task>& tasks, std::vector<MappedPoint>& points) {
+    Clock::time_point last = Clock::now();
+    std::vector<MappedPoint> made;
+    made.reserve(points.size());
+    for (std::size_t i = 0; i < points.size() && !window_.halted(); ++i) {
+      if (i < tasks.size()) make(std::move(tasks[i]), points[i]);
+      made.push_back(std::move(points[i]));
+      if (Clock::now() - last < kPatience) continue;
+      window_.put(std::move(made));
+      last = Clock::now();
+    }
+    window_.put(std::move(made));
   }
 
   // So many points at a time that handing them over costs little beside making them, but few enough that the other
@@ -125,7 +151,7 @@ class ParallelMapFlow final : public StageFlow {
     if (!first) return std::nullopt;
     const Clock::time_point start = Clock::now();
     bool last = false;
-    while (points.size() < wanted && !last) {
+    while (points.size() < wanted && !last && (points.empty() || Clock::now() - start < kPatience)) {
       MappedPoint point{.number = *first + points.size()};
       try {
         std::optional<Task> task = read_task();
@@ -162,7 +188,7 @@ class ParallelMapFlow final : public StageFlow {
     try {
       if (task.index) task.point = access_->at(*task.index);
       point.result =
-          apply(function_, std::move(task.point), {options_.seed, epoch_, first_index_ + point.number}, *this, kind());
+          apply(function_, std::move(task.point), {seed_here_, epoch_, first_index_ + point.number}, *this, kind());
     } catch (...) {
       point.error = std::current_exception();
     }
@@ -172,7 +198,12 @@ class ParallelMapFlow final : public StageFlow {
 
   void start() {
     pass_ = Pass::running;
-    for (int i = 0; i < options_.threads; ++i) workers_.emplace_back([this] { work(); });
+    try {
+      for (int i = 0; i < options_.threads; ++i) workers_.emplace_back([this] { work(); });
+    } catch (...) {  // the system gives no more threads
+      stop();
+      throw;
+    }
   }
 
   // No point came: the end of the pass, or somebody has cancelled it.
@@ -206,6 +237,7 @@ class ParallelMapFlow final : public StageFlow {
   // Written only while no worker runs; starting and joining them hand the source over.
   const PointFunction function_;
   const MapOptions options_;
+  const std::uint64_t seed_here_;  // what numbers come from
   RandomAccess* const access_;
   const std::optional<std::int64_t> size_;
   std::uint64_t epoch_ = 0;

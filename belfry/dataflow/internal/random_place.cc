@@ -1,0 +1,28 @@
+#include "belfry/dataflow/internal/random_place.h"
+
+#include <algorithm>
+
+namespace belfry {
+namespace {
+
+std::uint64_t salt_of(const FlowState& flow) {
+  std::uint64_t salt = 0;
+  for (const FlowState& source : flow.from) salt += salt_of(source);
+  const auto number = [&](std::string_view name) {
+    return std::ranges::find(flow.numbers, name, [](const auto& n) -> std::string_view { return n.first; });
+  };
+  // A cache does not tell what it was made of; something random may be among it.
+  if (number("seed") != flow.numbers.end() || flow.flow.starts_with("cache")) ++salt;
+  if (const auto rank = number("rank"); rank != flow.numbers.end()) salt = mix_seed(salt, rank->second);
+  return salt;
+}
+
+}  // namespace
+
+std::uint64_t seed_behind(std::uint64_t seed, const std::vector<FlowState>& sources) {
+  std::uint64_t salt = 0;
+  for (const FlowState& source : sources) salt += salt_of(source);
+  return mix_seed(seed, salt);
+}
+
+}  // namespace belfry
