@@ -146,7 +146,8 @@ InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
 
 }  // namespace
 
-SessionInit::SessionInit(std::string name, Prepare prepare) : name_(std::move(name)), prepare_(std::move(prepare)) {}
+SessionInit::SessionInit(std::string name, Prepare prepare, std::vector<std::string> paths)
+    : name_(std::move(name)), prepare_(std::move(prepare)), paths_(std::move(paths)) {}
 
 InitPlan SessionInit::prepare(Session& session) const {
   if (!prepare_) return {};
@@ -208,15 +209,17 @@ InitReport SessionInit::init(Session& session) const {
 }
 
 SaverRestore::SaverRestore(std::string path, RestoreOptions options)
-    : SessionInit(fmt::format("SaverRestore '{}'", path), [path, options = std::move(options)](Session& session) {
-        const std::string file = find_checkpoint(path);
-        const SafetensorsFile stored = read_safetensors(file);
-        const auto state = checkpoint_state_in(stored.metadata, file);
-        InitPlan plan = match(session, stored.tensors, options);
-        if (state) plan.random_counter = state->random_counter;
-        if (state) plan.algorithms = state->algorithms;
-        return plan;
-      }) {}
+    : SessionInit(fmt::format("SaverRestore '{}'", path),
+                  [path, options = std::move(options)](Session& session) {
+                    const std::string file = find_checkpoint(path);
+                    const SafetensorsFile stored = read_safetensors(file);
+                    const auto state = checkpoint_state_in(stored.metadata, file);
+                    InitPlan plan = match(session, stored.tensors, options);
+                    if (state) plan.random_counter = state->random_counter;
+                    if (state) plan.algorithms = state->algorithms;
+                    return plan;
+                  },
+                  {path}) {}
 
 DictRestore::DictRestore(std::map<std::string, Array> values, RestoreOptions options)
     : SessionInit("DictRestore", [values = std::move(values), options = std::move(options)](Session& session) {
@@ -224,11 +227,23 @@ DictRestore::DictRestore(std::map<std::string, Array> values, RestoreOptions opt
       }) {}
 
 NpzRestore::NpzRestore(std::string path, RestoreOptions options)
-    : SessionInit(fmt::format("NpzRestore '{}'", path), [path, options = std::move(options)](Session& session) {
-        return match(session, without_output_numbers(read_npz(path), path), options);
-      }) {}
+    : SessionInit(fmt::format("NpzRestore '{}'", path),
+                  [path, options = std::move(options)](Session& session) {
+                    return match(session, without_output_numbers(read_npz(path), path), options);
+                  },
+                  {path}) {}
+
+namespace {
+
+std::vector<std::string> paths_of(const std::vector<SessionInit>& parts) {
+  std::vector<std::string> out;
+  for (const SessionInit& part : parts) out.insert(out.end(), part.paths().begin(), part.paths().end());
+  return out;
+}
+
+}  // namespace
 
 ChainInit::ChainInit(std::vector<SessionInit> parts)
-    : SessionInit("ChainInit", [parts = std::move(parts)](Session& session) { return chained(session, parts); }) {}
+    : SessionInit("ChainInit", [parts](Session& session) { return chained(session, parts); }, paths_of(parts)) {}
 
 }  // namespace belfry

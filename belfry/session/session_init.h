@@ -52,8 +52,8 @@ class SessionInit {
   using Prepare = std::function<InitPlan(Session&)>;
 
   SessionInit() = default;  // leaves the session as it is
-  // `name` leads the texts of errors and warnings; `prepare` changes nothing.
-  SessionInit(std::string name, Prepare prepare);
+  // `name` leads the texts of errors and warnings; `prepare` changes nothing; `paths` are what it reads.
+  SessionInit(std::string name, Prepare prepare, std::vector<std::string> paths = {});
 
   // Throws one error that lists every value whose dtype or shape is not its variable's, both shown, and, if strict,
   // every missing and unexpected name; also if none of the names is a variable's, strict or not. Otherwise sets the
@@ -63,9 +63,13 @@ class SessionInit {
   // The checks alone.
   InitPlan prepare(Session& session) const;
 
+  // The files and directories that values come from, as they were given.
+  const std::vector<std::string>& paths() const { return paths_; }
+
  private:
   std::string name_;
   Prepare prepare_;
+  std::vector<std::string> paths_;
 };
 
 // From a checkpoint or an exported .safetensors, with or without the extension, or from the latest checkpoint of a
