@@ -64,6 +64,11 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
                options.steps_per_epoch);
   BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {}.",
                options.starting_epoch);
+  BELFRY_CHECK(
+      options.starting_epoch <= options.max_epoch,
+      "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got {} and {}. Nothing "
+      "is left to train: raise max_epoch.",
+      options.starting_epoch, options.max_epoch);
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
   where_ = where;
@@ -256,7 +261,7 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
   enter(Phase::callbacks_ready, Phase::session_ready, "initialize");
   session_ = std::make_unique<Session>(*graph_, adapt(config));
   session_->initialize();
-  init.init(*session_);
+  global_step_ = init.init(*session_).step.value_or(0);
   graph_->finalize();
   hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
 }

@@ -117,6 +117,11 @@ std::map<std::string, Array> without_output_numbers(std::map<std::string, Array>
   return out;
 }
 
+// The count of a training that is continued, not of one whose values are a part of another's.
+bool takes_step(const RestoreOptions& options) {
+  return options.prefix.empty() && std::ranges::find(options.ignore, "global_step") == options.ignore.end();
+}
+
 // A chain as one plan: later values replace earlier ones.
 InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
   InitPlan plan;
@@ -126,6 +131,7 @@ InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
     const InitPlan next = part.prepare(session);
     for (const auto& pair : next.values) values.insert_or_assign(pair.first.name(), pair);
     if (next.random_counter) plan.random_counter = next.random_counter;
+    if (next.report.step) plan.report.step = next.report.step;
     for (const auto& [problem, algorithm] : next.algorithms) plan.algorithms.insert_or_assign(problem, algorithm);
     missing.insert(next.report.missing.begin(), next.report.missing.end());
     unexpected.insert(next.report.unexpected.begin(), next.report.unexpected.end());
@@ -217,6 +223,7 @@ SaverRestore::SaverRestore(std::string path, RestoreOptions options)
                     InitPlan plan = match(session, stored.tensors, options);
                     if (state) plan.random_counter = state->random_counter;
                     if (state) plan.algorithms = state->algorithms;
+                    if (state && takes_step(options)) plan.report.step = state->step;
                     return plan;
                   },
                   {path}) {}

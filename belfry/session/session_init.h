@@ -28,6 +28,7 @@ struct InitReport {
   std::vector<std::string> missing;     // variables without one there: they keep theirs
   std::vector<std::string> unexpected;  // values that belong to no variable
   std::vector<std::string> ignored;     // left out because the options say so
+  std::optional<std::int64_t> step{};   // of the checkpoint: where a training's global_step goes on
 };
 
 struct RestoreOptions {
@@ -74,7 +75,8 @@ class SessionInit {
 
 // From a checkpoint or an exported .safetensors, with or without the extension, or from the latest checkpoint of a
 // directory (the latest when init() is called). A checkpoint also restores the session's random counter and autotune's
-// choices; for the rest of its state see load_checkpoint().
+// choices, and a training that starts from it counts global_step on, unless .ignore names "global_step" or there is a
+// .prefix; for the rest of its state see load_checkpoint().
 struct SaverRestore : SessionInit {
   explicit SaverRestore(std::string path, RestoreOptions options = {});
 };

@@ -2,6 +2,8 @@
 #include <belfry/belfry.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "belfry/base/parallel.h"
 
 namespace bf = belfry;
@@ -55,6 +57,7 @@ class Alternating final : public bf::Trainer {
 TEST(HandbookTrainers, OneLineChooses) {
   if (bf::hardware_threads() < 2) GTEST_SKIP() << "two devices need two cores";
   const std::string directory = testing::TempDir() + "handbook_trainers";
+  std::filesystem::remove_all(directory);
   const bf::Flow data = points(), test = points();
   bf::TrainConfig config{
       .model = bf::model<Line>(),
@@ -66,6 +69,30 @@ TEST(HandbookTrainers, OneLineChooses) {
   bf::SyncMultiDeviceTrainerReplicated trainer(bf::cpu_devices(2));  // or bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   EXPECT_LT(*trainer.monitors().latest("validation_cost"), 0.5);
+}
+
+TEST(HandbookTrainers, ARunGoesOn) {
+  const std::string directory = testing::TempDir() + "handbook_goes_on";
+  std::filesystem::remove_all(directory);
+  const auto until = [&](int epoch) {
+    return bf::TrainConfig{.model = bf::model<Line>(),
+                           .dataflow = points() | bf::batch(8),
+                           .callbacks = {bf::ModelSaver()},
+                           .steps_per_epoch = 2,
+                           .max_epoch = epoch,
+                           .run_dir = directory};
+  };
+  {
+    bf::SimpleTrainer trainer;
+    bf::launch_train_with_config(until(3), trainer);
+  }
+  bf::TrainConfig config = until(3);
+  config.session_init = bf::SaverRestore(directory);  // global_step goes on too, unless .ignore has "global_step"
+  config.starting_epoch = 4;
+  config.max_epoch = 6;
+  bf::SimpleTrainer trainer;
+  bf::launch_train_with_config(std::move(config), trainer);
+  EXPECT_EQ(trainer.global_step(), 12);
 }
 
 TEST(HandbookTrainers, SynchronisedBatchNorm) {

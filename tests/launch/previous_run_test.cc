@@ -97,6 +97,17 @@ TEST_F(PreviousRunTest, ARunMayStartFromAnEarlierOneThatWasMoved) {
   EXPECT_TRUE(names_in(dir.path()).contains("previous-2"));
 }
 
+TEST_F(PreviousRunTest, ARunThatGoesOnInTheMiddleCountsOnAndReplacesNothing) {
+  launch(run(2));
+  const std::string second = read_file(dir / "model-6.safetensors");
+  TrainConfig c = run(3);
+  c.session_init = SaverRestore(dir.path());
+  c.starting_epoch = 3;
+  launch(std::move(c));
+  EXPECT_EQ(load_checkpoint(dir.path()).state.step, 9);
+  EXPECT_EQ(read_file(dir / "model-6.safetensors"), second);
+}
+
 TEST_F(PreviousRunTest, LogsOfAnotherNameMoveAlong) {
   for (int i = 0; i < 2; ++i) {
     TrainConfig c = run(1);

@@ -45,7 +45,7 @@ bool is_index(const fs::path& file) try {
 
 bool is_of_a_run(const fs::path& file, const std::vector<std::string>& logs) {
   const std::string name = file.filename().string();
-  if (std::ranges::any_of(logs, [&](const std::string& log) { return name == log || name == log + ".old"; }))
+  if (std::ranges::any_of(logs, [&](const std::string& log) { return name == log || name.starts_with(log + ".old"); }))
     return true;
   if (file.extension() != ".json") return is_checkpoint(file) || is_index(file);
   fs::path tensors = file;
