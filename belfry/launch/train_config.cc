@@ -9,7 +9,6 @@
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/launch/internal/previous_run.h"
-#include "belfry/launch/internal/signal_watch.h"
 #include "belfry/nn/describe.h"
 #include "belfry/train/async_trainer.h"
 
@@ -54,10 +53,6 @@ void warn_of_unused_regularization(const Graph& graph, const Operation& train_op
 
 }  // namespace
 
-Interrupted::Interrupted(int signal)
-    : Error(fmt::format("[training] ended by signal {}: the step was finished and everything was closed", signal)),
-      signal_(signal) {}
-
 std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer, const Location& where) {
   BELFRY_CHECK(static_cast<bool>(config.model), "[launch_train_with_config] expected a model, got none (at {}).",
                to_string(where));
@@ -72,9 +67,8 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
 
   config.callbacks.insert(config.callbacks.begin(), keep_previous_run(config));  // before any that writes
 
-  std::optional<SignalWatch> signals;
-  if (config.handle_signals)
-    signals.emplace([&trainer](int signal) { trainer.request_stop(fmt::format("signal {}", signal), true); });
+  std::optional<StopOnSignal> signals;
+  if (config.handle_signals) signals.emplace(trainer);
   const std::string reason = trainer.train_with_defaults({.callbacks = std::move(config.callbacks),
                                                           .extra_callbacks = std::move(config.extra_callbacks),
                                                           .monitors = std::move(config.monitors),
@@ -85,7 +79,7 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
                                                           .max_epoch = config.max_epoch,
                                                           .run_dir = config.run_dir},
                                                          where);
-  if (signals && signals->caught() != 0) throw Interrupted(signals->caught());
+  if (signals) signals->throw_if_interrupted();
   return reason;
 }
 

@@ -17,6 +17,7 @@
 
 #include "belfry/dataflow/flow.h"
 #include "belfry/input/input_source.h"
+#include "belfry/launch/stop_on_signal.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/train/model_desc.h"
 #include "belfry/train/single_cost_trainer.h"
@@ -48,19 +49,7 @@ struct TrainConfig {
   bool handle_signals = true;
 };
 
-// Thrown by launch_train_with_config() after a training that a signal has ended: after_train() of all callbacks has
-// run.
-class Interrupted : public Error {
- public:
-  explicit Interrupted(int signal);
-  int signal() const { return signal_; }
-  int exit_code() const { return 128 + signal_; }  // what a shell expects
-
- private:
-  int signal_;
-};
-
-// Returns why training ended, as Trainer::train() does.
+// Returns why training ended, as Trainer::train() does. Throws Interrupted if a signal ended it.
 std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer,
                                      const Location& where = Location::current());
 
