@@ -104,11 +104,13 @@ void Trainer::end_loop(std::exception_ptr error) {
     } catch (const StopTraining&) {  // it has ended
     } catch (const EndOfData&) {     // likewise
     } catch (...) {
-      if (error != nullptr)
+      if (error != nullptr) {
         log_error(fmt::format("[{}] after an error that is thrown, after_train failed as well: {}", callback->name(),
                               text_of(std::current_exception())));
-      else
+      } else {
+        log_failed_hook(*callback, "after_train");
         error = std::current_exception();
+      }
     }
   }
   if (error != nullptr) std::rethrow_exception(error);
@@ -124,6 +126,7 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
       ((*callback).*method)();
     } catch (const std::exception& e) {
       if (!is_clean_end(e)) {
+        log_failed_hook(*callback, hook);
         error = std::current_exception();
         break;
       }
@@ -132,6 +135,7 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
       else
         stop_ = std::current_exception();
     } catch (...) {
+      log_failed_hook(*callback, hook);
       error = std::current_exception();
       break;
     }
