@@ -102,7 +102,8 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 }
 
 OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
-                                            const std::vector<std::string>& outputs, int device) {
+                                            const std::vector<std::string>& outputs, int device,
+                                            const Location& where) {
   check_device("get_predictor", device);
   const std::string name = fmt::format("predict_tower{}", device);
   if (!predict_towers_.contains(name)) {
@@ -115,7 +116,7 @@ OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inpu
     {
       const NameScope names(name + "_inputs");
       Tensors fed;
-      for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec));
+      for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec, where));
       build_inference_tower(name, fed, device);
     }
     transaction.keep();
@@ -128,9 +129,9 @@ OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inpu
   for (std::size_t i = 0; i < to.size(); ++i) {
     const std::string missing = missing_input(to[i], from, tower.inputs().tensors(), tower_func().signature());
     BELFRY_CHECK(missing.empty(),
-                 "[get_predictor] expected inputs that '{}' can be computed from, got {} without '{}'. Add it, or ask "
-                 "for an output that does not need it.",
-                 outputs[i], list_of(inputs), missing);
+                 "[get_predictor] expected inputs that '{}' can be computed from, got {} without '{}' (at {}). Add it, "
+                 "or ask for an output that does not need it.",
+                 outputs[i], list_of(inputs), missing, to_string(where));
   }
   return {[this]() -> Session& { return session(); }, std::move(from), std::move(to), inputs};
 }

@@ -87,10 +87,12 @@ TEST_F(OnlinePredictorTest, MistakesAreNamed) {
 }
 
 TEST_F(OnlinePredictorTest, AnOutputThatNeedsAnotherInputIsAnErrorWhenItIsAskedFor) {
-  EXPECT_EQ(
-      error_of([&] { trainer.get_predictor({"x"}, {"output", "cost"}); }),
-      "[get_predictor] expected inputs that 'cost' can be computed from, got 'x' without 'target'. Add it, or ask "
-      "for an output that does not need it.");
+  const std::string line = std::to_string(__LINE__ + 1);
+  const std::string text = error_of([&] { trainer.get_predictor({"x"}, {"output", "cost"}); });
+  EXPECT_EQ(text,
+            "[get_predictor] expected inputs that 'cost' can be computed from, got 'x' without 'target' (at "
+            "online_predictor_test.cc:" +
+                line + "). Add it, or ask for an output that does not need it.");
   EXPECT_EQ(error_of([&] { trainer.get_predictor({"x", "target"}, {"cost"}); }), "no error");
 }
 
