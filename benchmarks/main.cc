@@ -15,6 +15,8 @@
 //                                                       trainer)
 //   ./bench --input                                     what it costs and gains to have data waiting for the step
 //   ./bench --overhead                                  what the trainer's loop and default callbacks add to a step
+//   ./bench --data                                      data pipelines beside bare loops and PyTorch's DataLoader
+//   ./bench --soak 600                                  a pipeline at full speed: does its memory grow?
 #include <fmt/core.h>
 
 #include "benchmarks/modes.h"
@@ -40,22 +42,35 @@ void add_modes(CLI::App& app, Options& o) {
   CLI::Option* input = app.add_flag("--input", o.input, "what it costs and gains to have data waiting for the step");
   CLI::Option* overhead =
       app.add_flag("--overhead", o.overhead, "what the trainer's loop and default callbacks add to a step");
+  CLI::Option* data =
+      app.add_flag("--data", o.data, "what data pipelines cost beside bare loops, and beside PyTorch's DataLoader");
+  CLI::Option* soak = app.add_option("--soak", o.soak, "run a pipeline for so many seconds, and watch its memory")
+                          ->check(CLI::Range(1, 1'000'000));
   const auto one_of = [](const std::vector<CLI::Option*>& options) {
     for (std::size_t i = 0; i < options.size(); ++i)
       for (std::size_t k = 0; k < i; ++k) options[i]->excludes(options[k]);
   };
-  one_of({numerics, explain, limit, rounds, input, overhead});
-  one_of({numerics, explain, trace, rounds, input, overhead});
-  one_of({trainer, explain, input, overhead});
-  for (CLI::Option* alone : {input, overhead}) alone->excludes(app.get_option("--suite"));
+  one_of({numerics, explain, limit, rounds, input, overhead, data, soak});
+  one_of({numerics, explain, trace, rounds, input, overhead, data, soak});
+  one_of({trainer, explain, input, overhead, data, soak});
+  for (CLI::Option* alone : {input, overhead, data, soak}) alone->excludes(app.get_option("--suite"));
 }
 
 void check(const Options& o) {
-  if (o.suite.empty() && !o.input && !o.overhead) throw CLI::RequiredError("--suite");
+  if (o.suite.empty() && !o.input && !o.overhead && !o.data && o.soak == 0) throw CLI::RequiredError("--suite");
   if (o.trainer == "simple" && o.devices != 1)
     throw CLI::ValidationError(fmt::format("--devices: expected 1 for the trainer simple, got {}", o.devices));
   if (o.recompute && o.suite != "resnet50")
     throw CLI::ValidationError(fmt::format("--recompute: expected the suite resnet50, got {}", o.suite));
+}
+
+void measure_pipelines(const Options& o) {
+#ifdef BELFRY_DATA_BENCH
+  return o.data ? measure_data(o) : measure_soak(o);
+#else
+  throw Error(fmt::format("[bench] expected a build with OpenCV for {}, got one without. Install it and build again.",
+                          o.data ? "--data" : "--soak"));
+#endif
 }
 
 int main_of(int argc, char** argv) {
@@ -76,6 +91,7 @@ int main_of(int argc, char** argv) {
     o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down
     if (o.input) return measure_input(o);
     if (o.overhead) return measure_overhead(o);
+    if (o.data || o.soak > 0) return measure_pipelines(o);
     if (o.rounds) return measure_rounds(o);
     if (!o.trainer.empty()) return measure_trainer(o);
     measure_step(o);

@@ -23,8 +23,10 @@ bool Gate::enter(const std::atomic<bool>& given_up) {
     return true;
   }
   check_outside();
-  while (!given_up && (depth_ > 0 || waiting_ > 0)) changed_.wait(mutex_);
-  if (given_up) return false;
+  while (depth_ > 0 || waiting_ > 0) {
+    if (given_up) return false;
+    changed_.wait(mutex_);
+  }
   inside_.push_back(this_thread());
   return true;
 }
@@ -42,11 +44,12 @@ bool Gate::enter_alone(const std::atomic<bool>& given_up) {
   const MutexLock lock(mutex_);
   if (!mine()) {
     check_outside();
+    const auto busy = [&]() BELFRY_REQUIRES(mutex_) { return depth_ > 0 || !inside_.empty(); };
     ++waiting_;
-    while (!given_up && (depth_ > 0 || !inside_.empty())) changed_.wait(mutex_);
+    while (!given_up && busy()) changed_.wait(mutex_);
     --waiting_;
     changed_.notify_all();
-    if (given_up) return false;
+    if (busy()) return false;
     owner_ = this_thread();
   }
   ++depth_;

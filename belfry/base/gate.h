@@ -15,7 +15,8 @@ namespace belfry {
 
 class Gate {
  public:
-  // False, and not inside, if `given_up` is or becomes true (see wake()). Both throw if this thread is a visitor.
+  // False, and not inside, if it would have to wait while `given_up` is or becomes true (see wake()). Both throw if
+  // this thread is a visitor.
   bool enter(const std::atomic<bool>& given_up);
   bool enter_alone(const std::atomic<bool>& given_up);
   void leave();
@@ -39,29 +40,33 @@ class Gate {
 class GateVisit {
  public:
   GateVisit(Gate* gate, const std::atomic<bool>& given_up)
-      : gate_(gate != nullptr && gate->enter(given_up) ? gate : nullptr) {}
+      : gate_(gate), inside_(gate == nullptr || gate->enter(given_up)) {}
   ~GateVisit() {
-    if (gate_ != nullptr) gate_->leave();
+    if (gate_ != nullptr && inside_) gate_->leave();
   }
   GateVisit(const GateVisit&) = delete;
   GateVisit& operator=(const GateVisit&) = delete;
+  bool inside() const { return inside_; }  // not given up
 
  private:
   Gate* gate_;
+  bool inside_;
 };
 
 class GateAlone {
  public:
   GateAlone(Gate* gate, const std::atomic<bool>& given_up)
-      : gate_(gate != nullptr && gate->enter_alone(given_up) ? gate : nullptr) {}
+      : gate_(gate), inside_(gate == nullptr || gate->enter_alone(given_up)) {}
   ~GateAlone() {
-    if (gate_ != nullptr) gate_->leave_alone();
+    if (gate_ != nullptr && inside_) gate_->leave_alone();
   }
   GateAlone(const GateAlone&) = delete;
   GateAlone& operator=(const GateAlone&) = delete;
+  bool inside() const { return inside_; }
 
  private:
   Gate* gate_;
+  bool inside_;
 };
 
 }  // namespace belfry

@@ -1,6 +1,7 @@
 #include "belfry/dataflow/batch.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/row_stack.h"
 #include "belfry/dataflow/internal/stack_points.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -13,7 +14,8 @@ class BatchFlow final : public StageFlow {
       : StageFlow(std::move(source), "batch", fmt::format("batch({})", points)),
         points_(static_cast<std::size_t>(points)),
         keep_(options.remainder == Remainder::keep),
-        options_(options) {}
+        options_(options),
+        rows_(points_, "batch") {}
 
   void start_epoch(std::uint64_t epoch) override {
     components_.reset();
@@ -33,9 +35,7 @@ class BatchFlow final : public StageFlow {
   }
 
   std::optional<DataPoint> next() override {
-    RandomAccess* access = options_.ragged == Ragged::refuse ? source().random_access() : nullptr;
-    std::optional<DataPoint> out =
-        access != nullptr && access->row_spec() != nullptr ? next_from_rows(*access) : next_from_points();
+    std::optional<DataPoint> out = options_.ragged == Ragged::refuse ? next_stacked() : next_ragged();
     if (out) components_.check(*out);
     return out;
   }
@@ -43,33 +43,30 @@ class BatchFlow final : public StageFlow {
  private:
   bool is_batch(std::size_t points) const { return points == points_ || (keep_ && points > 0); }
 
-  // The source writes each point to its place: no array is made for a single point.
-  std::optional<DataPoint> next_from_rows(RandomAccess& access) {
-    indices_.clear();
-    while (indices_.size() < points_) {
-      const std::optional<std::int64_t> index = access.next_index();
-      if (!index) break;
-      indices_.push_back(*index);
+  std::optional<DataPoint> next_stacked() {
+    rows_.clear();
+    RandomAccess* access = source().random_access();
+    const std::vector<ComponentSpec>* spec = access != nullptr ? access->row_spec() : nullptr;
+    while (rows_.size() < points_ && (spec != nullptr ? read_row(*access, *spec) : add_point())) {
     }
-    if (!is_batch(indices_.size())) return std::nullopt;
-    const std::vector<ComponentSpec>& spec = *access.row_spec();
-    DataPoint out;
-    out.reserve(spec.size());
-    std::vector<void*> rows;
-    std::vector<std::size_t> strides;
-    for (const ComponentSpec& component : spec) {
-      out.push_back(make_stacked(static_cast<std::int64_t>(indices_.size()), component.dtype, component.shape));
-      rows.push_back(out.back().raw());
-      strides.push_back(out.back().bytes() / indices_.size());
-    }
-    for (std::int64_t index : indices_) {
-      access.read_row(index, rows);
-      for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::byte*>(rows[k]) + strides[k];
-    }
-    return out;
+    if (!is_batch(rows_.size())) return std::nullopt;
+    return rows_.take();
   }
 
-  std::optional<DataPoint> next_from_points() {
+  // The source writes the point to its place: no array is made for it.
+  bool read_row(RandomAccess& access, const std::vector<ComponentSpec>& spec) {
+    const std::optional<std::int64_t> index = access.next_index();
+    if (index) access.read_row(*index, rows_.add_row(spec));
+    return index.has_value();
+  }
+
+  bool add_point() {
+    const std::optional<DataPoint> point = source().next();
+    if (point) rows_.add(*point);
+    return point.has_value();
+  }
+
+  std::optional<DataPoint> next_ragged() {
     std::vector<DataPoint> points;
     while (points.size() < points_) {
       std::optional<DataPoint> point = source().next();
@@ -83,7 +80,7 @@ class BatchFlow final : public StageFlow {
   const std::size_t points_;
   const bool keep_;
   const BatchOptions options_;
-  std::vector<std::int64_t> indices_;
+  RowStack rows_;
   ComponentCheck components_{"batch", "batches"};
 };
 

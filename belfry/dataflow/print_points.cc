@@ -41,7 +41,7 @@ std::string first_of(std::span<const T> values, int count) {
 
 class PrintFlow final : public StageFlow, public RandomAccess {
  public:
-  PrintFlow(Flow source, PrintOptions options)
+  PrintFlow(Flow source, PrintPointsOptions options)
       : StageFlow(std::move(source), "print_points", "print_points"), options_(std::move(options)) {}
 
   void start_epoch(std::uint64_t epoch) override {
@@ -86,7 +86,7 @@ class PrintFlow final : public StageFlow, public RandomAccess {
                          source().epoch(), describe_point(point, options_.values)));
   }
 
-  const PrintOptions options_;
+  const PrintPointsOptions options_;
   std::int64_t index_ = 0;  // of the next point
 };
 
@@ -104,7 +104,7 @@ std::string describe_point(const DataPoint& point, int values) {
   return out.empty() ? "no components" : out;
 }
 
-FlowStage print_points(PrintOptions options) {
+FlowStage print_points(PrintPointsOptions options) {
   BELFRY_CHECK(options.every >= 1, "[print_points] expected to print one of 1 or more points, got one of {}.",
                options.every);
   BELFRY_CHECK(options.values >= 0, "[print_points] expected 0 or more values of each component, got {}.",

@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-struct PrintOptions {
+struct PrintPointsOptions {
   std::int64_t every = 1;  // of how many points one is printed, beginning with the first of each pass
   std::string name{};      // stands in front, to tell several apart
   int values = 0;          // how many elements of each component are shown
@@ -19,7 +19,7 @@ struct PrintOptions {
 //   [train] point 12 of epoch 0: f32 [28, 28, 1] from 0 to 1; i32 [] from 7 to 7
 //
 // With random access, points are printed when they are read, under the index that they have here.
-FlowStage print_points(PrintOptions options = {});
+FlowStage print_points(PrintPointsOptions options = {});
 
 // The text for one point: "f32 [2] from 0 to 1 {0, 1}; i32 [] from 7 to 7". NaNs are left out of the range and counted.
 std::string describe_point(const DataPoint& point, int values = 0);

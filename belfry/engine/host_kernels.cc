@@ -49,21 +49,23 @@ class FeedKernel final : public Kernel {
   std::shared_ptr<void> own_;  // for what does not lie as kernels expect it
 };
 
-// Binds its kernel anew when a fed value lies elsewhere than in the last run.
+// Binds its kernel anew when a fed value lies elsewhere than in the last run; all else is bound before the first.
 class FedKernel final : public Kernel {
  public:
   FedKernel(KernelPtr kernel, std::vector<FedInput> fed) : kernel_(std::move(kernel)), fed_(std::move(fed)) {}
   std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
-  void bind(const Buffers& buffers) override { buffers_ = buffers; }
+  void bind(const Buffers& buffers) override {
+    buffers_ = buffers;
+    kernel_->bind(buffers_);
+  }
   void run(const Step& step) override {
-    bool moved = !bound_;
+    bool moved = false;
     for (const FedInput& input : fed_) {
       const void*& data = buffers_.inputs[static_cast<std::size_t>(input.index)];
       moved |= data != input.value->data;
       data = input.value->data;
     }
     if (moved) kernel_->bind(buffers_);
-    bound_ = true;
     kernel_->run(step);
   }
   std::string describe() const override { return kernel_->describe(); }
@@ -73,7 +75,6 @@ class FedKernel final : public Kernel {
   KernelPtr kernel_;
   std::vector<FedInput> fed_;
   Buffers buffers_;
-  bool bound_ = false;
 };
 
 class FetchKernel final : public Kernel {

@@ -5,8 +5,10 @@
 //     return simple_kernel([n = c.output(0).elements()](const Buffers& b, const Step&) { ... });
 //   });
 //
-// A kernel is made once, when the plan is; bind() gives it its final pointers; run() must not allocate, lock or look
-// anything up. Tensors with a zero dimension never reach oneDNN.
+// A kernel is made once, when the plan is. bind() gives it its pointers, once before the first run and again before any
+// run for which one has moved: what reads a feed is bound anew when the feed lies elsewhere than in the run before.
+// Then run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors with a
+// zero dimension never reach oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +50,7 @@ struct KernelContext {
   const TensorInfo& output(int i = 0) const { return outputs[static_cast<std::size_t>(i)]; }
 };
 
-// The final pointers.
+// The pointers of the runs until the next bind(). What a fed input points to before the first run is not its value.
 struct Buffers {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;

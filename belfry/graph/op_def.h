@@ -66,7 +66,10 @@ using ShapeRule = std::function<Shapes(const ShapeContext&)>;
 using DTypeRule = std::function<std::vector<DType>(const ShapeContext&)>;
 using GradientRule = std::function<Tensors(const GradientContext&)>;  // one a input; empty where none flows
 
-// What a user's kernel sees: plain arrays, whatever the layout around it, and what the op was added with.
+// What a user's kernel sees: plain arrays, whatever the layout around it, and what the op was added with. The arrays
+// own nothing and are valid until the kernel returns, and so are copies of them. An input may be the very array that
+// the caller of the run feeds, or what other ops read: it is not to be written, through a copy neither. clone() gives
+// an array to keep or to change.
 class HostKernelContext {
  public:
   HostKernelContext(std::span<const Array> inputs, std::span<Array> outputs, const Attributes& attributes)

@@ -82,6 +82,10 @@ DeviceScope::DeviceScope(std::string_view device, const Location& where) {
   state().device = device;
 }
 
+DeviceScope DeviceScope::beside(const Tensor& tensor) {
+  return DeviceScope(current.device.empty() ? tensor.node()->device : current.device);
+}
+
 ControlDependencies::ControlDependencies(const std::vector<Operation>& before, const Location& where) {
   for (const Operation& operation : before) {
     BELFRY_CHECK(static_cast<bool>(operation),

@@ -72,6 +72,8 @@ class NameScope : private ScopeGuard {
 class DeviceScope : private ScopeGuard {
  public:
   explicit DeviceScope(std::string_view device, const Location& where = Location::current());
+  // For helpers that work on each of several tensors: where the tensor is made, unless a DeviceScope is open already.
+  static DeviceScope beside(const Tensor& tensor);
 };
 
 // Ops made inside run after `before`, operations and tensors alike. ClearControlDependencies lifts what is active.

@@ -24,6 +24,15 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+// While it is caught: the first error is the one to throw, the others are logged. One that arrives twice is one.
+void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {
+  const std::exception_ptr caught = std::current_exception();
+  if (error == nullptr)
+    error = caught;
+  else if (error != caught)
+    log_error(fmt::format("[{}] after an error that is thrown, {} failed as well: {}", who, what, text_of(caught)));
+}
+
 }  // namespace
 
 Trainer::Trainer()
@@ -87,8 +96,10 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   }
   try {
     end_steps();
+  } catch (const StopTraining&) {  // it has ended
+  } catch (const EndOfData&) {     // likewise
   } catch (...) {
-    if (error == nullptr) error = std::current_exception();
+    keep_first(error, "Trainer", "end_steps");
   }
   end_loop(std::move(error));
   if (is_chief()) log_info(fmt::format("Training has ended: {}{}", reason, reason.ends_with('.') ? "" : "."));
@@ -104,13 +115,8 @@ void Trainer::end_loop(std::exception_ptr error) {
     } catch (const StopTraining&) {  // it has ended
     } catch (const EndOfData&) {     // likewise
     } catch (...) {
-      if (error != nullptr) {
-        log_error(fmt::format("[{}] after an error that is thrown, after_train failed as well: {}", callback->name(),
-                              text_of(std::current_exception())));
-      } else {
-        log_failed_hook(*callback, "after_train");
-        error = std::current_exception();
-      }
+      if (error == nullptr) log_failed_hook(*callback, "after_train");
+      keep_first(error, callback->name(), "after_train");
     }
   }
   if (error != nullptr) std::rethrow_exception(error);
@@ -162,10 +168,7 @@ void Trainer::run_postponed(std::exception_ptr& error) {
     try {
       action();
     } catch (...) {
-      if (error != nullptr)
-        log_error(fmt::format("[Trainer] after an error that is thrown: {}", text_of(std::current_exception())));
-      else
-        error = std::current_exception();
+      keep_first(error, "Trainer", "what was put off until then");
     }
   }
 }

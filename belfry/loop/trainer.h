@@ -128,7 +128,7 @@ class Trainer {
   // Keeps the first so many, and forgets what a setup that failed has registered after them.
   void unregister_callbacks(std::size_t kept);
   // Called on the way out of main_loop(), whatever the end was, before any after_train(): whoever runs steps beside the
-  // loop ends them. What it throws ends the training, unless something else has.
+  // loop ends them. An error that it throws is the training's, or logged if there was one before.
   virtual void end_steps() {}
 
  private:

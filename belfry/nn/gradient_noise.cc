@@ -54,7 +54,7 @@ GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Loca
     GradientsAndVariables out = all;
     for (GradientAndVariable& item : out) {
       if (!item.gradient) continue;
-      const DeviceScope device(item.variable.node()->device);
+      const DeviceScope device = DeviceScope::beside(item.gradient);
       const DType dtype = item.gradient.dtype();
       item.gradient = item.gradient + state->noise_for(item.variable, dtype) * cast(stddev, dtype);
     }

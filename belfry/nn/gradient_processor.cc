@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "belfry/base/check.h"
-#include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/proxy_optimizer.h"
 #include "belfry/ops/check_numerics.h"
@@ -45,7 +44,7 @@ GradientsAndVariables map_each(const GradientsAndVariables& all, const GradientM
   GradientsAndVariables out;
   for (GradientAndVariable item : all) {
     if (item.gradient) {
-      const DeviceScope device(item.variable.node()->device);
+      const DeviceScope device = DeviceScope::beside(item.gradient);
       item.gradient = map(item.gradient, item.variable);
       if (!item.gradient) continue;
     }

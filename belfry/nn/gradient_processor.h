@@ -7,7 +7,8 @@
 // that a processor leaves out is not updated. Names are matched as a whole, without the tower's prefix, and an
 // expression that matches no variable is an error that names the variables. Where towers have copies of the variables,
 // the processors run once, on the averages and the first tower's variables; inside accumulate_gradients() they run on
-// each tower's sums, which are equal.
+// each tower's sums, which are equal. Outside of any DeviceScope those here work on each gradient where it is made, so
+// that averages which are spread over the devices are processed there.
 //
 // The sparse gradient of a table (see sparse_rows.h) stays sparse through global_norm_clip, clip_gradient_by_value,
 // scale_gradient, check_gradient and summary_gradient: only rows that were looked up are read or written.

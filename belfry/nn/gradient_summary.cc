@@ -18,7 +18,7 @@ GradientProcessor summary_gradient(std::string_view regex, const Location& where
     for (const GradientAndVariable& item : all) {
       if (!item.gradient || !pattern.matches(item.variable)) continue;
       if (name_in_tower(item.variable) != item.variable.name()) continue;  // a copy: its gradient is the original's
-      const DeviceScope device(item.variable.node()->device);
+      const DeviceScope device = DeviceScope::beside(item.gradient);
       const auto name = [&](const char* what) {
         return current_graph().unique_name(item.variable.name() + "/" + what);
       };

@@ -22,6 +22,17 @@ const OpRegistration sum_squares_def =
         .gradient([](const GradientContext& c) { return Tensors{c.input(0) * (c.grad() * 2.f)}; })
         .doc("The sum of all squares.");
 
+// What goes over all elements is done where each tensor is made; only numbers travel.
+Tensor squares_of(const Tensor& t) {
+  const DeviceScope device = DeviceScope::beside(t);
+  const auto sparse = as_sparse_rows(t);
+  return sum_squares(sparse ? sparse->rows : t);
+}
+Tensor scaled(const Tensor& t, const Tensor& scale) {
+  const DeviceScope device = DeviceScope::beside(t);
+  return t * scale;
+}
+
 }  // namespace
 
 Tensor sum_squares(const Operand& x, std::string_view name) { return add_tensor(sum_squares_def, {x}, {.name = name}); }
@@ -31,8 +42,7 @@ Tensor global_norm(const Tensors& tensors, std::string_view name, const Location
   Tensor total;
   for (const Tensor& t : tensors) {
     if (!t) continue;
-    const auto sparse = as_sparse_rows(t);
-    const Tensor sum = sum_squares(sparse ? sparse->rows : t);
+    const Tensor sum = squares_of(t);
     total = total ? total + sum : sum;
   }
   BELFRY_CHECK(static_cast<bool>(total), "[global_norm] expected a tensor or more, got none of {} (at {})",
@@ -48,7 +58,7 @@ ClippedTensors clip_by_global_norm(const Tensors& tensors, const Operand& clip_n
   const NameScope scope(name.empty() ? "clip_by_global_norm" : name);
   ClippedTensors out{.norm = global_norm(tensors, "norm", clip_norm.where())};
   const Tensor most = clip_norm.tensor(out.norm.dtype()), scale = divide(most, maximum(out.norm, most), "scale");
-  for (const Tensor& t : tensors) out.tensors.push_back(t ? t * scale : Tensor());
+  for (const Tensor& t : tensors) out.tensors.push_back(t ? scaled(t, scale) : Tensor());
   return out;
 }
 

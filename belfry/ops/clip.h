@@ -1,4 +1,5 @@
-// Norms over many tensors at once, and gradients kept below one.
+// Norms over many tensors at once, and gradients kept below one. Outside of any DeviceScope each tensor is read where
+// it is made.
 #pragma once
 
 #include <string_view>

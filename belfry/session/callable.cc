@@ -35,16 +35,18 @@ bool overlap(std::vector<Extent>& extents) {
 
 }  // namespace
 
-// Everything that is needed between calls. The plan, and what follows from it, is made again when the shapes fed or the
-// variables' layouts change.
+// Everything that is needed between calls. The plan is made again when the shapes fed or the variables' layouts change.
 struct Callable::State {
   State(SessionState& s, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const Location& where)
-      : session(s), caller{"make_callable", where}, base(s.signature(fetches, feeds, caller, &places)) {
+      : session(s), caller{"make_callable", where}, signature(s.signature(fetches, feeds, caller, &places)) {
     caller.name = "callable";
     caller.done = "callable made";  // a call's own line is not known: nothing in it may cost time
-    takes = s.takes_of(base);
-    given = base.feeds.size();
-    base.feeds.insert(base.feeds.end(), takes.tensors.begin(), takes.tensors.end());
+    takes = s.takes_of(signature);
+    given = signature.feeds.size();
+    signature.feeds.insert(signature.feeds.end(), takes.tensors.begin(), takes.tensors.end());
+    inputs.resize(signature.feeds.size());
+    outputs.resize(signature.fetches.size());
+    extents.reserve(inputs.size() + places.size());
   }
 
   void check_count(std::span<const Array> feeds) const {
@@ -64,24 +66,26 @@ struct Callable::State {
     return all;
   }
 
-  void bind(std::span<const Array> feeds) {
-    bool same = plan && plan->generation() == session.generation();
+  bool planned_for(std::span<const Array> feeds) const {
+    bool same = signature.fed.size() == feeds.size();
     for (std::size_t i = 0; i < feeds.size() && same; ++i)
-      same = feeds[i].shape() == shapes[i] && feeds[i].dtype() == base.feeds[i].dtype();
-    if (same) return;
-    plan = nullptr;
-    Signature signature = base;
-    shapes.clear();
-    for (std::size_t i = 0; i < feeds.size(); ++i) {
-      session.check_feed(base.feeds[i], feeds[i], caller);
-      signature.fed.push_back({"", feeds[i].dtype(), feeds[i].shape()});
-      shapes.push_back(feeds[i].shape());
+      same = feeds[i].shape() == signature.fed[i].shape && feeds[i].dtype() == signature.fed[i].dtype;
+    return same;
+  }
+
+  // Where the shapes are the same, only the plan is replaced: a run that finds it outdated has results bound already.
+  void bind(std::span<const Array> feeds) {
+    if (!planned_for(feeds)) {
+      std::vector<TensorSpec> fed;
+      for (std::size_t i = 0; i < feeds.size(); ++i) {
+        session.check_feed(signature.feeds[i], feeds[i], caller);
+        fed.push_back({"", feeds[i].dtype(), feeds[i].shape()});
+      }
+      plan = nullptr;
+      own.clear();
+      signature.fed = std::move(fed);
     }
-    inputs.resize(feeds.size());
-    outputs.resize(base.fetches.size());
-    extents.reserve(feeds.size() + places.size());
-    own.clear();
-    plan = session.plan_for(signature, caller);
+    if (!plan || plan->generation() != session.generation()) plan = session.plan_for(signature, caller);
   }
 
   std::vector<Array> make_results() const {
@@ -110,7 +114,7 @@ struct Callable::State {
       const TensorInfo& info = plan->fetched()[place];
       BELFRY_CHECK(results[i].dtype() == info.dtype && results[i].shape() == info.shape,
                    "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
-                   to_string(info.shape), base.fetches[place].name(), name_of(results[i].dtype()),
+                   to_string(info.shape), signature.fetches[place].name(), name_of(results[i].dtype()),
                    to_string(results[i].shape()), to_string(caller.where), kRemedy);
       extents.push_back(extent_of(results[i], true));
     }
@@ -130,9 +134,8 @@ struct Callable::State {
   SessionState& session;
   Caller caller;
   std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
-  Signature base;           // without the shapes of the feeds
+  Signature signature;      // `fed` is empty before the first call
   std::shared_ptr<Plan> plan;
-  std::vector<Shape> shapes;  // of the feeds that the plan is for
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   std::vector<Extent> extents;
@@ -188,7 +191,7 @@ Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::ve
   const Caller caller{"make_callable", where};
   const SessionUse use(state_->user, caller);
   Callable callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
-  state_->check_complete(callable.state().base, caller);
+  state_->check_complete(callable.state().signature, caller);
   return callable;
 }
 

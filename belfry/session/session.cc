@@ -9,8 +9,6 @@
 namespace belfry {
 namespace {
 
-const std::atomic<bool> kNever = false;
-
 // The plan of a run and its feeds' data.
 struct PreparedRun {
   Signature signature;
@@ -109,7 +107,8 @@ Array Session::value(const Variable& variable, const Location& where) const {
       is_initialized(variable),
       "[Variable '{}'] expected a value, got none {} {}. Call session.initialize() or load a checkpoint first.",
       variable.name(), made_at(*variable.node()), called_at(caller));
-  const GateVisit inside(state_->gate(), kNever);
+  const GateVisit visit(state_->gate(), state_->cancelled);
+  if (!visit.inside()) state_->check_not_cancelled(caller);
   return state_->store.get(variable.node());
 }
 
@@ -123,7 +122,8 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
   BELFRY_CHECK(fits, "[Session::set_value] expected {} {} for '{}', got {} {} {} {}.", name_of(variable.dtype()),
                to_string(variable.shape()), variable.name(), name_of(value.dtype()), to_string(value.shape()),
                made_at(*variable.node()), called_at(caller));
-  const GateVisit inside(state_->gate(), kNever);
+  const GateVisit visit(state_->gate(), state_->cancelled);
+  if (!visit.inside()) state_->check_not_cancelled(caller);
   state_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
 }
 
@@ -161,14 +161,16 @@ std::unique_ptr<Session> Session::companion(int device, const Location& where) {
   }
   SessionConfig config = state_->config;
   config.devices = {{state_->team.devices()[static_cast<std::size_t>(device)].threads}};
-  return std::unique_ptr<Session>(
-      new Session(std::make_unique<SessionState>(state_->graph, config, state_->commons, caller)));
+  auto state = std::make_unique<SessionState>(state_->graph, config, state_->commons, caller);
+  state->is_companion = true;
+  return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
 void Session::cancel() {
   state_->cancelled = true;
   state_->give_up_waiting = true;
   state_->commons->gate.wake();
+  state_->commons->companions.wake();
   state_->queues.wake();
 }
 
@@ -179,8 +181,19 @@ void Session::interrupt() {
 
 void Session::forget_interrupt() { state_->forget_interrupt(); }
 
-SessionAlone::SessionAlone(Session& session) : alone_(std::make_unique<GateAlone>(session.state_->gate(), kNever)) {}
+SessionAlone::SessionAlone(Session& session, const Location& where) {
+  SessionState& state = *session.state_;
+  alone_ = std::make_unique<GateAlone>(state.gate(), state.cancelled);
+  if (!alone_->inside()) state.check_not_cancelled({"SessionAlone", where});
+}
 SessionAlone::~SessionAlone() = default;
+
+CompanionsRest::CompanionsRest(Session& session, const Location& where) {
+  SessionState& state = *session.state_;
+  alone_ = std::make_unique<GateAlone>(&state.commons->companions, state.cancelled);
+  if (!alone_->inside()) state.check_not_cancelled({"CompanionsRest", where});
+}
+CompanionsRest::~CompanionsRest() = default;
 
 void Session::set_random_counter(std::uint64_t count) { state_->random_counter = count; }
 std::uint64_t Session::random_counter() const { return state_->random_counter; }

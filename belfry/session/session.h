@@ -142,7 +142,7 @@ class Session {
   // on; companions end before the session that made them.
   std::unique_ptr<Session> companion(int device = 0, const Location& where = Location::current());
   // From any thread: a run that waits for a point, or for its turn beside companions, and every later one throws
-  // Cancelled.
+  // Cancelled. So does whatever else of the session waits for such a turn.
   void cancel();
   // From any thread: once, a run that waits for a point throws Cancelled, be it the one that waits now or the next that
   // would; a run that has its points is not touched. forget_interrupt() takes back what nobody has noticed.
@@ -174,6 +174,7 @@ class Session {
 
  private:
   friend class SessionAlone;
+  friend class CompanionsRest;
   explicit Session(std::unique_ptr<SessionState> state);
   std::unique_ptr<SessionState> state_;
 };
@@ -182,10 +183,23 @@ class Session {
 // that others want to start wait for it. Costs nothing where there are no companions. May be nested.
 class SessionAlone {
  public:
-  explicit SessionAlone(Session& session);
+  explicit SessionAlone(Session& session, const Location& where = Location::current());
   ~SessionAlone();
   SessionAlone(const SessionAlone&) = delete;
   SessionAlone& operator=(const SessionAlone&) = delete;
+
+ private:
+  std::unique_ptr<GateAlone> alone_;
+};
+
+// While it lives, no companion of the session runs: it waits for runs that are going on, but not for one that waits for
+// a point. The session itself is free, for any thread. Not within a SessionAlone, which runs may be waiting for.
+class CompanionsRest {
+ public:
+  explicit CompanionsRest(Session& session, const Location& where = Location::current());
+  ~CompanionsRest();
+  CompanionsRest(const CompanionsRest&) = delete;
+  CompanionsRest& operator=(const CompanionsRest&) = delete;
 
  private:
   std::unique_ptr<GateAlone> alone_;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "belfry/base/log.h"
+#include "belfry/base/stop_training.h"
 #include "belfry/graph/scope.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/nn/initializers.h"
@@ -86,7 +87,7 @@ void AsyncTowers::start(Trainer& trainer) {
 }
 
 void AsyncTowers::pause() {
-  if (paused_ == nullptr) paused_ = std::make_unique<SessionAlone>(*session_);
+  if (paused_ == nullptr) paused_ = std::make_unique<CompanionsRest>(*session_);
 }
 
 void AsyncTowers::resume() { paused_ = nullptr; }
@@ -95,12 +96,10 @@ void AsyncTowers::resume() { paused_ = nullptr; }
 void AsyncTowers::loop(Worker& worker, std::uint64_t step, const Location& where) {
   try {
     for (; !stopping_; ++step) worker.session->run(worker.step, {}, {.random_step = step}, where);
-  } catch (const EndOfData& e) {
-    keep_end(false, e.what());
   } catch (const Cancelled& e) {
     if (!stopping_) keep_end(true, e.what());
   } catch (const std::exception& e) {
-    keep_end(true, e.what());
+    keep_end(!is_clean_end(e), e.what());
   } catch (...) {
     keep_end(true, "an exception that is not a std::exception");
   }

@@ -40,10 +40,9 @@ class AsyncTowers {
   std::vector<Operation> steps() const;
   // The updates of all towers so far, by the session that the callback was given; 0 before there is one.
   std::int64_t updates() const;
-  // Throws what has ended a tower, be it the end of the data or an error.
+  // Throws what has ended a tower, be it the end of the data, a stop or an error.
   void check();
-  // Ends all of them, whatever they wait for. Throws the error that ended one, if there was one; not for the data's
-  // end.
+  // Ends all of them, whatever they wait for. Throws the error that ended one, if there was one; a clean end is none.
   void stop();
 
  private:
@@ -60,7 +59,7 @@ class AsyncTowers {
   std::vector<std::unique_ptr<Worker>> workers_;
   Trainer* trainer_ = nullptr;
   Session* session_ = nullptr;
-  std::unique_ptr<SessionAlone> paused_;
+  std::unique_ptr<CompanionsRest> paused_;
   std::atomic<bool> stopping_ = false, ended_ = false;
   Mutex mutex_;
   std::exception_ptr end_ BELFRY_GUARDED_BY(mutex_);  // what ended the first tower that ended; an error comes first

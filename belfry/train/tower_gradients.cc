@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 #include "belfry/base/check.h"
@@ -107,11 +108,32 @@ Tensor mean(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
 // the update. Made by one device, it is N reads and a write there and a read in each tower: shared out fairly over the
 // devices that is less beyond two of them, but not for a variable so large that the others have nothing to do
 // meanwhile.
-bool better_made_twice(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
+bool better_in_every_tower(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
   std::int64_t total = 0;
   for (const GradientAndVariable& item : towers[0]) total += bytes_of(item.variable);
   const auto count = static_cast<std::int64_t>(towers.size());
   return count == 2 || bytes_of(towers[0][v].variable) * count > total;
+}
+
+std::vector<std::size_t> in_turn(const std::vector<GradientsAndVariables>& towers) {
+  std::vector<std::size_t> out(towers[0].size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+
+// The averages, spread over the devices in this order but for those of shared variables.
+GradientsAndVariables averages_of(const std::vector<GradientsAndVariables>& towers, const Devices& devices,
+                                  const std::vector<std::size_t>& order) {
+  const NameScope names("average_gradients");
+  LeastLoaded work(devices);
+  GradientsAndVariables out = towers[0];
+  if (towers.size() == 1) return out;
+  for (const std::size_t v : order) {
+    if (!out[v].gradient) continue;
+    const DeviceScope device(shared(towers, v) ? home_of(out[v].variable) : work.place(bytes_of(out[v].variable)));
+    out[v].gradient = mean(towers, v);
+  }
+  return out;
 }
 
 std::size_t index_of(const GradientsAndVariables& averages, const Variable& variable) {
@@ -150,24 +172,25 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
 }
 
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& given, const Devices& devices) {
+  BELFRY_CHECK(!devices.empty(), "[average_gradients] expected a device or more to work on, got none.");
   const std::vector<GradientsAndVariables> towers = aligned(given);
-  const NameScope names("average_gradients");
-  LeastLoaded work(devices);
-  GradientsAndVariables out = towers[0];
-  if (towers.size() == 1) return out;
-  for (std::size_t v = 0; v < out.size(); ++v) {
-    if (!out[v].gradient) continue;
-    const DeviceScope device(shared(towers, v) ? home_of(out[v].variable) : work.place(bytes_of(out[v].variable)));
-    out[v].gradient = mean(towers, v);
-  }
-  return out;
+  return averages_of(towers, devices, in_turn(towers));
 }
 
 std::vector<GradientsAndVariables> averages_by_tower(const std::vector<GradientsAndVariables>& given,
                                                      const Devices& devices, Optimizer& optimizer,
                                                      const Location& where) {
+  BELFRY_CHECK(
+      given.size() == devices.size(),
+      "[averages_by_tower] expected a device for each tower, got {} towers and {} devices. Give the devices that "
+      "the towers were built on, in the same order.",
+      given.size(), devices.size());
   const std::vector<GradientsAndVariables> towers = aligned(given);
-  const GradientsAndVariables averages = average_gradients(towers, devices);
+  // Whether the optimizer leaves an average as it is shows only afterwards. Those that every tower would then make are
+  // placed last, where they take no room from what is made once in any case.
+  std::vector<std::size_t> order = in_turn(towers);
+  std::ranges::stable_partition(order, [&](std::size_t v) { return !better_in_every_tower(towers, v); });
+  const GradientsAndVariables averages = averages_of(towers, devices, order);
   const GradientsAndVariables processed = optimizer.process(averages, where);
   const NameScope names("average_gradients");
   std::vector<GradientsAndVariables> out(towers.size(), processed);
@@ -176,7 +199,7 @@ std::vector<GradientsAndVariables> averages_by_tower(const std::vector<Gradients
     for (GradientAndVariable& item : out[t]) {
       const std::size_t v = index_of(averages, item.variable);
       item.variable = towers[t][v].variable;
-      if (item.gradient && item.gradient == averages[v].gradient && better_made_twice(towers, v))
+      if (item.gradient && item.gradient == averages[v].gradient && better_in_every_tower(towers, v))
         item.gradient = mean(towers, v);
     }
   }

@@ -45,9 +45,10 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
 // lives, others are spread over the devices.
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& towers, const Devices& devices);
 
-// Where towers have variables of their own: what each of them applies (Optimizer::apply_processed()) to its copies. The
-// averages are processed once, so that the copies stay equal to the last bit. One that the optimizer leaves as it is
-// may be made anew in every tower, where that is less work than to wait for another device.
+// Where towers have variables of their own, tower t on devices[t]: what each of them applies
+// (Optimizer::apply_processed()) to its copies. The averages are processed once, so that the copies stay equal to the
+// last bit. One that the optimizer leaves as it is may be made anew in every tower, where that is less work than to
+// wait for another device.
 std::vector<GradientsAndVariables> averages_by_tower(const std::vector<GradientsAndVariables>& towers,
                                                      const Devices& devices, Optimizer& optimizer,
                                                      const Location& where = Location::current());

@@ -48,9 +48,10 @@ class SyncMultiDeviceTrainerParameterServer : public MultiDeviceTrainer {
   void build(InputSource& input, Optimizer& optimizer) override;
 };
 
-// A copy of the variables a tower; the first tower's has no prefix and is the one that is saved. The averages of the
-// gradients are made once, spread over the devices, and every tower applies them to its copy, so that the copies stay
-// equal. They are made equal at the start and after each epoch.
+// A copy of the variables a tower; the first tower's has no prefix and is the one that is saved. Every tower applies
+// the same averages of the gradients to its copy, so that the copies stay equal: made once and spread over the devices,
+// or, where that is less work, in every tower (see averages_by_tower()). The copies are made equal at the start and
+// after each epoch.
 class SyncMultiDeviceTrainerReplicated final : public MultiDeviceTrainer {
  public:
   using MultiDeviceTrainer::MultiDeviceTrainer;

@@ -68,5 +68,18 @@ TEST(GateTest, WhoeverGivesUpDoesNotWait) {
   EXPECT_FALSE(entered_alone);
 }
 
+TEST(GateTest, WhoeverHasGivenUpEntersWhereThereIsNothingToWaitFor) {
+  Gate gate;
+  const std::atomic<bool> given_up = true;
+  EXPECT_TRUE(GateVisit(&gate, given_up).inside());
+  EXPECT_TRUE(GateAlone(&gate, given_up).inside());
+  const GateVisit visit(&gate, kNever);
+  std::thread other([&] {
+    EXPECT_TRUE(GateVisit(&gate, given_up).inside());
+    EXPECT_FALSE(GateAlone(&gate, given_up).inside());
+  });
+  other.join();
+}
+
 }  // namespace
 }  // namespace belfry

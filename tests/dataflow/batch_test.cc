@@ -45,6 +45,23 @@ TEST(Batch, TheRemainderIsDroppedOrKept) {
   EXPECT_EQ((numbered(6) | batch(3, Remainder::keep)).known_size(), 2);
 }
 
+TEST(Batch, MayBeLargerThanAllData) {
+  Flow flow = Sequential(5) | map([](DataPoint p) { return p; }) | batch(std::int64_t{1} << 40, Remainder::keep);
+  const DataPoint all = *flow.next();
+  EXPECT_EQ(all[0].shape(), (Shape{5}));
+  EXPECT_EQ(all[0].item(4), 4);
+  EXPECT_EQ(flow.next(), std::nullopt);
+}
+
+TEST(Batch, GrowsBeyondWhatItTookAtFirst) {
+  const auto large = [](DataPoint point) {
+    return DataPoint{Array::full(u8, {std::int64_t{1} << 26}, point[0].item())};
+  };
+  const DataPoint all = *(numbered(6) | map(large) | batch(6)).next();  // four rows fit at first
+  EXPECT_EQ(all[0].shape(), (Shape{6, std::int64_t{1} << 26}));
+  for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(all[0].item(i << 26), i);
+}
+
 TEST(Batch, UnequalShapesAreAnErrorThatShowsThem) {
   Flow flow =
       from_list({{Array::zeros(f32, {2, 3})}, {Array::zeros(f32, {2, 3})}, {Array::zeros(f32, {2, 4})}}) | batch(3);

@@ -6,10 +6,13 @@
 
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/concat.h"
+#include "belfry/dataflow/fan_out.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/zip.h"
 #include "tests/dataflow/flow_testing.h"
 
 namespace belfry {
@@ -35,7 +38,10 @@ Flow random_flow(RandomStream& random, const std::shared_ptr<Trouble>& trouble) 
   Flow flow = random.below(2) == 0 ? numbered(50) : Flow(Sequential(50));
   for (std::uint64_t stages = 2 + random.below(4); stages > 0; --stages) {
     const auto threads = static_cast<int>(random.below(4)), few = static_cast<int>(1 + random.below(8));
-    switch (random.below(5)) {
+    switch (random.below(8)) {
+      case 5: flow = concat({flow, numbered(7) | map(failing, {.threads = threads})}); break;
+      case 6: flow = zip({flow, numbered(60) | prefetch(few)}); break;
+      case 7: flow = fan_out(flow, {.consumers = 1, .buffer = few})[0]; break;
       case 0: flow = flow | prefetch(few); break;
       case 1: flow = flow | shuffle_local(few, random.bits()); break;
       case 2: flow = flow | repeat(); break;

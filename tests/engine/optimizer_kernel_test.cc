@@ -160,6 +160,30 @@ TEST(OptimizerKernels, OneAndTwoThreadsGiveTheSameBits) {
 }
 
 template <class T>
+void expect_a_scale_to_be_a_product_made_before() {
+  for (Isa isa : available_isas()) {
+    for (UpdateRule rule : kRules) {
+      UpdateStep step = step_of(rule);
+      step.gradient_scale = 1.0 / 3;
+      const State<T> before = random_state<T>(1003, 17);
+      State<T> scaled = before, product = before;
+      for (T& g : product.g) g *= static_cast<T>(step.gradient_scale);
+      apply_update(step, scaled.buffers(), 1003, isa);
+      step.gradient_scale = 1;
+      apply_update(step, product.buffers(), 1003, isa);
+      scaled.g = product.g;
+      EXPECT_EQ(scaled, product) << static_cast<int>(rule);
+    }
+  }
+}
+
+// Copies of a variable stay equal where one's update multiplies and the other's is sent the product.
+TEST(OptimizerKernels, AScaledGradientHasTheBitsOfAProductMadeBefore) {
+  expect_a_scale_to_be_a_product_made_before<float>();
+  expect_a_scale_to_be_a_product_made_before<double>();
+}
+
+template <class T>
 void expect_zero_padding_to_stay() {
   const std::vector<T> zeros(20);
   for (Isa isa : available_isas()) {

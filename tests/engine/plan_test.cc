@@ -3,6 +3,7 @@
 
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
+#include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
@@ -93,6 +94,37 @@ TEST_F(PlanTest, InstructionsWaitOnlyAcrossDevices) {
   EXPECT_EQ(plan->waits()[1][0].instruction, 0);
   EXPECT_EQ(plan->waits()[1][0].done, 1);
   for (int i = 0; i < 50; ++i) ASSERT_EQ(run(*plan)[0].item(), 16);
+}
+
+// The last layer's gradient is the first: its reduction elsewhere does not wait for the others, even if what is reduced
+// was built when all of them were there.
+TEST_F(PlanTest, AReductionElsewhereOverlapsTheRestOfTheBackwardPass) {
+  Tensor y = filled("x", {2, 3}, 0.1f);
+  std::vector<Variable> weights;
+  for (const char* name : {"w0", "w1", "w2"}) y = tanh(matmul(y, weights.emplace_back(filled(name, {3, 3}, 0.1f))));
+  const Tensors g = gradients(y, weights);
+  Tensors shares, reduced;
+  for (const Tensor& gradient : g) shares.push_back(transpose(gradient, {1, 0}));
+  {
+    const DeviceScope device("cpu:1");
+    for (const int i : {2, 1, 0}) reduced.push_back(reduce_sum(shares[static_cast<std::size_t>(i)], {.axes = {0}}));
+  }
+  const auto plan = compiled({.fetches = reduced});
+  ASSERT_EQ(plan->parts().size(), 2U);
+  const PartPlan& backward = *plan->parts()[0];
+  const auto ended = [&](const Tensor& made) {
+    const auto at = std::ranges::find(backward.instructions, made_from(backward.ir, made), &Instruction::node);
+    return static_cast<int>(at - backward.instructions.begin()) + 1;
+  };
+  const std::vector<Wait>& waits = plan->waits()[1];
+  ASSERT_EQ(waits.size(), 3U);
+  EXPECT_EQ(waits[0].instruction, 0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(waits[i].done, ended(shares[2 - i]));
+    EXPECT_TRUE(i == 2 || waits[i].done < ended(g[1 - i]));
+  }
+  EXPECT_EQ(waits[2].done, static_cast<int>(backward.instructions.size()));
+  run(*plan);
 }
 
 TEST_F(PlanTest, AViewBetweenDevicesIsWaitedThrough) {

@@ -90,6 +90,26 @@ TEST_F(ScheduleTest, ANodeWithARankTakesThatPlace) {
   EXPECT_LT(position(order, made_from(ir, b)), position(order, made_from(ir, a)));
 }
 
+TEST_F(ScheduleTest, WhatAnotherDeviceWaitsForComesFirst) {
+  const Tensor start = exp(var("v", {4}));
+  const Tensor own = tanh(start), more = tanh(own), awaited = sin(start);
+  Tensor there;
+  {
+    const DeviceScope device("cpu:1");
+    there = cos(awaited);
+  }
+  const Partition parts = partition(pruned({.fetches = {more, there}}, 2), {{1}, {1}});
+  ASSERT_EQ(parts.parts.size(), 2U);
+  Ir ir = parts.parts[0].ir;
+  infer_shapes(ir);
+  simplify(ir);
+  order_variables(ir);
+  settle_sends(ir);
+  const std::vector<NodeId> order = schedule(ir);
+  expect_topological(ir, order);
+  EXPECT_LT(position(order, made_from(ir, awaited)), position(order, made_from(ir, own)));  // though it was built last
+}
+
 TEST_F(ScheduleTest, OneOrderServesAllDevices) {
   Tensor x = var("x", {2});
   for (int i = 0; i < 6; ++i) {

@@ -207,6 +207,23 @@ TEST_F(GraphTest, ControlDependenciesAndDevicesAreRecorded) {
                 "). Only CPU devices exist today.");
 }
 
+TEST_F(GraphTest, AnOpBesideATensorIsOnItsDeviceUnlessAScopeSaysOtherwise) {
+  const Variable a = var("a", {});
+  const auto on = [](const char* device, const Variable& v) {
+    const DeviceScope scope(device);
+    return v.read();
+  };
+  const auto device_beside = [&](const Tensor& t) {
+    const DeviceScope scope = DeviceScope::beside(t);
+    return a.read().node()->device;
+  };
+  const Tensor far = on("cpu:2", a), here = on("", a);
+  EXPECT_EQ(device_beside(far), "cpu:2");
+  EXPECT_EQ(device_beside(here), "");
+  const DeviceScope device("cpu:1");
+  EXPECT_EQ(device_beside(far), "cpu:1");
+}
+
 TEST_F(GraphTest, ControlDependenciesTakeTensorsAndRefuseWhatIsNotThere) {
   const Variable a = var("a", {});
   const Tensors steps{a.assign_add(1.f), a * 2.f};

@@ -192,6 +192,41 @@ TEST_F(TrainingEndsTest, ErrorsOfRunsKeepTheirTypeAndText) {
   EXPECT_EQ(words(calls).back(), "after_train");
 }
 
+// The loop fails, and so does what ends the steps beside it.
+TEST_F(TrainingEndsTest, ErrorsAfterTheFirstAreLogged) {
+  struct Own final : Trainer {
+    void run_step() override { throw OddError("the first"); }
+    void end_steps() override { throw FileError("the second"); }
+  } trainer;
+  const testing_support::LogLines lines;
+  EXPECT_EQ(error_of<OddError>(
+                [&] { run(trainer, at("after_train", [](Trainer&) { throw std::runtime_error("the third"); })); }),
+            "the first");
+  EXPECT_TRUE(contains(lines.text, "[Trainer] after an error that is thrown, end_steps failed as well: the second\n"))
+      << lines.text;
+  EXPECT_TRUE(
+      contains(lines.text, "[at after_train] after an error that is thrown, after_train failed as well: the third\n"))
+      << lines.text;
+}
+
+TEST_F(TrainingEndsTest, AnErrorThatEndStepsThrowsOnceMoreIsNotLogged) {
+  struct Own final : Trainer {
+    void run_step() override { std::rethrow_exception(error); }
+    void end_steps() override { std::rethrow_exception(error); }
+    std::exception_ptr error = std::make_exception_ptr(OddError("a tower fell"));
+  } trainer;
+  const testing_support::LogLines lines;
+  EXPECT_EQ(error_of<OddError>([&] { run(trainer, Recorder(calls)); }), "a tower fell");
+  EXPECT_EQ(lines.text, "");
+}
+
+TEST_F(TrainingEndsTest, AStopInEndStepsIsTooLateToMatter) {
+  struct Own final : Trainer {
+    void end_steps() override { throw StopTraining("late"); }
+  } trainer;
+  EXPECT_EQ(run(trainer, Recorder(calls)), "finished epoch 2");
+}
+
 TEST_F(TrainingEndsTest, WhatIsNoStdExceptionReachesTheCallerToo) {
   Trainer trainer;
   trainer.train_op = train;

@@ -4,6 +4,7 @@
 #include <future>
 #include <thread>
 
+#include "belfry/engine/kernel.h"
 #include "belfry/nn/adaptive_optimizers.h"
 #include "belfry/nn/layers.h"
 #include "belfry/nn/optimizer.h"
@@ -32,6 +33,26 @@ const OpRegistration wait_op = testing_support::define_acting_op("CompanionTestW
     at->may_go.wait();
   }
 });
+
+// A kernel that does something when its plan leaves the session's cache: the last thing of a call's preparation, after
+// the call's own plan is made and before it runs.
+std::function<void()> when_evicted;
+struct LeavingKernel final : Kernel {
+  ~LeavingKernel() override {
+    if (const auto act = std::exchange(when_evicted, nullptr)) act();
+  }
+  void bind(const Buffers&) override {}
+  void run(const Step&) override {}
+};
+const OpRegistration leaving_op = define_op("CompanionTestLeaving")
+                                      .input("x")
+                                      .output("y")
+                                      .shape([](const ShapeContext& c) { return c.input(0); })
+                                      .stateful()
+                                      .not_differentiable()
+                                      .doc("Acts when it goes.");
+const KernelRegistration leaving_kernel =
+    define_kernel("CompanionTestLeaving").make([](const KernelContext&) { return std::make_unique<LeavingKernel>(); });
 
 class CompanionTest : public GraphTest {
  protected:
@@ -196,6 +217,50 @@ TEST_F(CompanionTest, WhileOneIsAloneTheOthersWait) {
   EXPECT_EQ(session.value(w).item(), 102);
 }
 
+TEST_F(CompanionTest, WhileCompanionsRestTheSessionIsFreeForAnyThread) {
+  const Variable w = var("w", Array(0.f));
+  const Operation add(w.assign_add(1.f)), late(w.assign(add_tensor(wait_op, {w * 100.f})));
+  start();
+  const auto other = session.companion();
+  std::thread resting;
+  {
+    const CompanionsRest rest(session);
+    resting = std::thread([&] { other->run(late); });
+    std::thread user([&] {
+      const SessionAlone alone(session);
+      session.run(add);
+      session.set_value(w, Array(static_cast<float>(session.value(w).item()) + 4.f));
+    });
+    user.join();
+    EXPECT_EQ(session.value(w).item(), 5);
+  }
+  resting.join();
+  EXPECT_EQ(session.value(w).item(), 500);
+}
+
+// Whether the wait has begun or not.
+TEST_F(CompanionTest, CancelEndsEveryWaitForATurn) {
+  const Variable w = var("w", Array(7.f));
+  const Tensor twice = w * 2.f;
+  start();
+  const auto other = session.companion();
+  const auto error = [&](const std::function<void()>& act) {
+    const SessionAlone alone(session);
+    std::string text;
+    std::thread thread([&] { text = error_of<Cancelled>(act); });
+    other->cancel();
+    thread.join();
+    return text;
+  };
+  EXPECT_TRUE(contains(error([&] { (void)other->value(w); }),
+                       "[Session::value] expected a session that may run, got one that was cancelled (called at"));
+  EXPECT_TRUE(
+      contains(error([&] { other->set_value(w, Array(1.f)); }), "[Session::set_value] expected a session that"));
+  EXPECT_TRUE(contains(error([&] { const SessionAlone too(*other); }), "[SessionAlone] expected a session that may"));
+  EXPECT_TRUE(contains(error([&] { other->run(twice); }), "[Session::run] expected a session that may run"));
+  EXPECT_EQ(other->value(w).item(), 7) << "where there is no wait";
+}
+
 TEST_F(CompanionTest, TakesFromTheSameQueueAndIsCancelledWhileItWaits) {
   const Queue queue("points", {{"x", f32, {}}}, {.capacity = 3});
   const Tensor x = queue.dequeue()[0], twice = constant(Array(1.f)) * 2.f;
@@ -214,6 +279,36 @@ TEST_F(CompanionTest, TakesFromTheSameQueueAndIsCancelledWhileItWaits) {
   points->put({{Array(3.f)}});
   EXPECT_EQ(session.run(x).item(), 3);  // nobody else is
   EXPECT_TRUE(contains(error_of([&] { other->run(twice); }), "got one that was cancelled (called at"));
+}
+
+// The layout changes between a call's preparation and its run, so that the run needs another plan.
+TEST_F(CompanionTest, ACallableWhosePlanIsOutdatedMeanwhileKeepsItsResults) {
+  const Tensor image = constant(Array::full(f32, {2, 8, 8, 3}, 1));
+  Operation train;
+  {
+    const TrainTowerContext tower("");
+    train =
+        sgd({.learning_rate = 0.1f})->minimize(reduce_mean(square(image | conv2d("c", {.filters = 16, .kernel = 3}))));
+  }
+  const Tensor x = placeholder({"x", f32, {kAny}}), twice = x * 2.f, leaving = add_tensor(leaving_op, {twice});
+  Session small(graph, {.devices = {{1}}, .plan_cache = 1});
+  small.initialize();
+  const auto other = small.companion();
+  const Array five = Array::full(f32, {5}, 3);
+  small.run(leaving, {{x, five}});
+  int trained = 0;
+  when_evicted = [&] {
+    other->run(train);
+    ++trained;
+  };
+  const Callable call = small.make_callable({twice}, {x});
+  const std::span<const Array> results = call(std::vector<Array>{five});
+  EXPECT_EQ(trained, 1);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].item(4), 6);
+  const void* where = results[0].raw();
+  EXPECT_EQ(call(std::vector<Array>{Array::full(f32, {5}, 4)})[0].raw(), where);
+  EXPECT_EQ(results[0].item(4), 8);
 }
 
 TEST_F(CompanionTest, ADeviceThatIsNotThereIsAnError) {

@@ -23,6 +23,7 @@
 #include "belfry/nn/lookahead.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/pointwise.h"
+#include "belfry/ops/queue.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/tower/tower_context.h"
 #include "tests/session/session_testing.h"
@@ -186,6 +187,41 @@ TEST(AsyncTowersTest, AnErrorReachesACallerThatWaitsForData) {
   in_tower_1 = nullptr;
 }
 
+// One of the towers, the trainer's own or the other, takes a point, and a stop comes instead.
+class StoppedTower final : public TowerTrainer {
+ public:
+  explicit StoppedTower(int taker) : TowerTrainer(cpu_devices(2)) {
+    const Queue queue("points", {{"x", f32, {}}}, {.capacity = 1});
+    const Operation take(queue.dequeue()[0]), other(new_variable("w", {.shape = {}}).assign_add(1.f));
+    train_op = towers_.step(taker == 0 ? take : other, "first");
+    towers_.add(towers_.step(taker == 1 ? take : other, "second"), 1);
+    register_callback(CallbackFactory({.before_train = [queue](Trainer& t) {
+      t.session().queue(queue)->close(std::make_exception_ptr(StopTraining("seen enough")));
+    }}));
+    register_callback(towers_.callback());
+  }
+  void run_step() override {
+    towers_.check();
+    TowerTrainer::run_step();
+  }
+
+ protected:
+  void end_steps() override { EXPECT_NO_THROW(towers_.stop()); }
+
+ private:
+  AsyncTowers towers_;
+};
+
+TEST(AsyncTowersTest, AStopIsACleanEndWhicheverTowerMeetsIt) {
+  for (const int taker : {0, 1}) {
+    Graph graph;
+    const GraphScope scope(graph);
+    StoppedTower trainer(taker);
+    EXPECT_EQ(trainer.train({.session_config = kTwo, .steps_per_epoch = 1'000'000'000, .max_epoch = 1}), "seen enough")
+        << "tower " << taker;
+  }
+}
+
 TEST_F(AsyncTest, WhatIsNoStdExceptionReachesTheCallerToo) {
   in_tower_1 = [] { throw 42; };
   setup(cost_with_action);
@@ -297,6 +333,26 @@ TEST_F(PauseTest, InferenceAndCheckpointsRunWhileNoTowerDoes) {
   EXPECT_EQ(seen_, 0);
   ASSERT_EQ(updates.size(), 6U);
   for (std::size_t i = 0; i < 6; i += 2) EXPECT_EQ(updates[i], updates[i + 1]);  // nobody trains between the epochs
+}
+
+// As with any other trainer: a thread that takes turns with the training's may use the session.
+TEST_F(AsyncTest, BetweenEpochsACallbackMayWaitForAThreadThatPredicts) {
+  setup();
+  const OnlinePredictor predict = trainer.get_predictor({"x"}, {"cost"}, 0);
+  int predicted = 0;
+  const auto elsewhere = [&](Trainer& t) {
+    std::thread thread([&] {
+      predict({Array::zeros(f32, {2, 3})});
+      (void)t.session().value(trainer.towers().training()[0].get_variable("fc/W"));
+      ++predicted;
+    });
+    thread.join();
+  };
+  trainer.train({.callbacks = {CallbackFactory({.after_epoch = elsewhere, .trigger_epoch = elsewhere})},
+                 .session_config = kTwo,
+                 .steps_per_epoch = 5,
+                 .max_epoch = 3});
+  EXPECT_EQ(predicted, 6);
 }
 
 // A tower may wait for a point, or hold one, whenever the input is told to read again.

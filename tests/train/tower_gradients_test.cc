@@ -148,7 +148,7 @@ TEST(TowerGradientsTest, VariablesMeetByNameInWhateverOrderTheTowersMakeThem) {
   EXPECT_FLOAT_EQ(static_cast<float>(session.run(by_tower[1][1].gradient).item(0)), 10.5f);
 }
 
-// Three towers: 'large' has more than a third of the bytes, 'left' and 'right' have not.
+// Three towers: 'large' has more than a third of the bytes, the others have not.
 class AveragesByTowerTest : public testing::Test {
  protected:
   AveragesByTowerTest() {
@@ -156,7 +156,7 @@ class AveragesByTowerTest : public testing::Test {
       const auto item = [&](const char* name, std::int64_t size) {
         return GradientAndVariable{fill({size}, tower.index()), get_variable(name, {.shape = {size}})};
       };
-      towers_.push_back({item("left", 10), item("large", 80), item("right", 10)});
+      towers_.push_back({item("left", 10), item("large", 80), item("right", 10), item("next", 10)});
     });
   }
   std::vector<GradientsAndVariables> averages(const GradientProcessor& processor) {
@@ -178,6 +178,13 @@ TEST_F(AveragesByTowerTest, OnlyWhatWouldKeepTheOthersWaitingIsMadeInEveryTower)
     EXPECT_EQ(all[t][1].gradient.node()->device, device_name(static_cast<int>(t))) << "tower " << t;
 }
 
+TEST_F(AveragesByTowerTest, WhatIsMadeOnceIsSpreadOverAllDevices) {
+  const auto all = averages([](const GradientsAndVariables& g) { return g; });
+  std::set<std::string> used;
+  for (const std::size_t v : {0, 2, 3}) used.insert(all[0][v].gradient.node()->device);
+  EXPECT_EQ(used, (std::set<std::string>{"cpu:0", "cpu:1", "cpu:2"}));
+}
+
 TEST_F(AveragesByTowerTest, WhatIsProcessedIsProcessedOnce) {
   const auto all = averages([](GradientsAndVariables g) {
     g[1].gradient = g[1].gradient * 2;
@@ -185,6 +192,34 @@ TEST_F(AveragesByTowerTest, WhatIsProcessedIsProcessedOnce) {
   });
   EXPECT_EQ(all[0][1].gradient, all[1][1].gradient);
   EXPECT_EQ(all[0][1].gradient, all[2][1].gradient);
+}
+
+// The ops of the processors, by what goes over all elements of a gradient.
+TEST_F(AveragesByTowerTest, ProcessorsWorkWhereTheAveragesAreMade) {
+  const struct {
+    const char* op;
+    GradientProcessor processor;
+  } cases[] = {{"Mul", global_norm_clip(1)},
+               {"SumSquares", global_norm_clip(1)},
+               {"Mul", scale_gradient({{".*", 0.5}})},
+               {"CheckNumerics", check_gradient()},
+               {"ClipByValue", clip_gradient_by_value(0.5)},
+               {"SumSquares", summary_gradient()},
+               {"RandomNormal", gradient_noise({.stddev = 1})},
+               {"Tanh", map_gradient(".*", [](const Tensor& g, const Variable&) { return tanh(g); })}};
+  const auto devices_of = [&](const auto& item) {
+    std::set<std::string> out;
+    const auto before = static_cast<std::ptrdiff_t>(graph_.nodes().size());
+    averages(item.processor);
+    for (auto node = graph_.nodes().begin() + before; node != graph_.nodes().end(); ++node)
+      if ((*node)->def->name == item.op && !(*node)->name.starts_with("average_gradients")) out.insert((*node)->device);
+    return out;
+  };
+  for (const auto& item : cases) {
+    EXPECT_EQ(devices_of(item), (std::set<std::string>{"cpu:0", "cpu:1", "cpu:2"})) << item.op;
+    const DeviceScope user("cpu:1");
+    EXPECT_EQ(devices_of(item), (std::set<std::string>{"cpu:1"})) << item.op;
+  }
 }
 
 TEST_F(AveragesByTowerTest, AProcessorMayNotAddVariables) {
@@ -196,6 +231,15 @@ TEST_F(AveragesByTowerTest, AProcessorMayNotAddVariables) {
   EXPECT_TRUE(contains(error_of([&] { averages(add); }),
                        "[averages_by_tower] expected gradients of variables that every tower has, got one of 'alone', "
                        "which the towers have no copy of. A gradient processor must not add variables."));
+}
+
+TEST_F(AveragesByTowerTest, EveryTowerMustHaveADevice) {
+  const auto optimizer = sgd({.learning_rate = 1.f});
+  EXPECT_TRUE(contains(error_of([&] { averages_by_tower(towers_, {0, 1}, *optimizer); }),
+                       "[averages_by_tower] expected a device for each tower, got 3 towers and 2 devices. Give the "
+                       "devices that the towers were built on, in the same order."));
+  EXPECT_TRUE(contains(error_of([&] { average_gradients(towers_, {}); }),
+                       "[average_gradients] expected a device or more to work on, got none."));
 }
 
 TEST(TowerGradientsTest, TheAverageForASharedVariableIsMadeWhereItLives) {

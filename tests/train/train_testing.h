@@ -53,6 +53,7 @@ struct Training {
   std::int64_t steps = 20;
   GetOptimizer optimizer = make_momentum;
   Callbacks callbacks{};
+  std::size_t devices = 2;  // of the session, with a thread each
 };
 
 // Calls `look` when the epoch's last step is done, before anything that belongs to the epoch's end.
@@ -62,13 +63,13 @@ inline Handle<Callback> after_last_step(std::function<void(Trainer&)> look) {
   }});
 }
 
-// How many variables of tower 1 have the bits of the first tower's; the others are failures. To be asked before the
-// end of an epoch, which makes them equal.
+// How many variables of towers beyond the first have the bits of the first tower's; the others are failures. To be
+// asked before the end of an epoch, which makes them equal.
 inline int count_equal_copies(Trainer& trainer) {
   int out = 0;
   for (const Variable& v : trainer.graph().variables()) {
-    if (!v.name().starts_with("tower1/")) continue;
-    const Variable original = trainer.graph().get_variable_by_name(v.name().substr(7));
+    if (!v.name().starts_with("tower")) continue;
+    const Variable original = trainer.graph().get_variable_by_name(v.name().substr(v.name().find('/') + 1));
     const bool same = equal(trainer.session().value(v), trainer.session().value(original));
     EXPECT_TRUE(same) << v.name();
     out += same ? 1 : 0;
@@ -76,17 +77,18 @@ inline int count_equal_copies(Trainer& trainer) {
   return out;
 }
 
-// One epoch on a session of two devices with a thread each; `args` make the trainer.
+// One epoch; `args` make the trainer.
 template <class T, class... Args>
 Trained train(const Training& training, Args&&... args) {
   Graph graph;
   const GraphScope scope(graph);
   T trainer(std::forward<Args>(args)...);
   trainer.setup_graph(kSignature, training.input, training.cost, training.optimizer);
-  const std::string reason = trainer.train({.callbacks = training.callbacks,
-                                            .session_config = {.devices = {{1}, {1}}},
-                                            .steps_per_epoch = training.steps,
-                                            .max_epoch = 1});
+  const std::string reason =
+      trainer.train({.callbacks = training.callbacks,
+                     .session_config = {.devices = std::vector<DeviceConfig>(training.devices, {1})},
+                     .steps_per_epoch = training.steps,
+                     .max_epoch = 1});
   Trained out = weights_of(graph, trainer.session());
   out.reason = reason;
   return out;

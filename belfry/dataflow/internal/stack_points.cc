@@ -10,15 +10,17 @@ namespace {
 
 using Dims = std::span<const std::int64_t>;
 
-// Throws unless point `row` of a batch has the components of the first one. Shapes are for later.
+// Shapes are for later.
 void check_row(const DataPoint& first, const DataPoint& point, std::size_t row, std::string_view where) {
-  BELFRY_CHECK(point.size() == first.size(),
-               "[{}] expected {} components in every point of the batch, got {} in row {}.", where, first.size(),
-               point.size(), row);
-  for (std::size_t k = 0; k < first.size(); ++k)
-    BELFRY_CHECK(point[k].dtype() == first[k].dtype(),
-                 "[{}] expected one dtype for component {}, got {} in row 0 and {} in row {}. cast() it in a map().",
-                 where, k, name_of(first[k].dtype()), name_of(point[k].dtype()), row);
+  check_count(where, first.size(), point.size(), row);
+  for (std::size_t k = 0; k < first.size(); ++k) check_dtype(where, k, first[k].dtype(), point[k].dtype(), row);
+}
+
+// An array for so many rows of this shape, not yet filled.
+Array make_stacked(std::int64_t rows, DType dtype, const Shape& row) {
+  Shape shape{rows};
+  for (const std::int64_t d : row) shape.push_back(d);
+  return Array(dtype, shape);
 }
 
 // One component of all points of a batch.
@@ -28,12 +30,7 @@ class Column {
       : points_(points), component_(component), where_(where) {}
 
   Array stacked() const {
-    for (std::size_t row = 1; row < points_.size(); ++row)
-      BELFRY_CHECK(
-          shape(row) == shape(0),
-          "[{}] expected equal shapes for component {}, got {} in row 0 and {} in row {}. Resize or pad it in a map(), "
-          "make the batch .ragged, or use batch(1).",
-          where_, component_, to_string(shape(0)), to_string(shape(row)), row);
+    for (std::size_t row = 1; row < points_.size(); ++row) check_shape(where_, component_, shape(0), shape(row), row);
     Array out = make_stacked(rows(), dtype(), shape(0));
     copy_all_to(out);
     return out;
@@ -155,10 +152,22 @@ bool is_ragged(std::size_t component, const Column& column, const BatchOptions& 
 
 }  // namespace
 
-Array make_stacked(std::int64_t rows, DType dtype, const Shape& row) {
-  Shape shape{rows};
-  for (const std::int64_t d : row) shape.push_back(d);
-  return Array(dtype, shape);
+void check_count(std::string_view where, std::size_t first, std::size_t got, std::size_t row) {
+  BELFRY_CHECK(got == first, "[{}] expected {} components in every point of the batch, got {} in row {}.", where, first,
+               got, row);
+}
+
+void check_dtype(std::string_view where, std::size_t component, DType first, DType got, std::size_t row) {
+  BELFRY_CHECK(got == first,
+               "[{}] expected one dtype for component {}, got {} in row 0 and {} in row {}. cast() it in a map().",
+               where, component, name_of(first), name_of(got), row);
+}
+
+void check_shape(std::string_view where, std::size_t component, const Shape& first, const Shape& got, std::size_t row) {
+  BELFRY_CHECK(got == first,
+               "[{}] expected equal shapes for component {}, got {} in row 0 and {} in row {}. Resize or pad it in a "
+               "map(), make the batch .ragged, or use batch(1).",
+               where, component, to_string(first), to_string(got), row);
 }
 
 DataPoint stack_points(const std::vector<DataPoint>& points, const BatchOptions& options, std::string_view where) {

@@ -8,8 +8,10 @@
 
 namespace belfry {
 
-// An array for so many rows of this shape, not yet filled.
-Array make_stacked(std::int64_t rows, DType dtype, const Shape& row);
+// Throw unless point `row` of a batch can stand below the first one.
+void check_count(std::string_view where, std::size_t first, std::size_t got, std::size_t row);
+void check_dtype(std::string_view where, std::size_t component, DType first, DType got, std::size_t row);
+void check_shape(std::string_view where, std::size_t component, const Shape& first, const Shape& got, std::size_t row);
 
 // At least one point. Throws if they do not fit together; `where` names the stage, for messages.
 DataPoint stack_points(const std::vector<DataPoint>& points, const BatchOptions& options, std::string_view where);

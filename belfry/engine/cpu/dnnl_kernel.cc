@@ -49,13 +49,18 @@ class DnnlKernel final : public Kernel {
                "execute");
   }
 
+  // By its contract oneDNN may write the padding's zeros whenever it is given memory. So what stays where it was is not
+  // given again: others may be reading it.
   void set(std::size_t index, int arg, const dnnl_memory_desc_t& descriptor, void* data) {
-    if (index < args_.size())
-      return dnnl_check(dnnl_memory_set_data_handle_v2(args_[index].memory, data, dnnl_cpu_stream()),
-                        "set a memory object");
-    dnnl_memory_t memory = nullptr;
-    dnnl_check(dnnl_memory_create(&memory, &descriptor, dnnl_cpu_engine(), data), "create a memory object");
-    args_.push_back({arg, memory});
+    if (index == args_.size()) {
+      dnnl_memory_t memory = nullptr;
+      dnnl_check(dnnl_memory_create(&memory, &descriptor, dnnl_cpu_engine(), data), "create a memory object");
+      args_.push_back({arg, memory});
+      data_.push_back(data);
+    } else if (data_[index] != data) {
+      dnnl_check(dnnl_memory_set_data_handle_v2(args_[index].memory, data, dnnl_cpu_stream()), "set a memory object");
+      data_[index] = data;
+    }
   }
 
   std::vector<DnnlArgument> arguments_;
@@ -64,6 +69,7 @@ class DnnlKernel final : public Kernel {
   int threads_;
   dnnl_primitive_t primitive_ = nullptr;
   std::vector<dnnl_exec_arg_t> args_;
+  std::vector<void*> data_;  // of each
 };
 
 }  // namespace

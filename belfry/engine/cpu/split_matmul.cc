@@ -36,6 +36,7 @@ struct Part {
   Range columns{};            // of a as stored
   std::int64_t b = 0, y = 0;  // where its operands begin, in elements
   float* packed = nullptr;
+  Buffers buffers{};
 };
 
 class SplitMatMul final : public Kernel {
@@ -60,7 +61,9 @@ class SplitMatMul final : public Kernel {
     partials_.clear();
     for (Part& part : parts_) {
       part.packed = reinterpret_cast<float*>(take(packed_bytes(part)));
-      Buffers own{.inputs = {part.packed, b.in<float>(1) + part.b}, .outputs = {y_ + part.y}, .scratch = nullptr};
+      Buffers& own = part.buffers;
+      own.inputs = {part.packed, b.in<float>(1) + part.b};
+      own.outputs = {y_ + part.y};
       if (split_ == MatMulSplit::depth) {
         partials_.push_back(reinterpret_cast<float*>(take(partial_bytes())));
         own.outputs = {partials_.back()};

@@ -2,6 +2,8 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include <utility>
+
 #include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernels/lane_plan.h"
 
@@ -25,24 +27,19 @@ class StagedKernel final : public Kernel {
   bool is_dnnl() const override { return kernel_->is_dnnl(); }
 
   void bind(const Buffers& given) override {
-    Buffers b = given;
-    auto* scratch = static_cast<std::byte*>(b.scratch);
-    Buffers moves;
-    moves.scratch = scratch + staged_;
+    inner_ = given;
+    auto* scratch = static_cast<std::byte*>(given.scratch);
+    moves_.scratch = scratch + staged_;
     if (input_ >= 0) {
-      const void*& buffer = b.inputs[static_cast<std::size_t>(input_)];
-      moves.inputs = {buffer};
-      moves.outputs = {scratch};
-      buffer = scratch;
+      moves_.inputs = {std::exchange(inner_.inputs[static_cast<std::size_t>(input_)], scratch)};
+      moves_.outputs = {scratch};
     } else {
-      void*& buffer = b.outputs[static_cast<std::size_t>(output_)];
-      moves.inputs = {scratch};
-      moves.outputs = {buffer};
-      buffer = scratch;
+      moves_.inputs = {scratch};
+      moves_.outputs = {std::exchange(inner_.outputs[static_cast<std::size_t>(output_)], scratch)};
     }
-    b.scratch = scratch + staged_ + cache_lines(reorder_->scratch_bytes());
-    reorder_->bind(moves);
-    kernel_->bind(b);
+    inner_.scratch = scratch + staged_ + cache_lines(reorder_->scratch_bytes());
+    reorder_->bind(moves_);
+    kernel_->bind(inner_);
   }
 
   void run(const Step& step) override {
@@ -55,6 +52,7 @@ class StagedKernel final : public Kernel {
   KernelPtr kernel_, reorder_;
   int input_, output_;
   std::size_t staged_;
+  Buffers inner_, moves_;
 };
 
 }  // namespace

@@ -222,6 +222,8 @@ std::shared_ptr<Plan> SessionState::plan_for(const Signature& s, const Caller& c
 std::shared_ptr<Plan> SessionState::compile(const Signature& s, const Caller& caller) {
   const auto plan = [&] { return naming_the_caller(caller, [&] { return program_for(s).plan(s.fed); }); };
   if (gate() == nullptr) return plan();
+  const GateVisit turn(companions_gate(), cancelled);
+  check_not_cancelled(caller);
   try {
     const GateVisit inside(gate(), cancelled);
     check_not_cancelled(caller);
@@ -292,6 +294,8 @@ void SessionState::check_not_cancelled(const Caller& caller) const {
 
 bool SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                            const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
+  const GateVisit turn(companions_gate(), cancelled);
+  check_not_cancelled(caller);
   const bool alone = plan.parts().size() > 1;  // several parts share no snapshots
   const GateAlone only(alone ? gate() : nullptr, cancelled);
   const GateVisit inside(alone ? nullptr : gate(), cancelled);

@@ -65,7 +65,10 @@ struct SessionCommons {
   // Runs of companions are inside at the same time. Alone is whoever wants the others to wait, and a compilation that
   // changes how a variable lies.
   Gate gate;
-  Mutex compiling;                   // one at a time; locked inside the gate
+  // Runs of companions, not those of the session that made them, are inside this one too, around the other. Alone is
+  // whoever wants companions to rest.
+  Gate companions;
+  Mutex compiling;                   // one at a time; locked inside the gates
   std::atomic<bool> shared = false;  // there is more than one session
 };
 
@@ -96,6 +99,8 @@ struct SessionState {
                const std::vector<void*>& results, TakenPoints& points, const Caller& caller);
   // Null without companions.
   Gate* gate() const { return commons->shared ? &commons->gate : nullptr; }
+  // Null unless this is one.
+  Gate* companions_gate() const { return is_companion ? &commons->companions : nullptr; }
   void check_not_cancelled(const Caller& caller) const;
   void forget_interrupt();
 
@@ -117,6 +122,7 @@ struct SessionState {
   SessionConfig config;
   DeviceTeam team;
   std::shared_ptr<SessionCommons> commons;
+  bool is_companion = false;
   VariableStore& store;  // the commons'
   VariableSnapshots snapshots;
   std::vector<std::unique_ptr<Arena>> arenas;  // one a device

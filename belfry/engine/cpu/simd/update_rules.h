@@ -158,7 +158,9 @@ struct Lamb {
   V scale, decay;
 };
 
-// The gradient that a rule sees, and the weights that it moves.
+// The gradient that a rule sees, and the weights that it moves. The product with the scale is rounded before anything
+// is added, as it is where an update is given the product: which of the two happens depends on the device that makes
+// it, and copies of a variable on several devices stay equal. As the addend of an fma it cannot be contracted.
 template <class T>
 struct UpdateOperands {
   using V = LanesOf<T>;
@@ -166,7 +168,7 @@ struct UpdateOperands {
       : scale(spread<T>(step.gradient_scale)),
         decay(spread<T>(step.weight_decay)),
         keep(spread<T>(1 - step.decoupled_decay)) {}
-  V gradient(V w, V g) const { return fma(scale, g, decay * w); }
+  V gradient(V w, V g) const { return fma(decay, w, scale * g); }
   V weights(V w) const { return w * keep; }
   V scale, decay, keep;
 };

@@ -1,0 +1,59 @@
+#include "belfry/base/buffer_pool.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "belfry/base/aligned_memory.h"
+#include "belfry/base/mutex.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // malloc itself keeps smaller ones
+
+}  // namespace
+
+struct BufferPool::Free {
+  struct Buffer {
+    std::size_t bytes = 0;
+    std::shared_ptr<void> memory;
+  };
+
+  std::optional<Buffer> find(std::size_t bytes) {
+    const MutexLock lock(mutex);
+    // Not one that is much too large: it may be wanted by somebody who needs it.
+    const auto fits = [&](const Buffer& b) { return b.bytes >= bytes && b.bytes <= bytes + bytes / 4; };
+    const auto at = std::ranges::find_if(buffers, fits);
+    if (at == buffers.end()) return std::nullopt;
+    Buffer out = std::move(*at);
+    buffers.erase(at);
+    return out;
+  }
+
+  void put(Buffer buffer) {
+    Buffer dropped;  // freed outside the lock
+    const MutexLock lock(mutex);
+    buffers.push_back(std::move(buffer));
+    if (buffers.size() <= keep) return;
+    dropped = std::move(buffers.front());  // the one that nobody has wanted for the longest time
+    buffers.erase(buffers.begin());
+  }
+
+  std::size_t keep = 0;
+  Mutex mutex;
+  std::vector<Buffer> buffers BELFRY_GUARDED_BY(mutex);
+};
+
+BufferPool::BufferPool(std::size_t keep) : free_(std::make_shared<Free>()) { free_->keep = keep; }
+
+std::shared_ptr<void> BufferPool::take(std::size_t bytes) {
+  if (bytes < kLarge) return allocate_buffer(bytes);
+  std::optional<Free::Buffer> buffer = free_->find(bytes);
+  if (!buffer) buffer = Free::Buffer{bytes, allocate_buffer(bytes)};
+  void* data = buffer->memory.get();
+  return {data, [free = free_, buffer = std::move(*buffer)](void*) mutable { free->put(std::move(buffer)); }};
+}
+
+}  // namespace belfry

@@ -1,0 +1,36 @@
+// The language of flows on the command line: "image_folder(photos) | shuffle(seed=7) | batch(32)".
+//
+//   calls  = call { "|" call }          call     = name [ "(" [ argument { "," argument } ] ")" ]
+//   argument = [ name "=" ] text        text     = 'quoted' | "quoted" | anything without , ( ) | = and outer spaces
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::tools {
+
+class Call {
+ public:
+  std::string name;
+  std::vector<std::string> positional{};
+  std::map<std::string, std::string> named{};
+
+  // By name, or as the next positional one. What is asked for is taken away, so that check_all_used() can name the
+  // rest.
+  std::optional<std::string> take(const std::string& argument);
+  std::string text(const std::string& argument);  // throws if it is not there
+  std::string text_or(const std::string& argument, std::string_view other);
+  std::int64_t whole_or(const std::string& argument, std::int64_t other);  // throws if it is no whole number
+  double number_or(const std::string& argument, double other);             // throws if it is no number
+  bool flag_or(const std::string& argument, bool other);                   // true, false
+  void check_all_used() const;
+};
+
+// Throws, and shows where, if the text is not of that language.
+std::vector<Call> parse_calls(std::string_view text);
+
+}  // namespace belfry::tools

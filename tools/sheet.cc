@@ -1,0 +1,91 @@
+#include "tools/sheet.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "belfry/base/check.h"
+#ifdef BELFRY_TOOLS_IMAGES
+#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/sheet.h"
+#endif
+
+namespace belfry::tools {
+
+#ifdef BELFRY_TOOLS_IMAGES
+namespace {
+
+bool is_image(const Shape& shape) {
+  const bool channels = shape.rank() == 3 && (shape[2] == 1 || shape[2] == 3 || shape[2] == 4);
+  return (shape.rank() == 2 || channels) && shape[0] >= 4 && shape[1] >= 4;
+}
+
+// A point's image: the component, and whether it is a batch of them. (A batch of grey images [n, h, w] with n < 4 would
+// be taken for one image; nothing else can be told from a shape.)
+struct Place {
+  std::size_t component = 0;
+  bool batch = false;
+};
+std::optional<Place> find_image(const DataPoint& point) {
+  for (std::size_t k = 0; k < point.size(); ++k) {
+    const Shape& shape = point[k].shape();
+    if (is_image(shape)) return Place{k, false};
+    if (shape.rank() >= 3 && is_image(shape.slice(1, shape.rank()))) return Place{k, true};
+  }
+  return std::nullopt;
+}
+
+Array row(const Array& batch, std::int64_t index) {
+  const Array out(batch.dtype(), batch.shape().slice(1, batch.shape().rank()));
+  std::memcpy(const_cast<void*>(out.raw()),
+              static_cast<const std::byte*>(batch.raw()) + index * static_cast<std::int64_t>(out.bytes()), out.bytes());
+  return out;
+}
+
+// u8 as it is, else f32 in [0, 1] and with a third axis.
+Array shown(const Array& image) {
+  Shape shape = image.shape();
+  if (shape.rank() == 2) shape.push_back(1);
+  if (image.dtype() == u8) return image.reshaped(shape);
+  Array out = image.cast(f32).clone().reshaped(shape);
+  const auto values = out.values<float>();
+  const auto [low, high] = std::ranges::minmax(values);
+  if (low >= 0 && high <= 1) return out;
+  for (float& v : values) v = (v - low) / std::max(high - low, 1e-12f);
+  return out;
+}
+
+std::string label_of(const DataPoint& point, std::size_t component, std::optional<std::int64_t> index) {
+  for (std::size_t k = component + 1; k < point.size(); ++k) {
+    const Shape& shape = point[k].shape();
+    if (!index && shape.rank() == 0) return fmt::format("{}", point[k].item());
+    if (index && shape.rank() == 1) return fmt::format("{}", point[k].item(*index));
+  }
+  return "";
+}
+
+}  // namespace
+
+int write_sheet(const std::string& path, const std::vector<DataPoint>& points, int most) {
+  std::vector<Array> images;
+  std::vector<std::string> labels;
+  const auto full = [&] { return static_cast<int>(images.size()) >= most; };
+  for (const DataPoint& point : points) {
+    const std::optional<Place> place = find_image(point);
+    if (!place || full()) continue;
+    const Array& component = point[place->component];
+    for (std::int64_t i = 0; i < (place->batch ? component.shape()[0] : 1) && !full(); ++i) {
+      images.push_back(shown(place->batch ? row(component, i) : component));
+      labels.push_back(label_of(point, place->component, place->batch ? std::optional(i) : std::nullopt));
+    }
+  }
+  BELFRY_CHECK(!images.empty(), "[sheet] expected points with an image, [h, w] or [h, w, channels], got none.");
+  write_image(path, image_sheet(images, {.labels = labels}));
+  return static_cast<int>(images.size());
+}
+#else
+int write_sheet(const std::string& path, const std::vector<DataPoint>&, int) {
+  fail("[sheet] expected a build with OpenCV to write '{}', got one without. Install it and build again.", path);
+}
+#endif
+
+}  // namespace belfry::tools
