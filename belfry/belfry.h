@@ -59,6 +59,7 @@
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/input/input_source.h"
+#include "belfry/launch/stop_on_signal.h"
 #include "belfry/launch/train_config.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"

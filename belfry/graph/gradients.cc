@@ -5,6 +5,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/forward_location.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/recompute.h"
 #include "belfry/graph/scope.h"
@@ -33,6 +34,7 @@ class Backward {
   }
 
   void seed(const Tensor& y, const Tensor& given) {
+    const ForwardLocation location(y.node()->where);
     add(y, given ? given : add_tensor(find_op("OnesLike"), {Operand(y)}));
   }
 
@@ -62,6 +64,7 @@ class Backward {
     const auto at = arrived_.find(key(t));
     if (at == arrived_.end()) return {};
     Tensors& parts = at->second;
+    const ForwardLocation location(t.node()->where);
     while (parts.size() > 1) {
       const Tensor two = add_tensor(find_op("Add"), {parts[0], parts[1]});
       parts.erase(parts.begin());
@@ -72,7 +75,7 @@ class Backward {
 
   void pass_on(Node* node, Tensors grads) {
     if (!node->def->gradient) return;
-    const LocationScope location(node->where);
+    const ForwardLocation location(node->where);
     const DeviceScope device(node->device);
     const ReplicaScope replica(node->tower);
     const GradientOfScope segment(*node);

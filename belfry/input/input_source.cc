@@ -24,6 +24,16 @@ const std::vector<TensorSpec>& InputSource::signature() const {
   return *signature_;
 }
 
+namespace {
+
+std::string remedy_for(const TensorSpec& spec, const Array& component) {
+  const bool unbatched = component.dtype() == spec.dtype && spec.shape.rank() == component.shape().rank() + 1 &&
+                         compatible(component.shape(), spec.shape.without(0));
+  return unbatched ? "Batch the flow: flow | batch(32)." : "Map the flow, or change the input.";
+}
+
+}  // namespace
+
 void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point) {
   BELFRY_CHECK(point.size() == signature.size(),
                "[{}] expected points of {} components, one for each input, got one of {}. Select components, or change "
@@ -32,9 +42,8 @@ void check_point(const std::string& where, const std::vector<TensorSpec>& signat
   for (std::size_t i = 0; i < signature.size(); ++i) {
     const TensorSpec& spec = signature[i];
     if (point[i].dtype() == spec.dtype && compatible(point[i].shape(), spec.shape)) continue;
-    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}. Map the flow, or change the input.", where,
-         spec.name, name_of(spec.dtype), to_string(spec.shape), i, name_of(point[i].dtype()),
-         to_string(point[i].shape()));
+    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}. {}", where, spec.name, name_of(spec.dtype),
+         to_string(spec.shape), i, name_of(point[i].dtype()), to_string(point[i].shape()), remedy_for(spec, point[i]));
   }
 }
 

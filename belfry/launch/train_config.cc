@@ -4,10 +4,11 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/callbacks/monitors/json_writer.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
-#include "belfry/launch/internal/signal_watch.h"
+#include "belfry/launch/internal/previous_run.h"
 #include "belfry/nn/describe.h"
 #include "belfry/train/async_trainer.h"
 
@@ -24,6 +25,13 @@ InputSourcePtr input_of(TrainConfig& config, const SingleCostTrainer& trainer, c
   const bool several = dynamic_cast<const MultiDeviceTrainer*>(&trainer) != nullptr &&
                        dynamic_cast<const AsyncMultiDeviceTrainer*>(&trainer) == nullptr;
   return several ? InputSourcePtr(StagingInput(std::move(queue))) : queue;
+}
+
+KeepPreviousRun keep_previous_run(const TrainConfig& config) {
+  std::vector<std::string> logs{JSONWriter().file()};
+  for (const Handle<Monitor>& monitor : config.monitors)
+    if (const auto* writer = dynamic_cast<const JSONWriter*>(&*monitor)) logs.push_back(writer->file());
+  return {config.session_init.paths(), std::move(logs)};
 }
 
 // A cost for weights that nobody pays is a mistake that shows nowhere else.
@@ -45,10 +53,6 @@ void warn_of_unused_regularization(const Graph& graph, const Operation& train_op
 
 }  // namespace
 
-Interrupted::Interrupted(int signal)
-    : Error(fmt::format("[training] ended by signal {}: the step was finished and everything was closed", signal)),
-      signal_(signal) {}
-
 std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer, const Location& where) {
   BELFRY_CHECK(static_cast<bool>(config.model), "[launch_train_with_config] expected a model, got none (at {}).",
                to_string(where));
@@ -61,9 +65,10 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
   log_info("The model:\n" + describe_layers(trainer.graph()) + "\n" + describe_trainable_vars(trainer.graph()));
   warn_of_unused_regularization(trainer.graph(), trainer.train_op);
 
-  std::optional<SignalWatch> signals;
-  if (config.handle_signals)
-    signals.emplace([&trainer](int signal) { trainer.request_stop(fmt::format("signal {}", signal), true); });
+  config.callbacks.insert(config.callbacks.begin(), keep_previous_run(config));  // before any that writes
+
+  std::optional<StopOnSignal> signals;
+  if (config.handle_signals) signals.emplace(trainer);
   const std::string reason = trainer.train_with_defaults({.callbacks = std::move(config.callbacks),
                                                           .extra_callbacks = std::move(config.extra_callbacks),
                                                           .monitors = std::move(config.monitors),
@@ -74,7 +79,7 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
                                                           .max_epoch = config.max_epoch,
                                                           .run_dir = config.run_dir},
                                                          where);
-  if (signals && signals->caught() != 0) throw Interrupted(signals->caught());
+  if (signals) signals->throw_if_interrupted();
   return reason;
 }
 

@@ -17,6 +17,7 @@
 
 #include "belfry/dataflow/flow.h"
 #include "belfry/input/input_source.h"
+#include "belfry/launch/stop_on_signal.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/train/model_desc.h"
 #include "belfry/train/single_cost_trainer.h"
@@ -40,25 +41,15 @@ struct TrainConfig {
   int starting_epoch = 1;
   std::optional<std::int64_t> steps_per_epoch{};  // default: one pass of the data
   int max_epoch = 99999;                          // the last one
-  std::string run_dir{};                          // default: train_log/<name of the program>
+  // Where the run's files go; default: train_log/<name of the program>. Those of an earlier run are moved to previous-1
+  // in it (or the next number), unless session_init reads one of them: then it is the same run.
+  std::string run_dir{};
 
   // Ctrl-C and SIGTERM finish the step and end training (see Interrupted); a second one ends the program at once.
   bool handle_signals = true;
 };
 
-// Thrown by launch_train_with_config() after a training that a signal has ended: after_train() of all callbacks has
-// run.
-class Interrupted : public Error {
- public:
-  explicit Interrupted(int signal);
-  int signal() const { return signal_; }
-  int exit_code() const { return 128 + signal_; }  // what a shell expects
-
- private:
-  int signal_;
-};
-
-// Returns why training ended, as Trainer::train() does.
+// Returns why training ended, as Trainer::train() does. Throws Interrupted if a signal ended it.
 std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer,
                                      const Location& where = Location::current());
 

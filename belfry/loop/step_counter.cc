@@ -36,9 +36,15 @@ void StepCounter::setup_graph() {
   if (variable_) count_ = Operation(variable_.assign_add(1).node());
 }
 
-// A value that was loaded counts on.
+// A value that was loaded counts on. Where the checkpoint's graph had no such variable, it still says the step.
 void StepCounter::before_train() {
-  if (variable_) trainer().global_step_ = static_cast<std::int64_t>(trainer().session().value(variable_).item());
+  if (!variable_) return;
+  Session& session = trainer().session();
+  const auto value = static_cast<std::int64_t>(session.value(variable_).item());
+  if (value == 0 && trainer().global_step_ > 0)
+    session.set_value(variable_, Array(trainer().global_step_));
+  else
+    trainer().global_step_ = value;
 }
 
 HookRequest StepCounter::before_run(const RunContext&) {

@@ -73,6 +73,11 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
                options.steps_per_epoch);
   BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {}.",
                options.starting_epoch);
+  BELFRY_CHECK(
+      options.starting_epoch <= options.max_epoch,
+      "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got {} and {}. Nothing "
+      "is left to train: raise max_epoch.",
+      options.starting_epoch, options.max_epoch);
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
   where_ = where;
@@ -110,6 +115,7 @@ void Trainer::end_loop(std::exception_ptr error) {
     } catch (const StopTraining&) {  // it has ended
     } catch (const EndOfData&) {     // likewise
     } catch (...) {
+      if (error == nullptr) log_failed_hook(*callback, "after_train");
       keep_first(error, callback->name(), "after_train");
     }
   }
@@ -126,6 +132,7 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
       ((*callback).*method)();
     } catch (const std::exception& e) {
       if (!is_clean_end(e)) {
+        log_failed_hook(*callback, hook);
         error = std::current_exception();
         break;
       }
@@ -134,6 +141,7 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
       else
         stop_ = std::current_exception();
     } catch (...) {
+      log_failed_hook(*callback, hook);
       error = std::current_exception();
       break;
     }
@@ -260,7 +268,7 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
   enter(Phase::callbacks_ready, Phase::session_ready, "initialize");
   session_ = std::make_unique<Session>(*graph_, adapt(config));
   session_->initialize();
-  init.init(*session_);
+  global_step_ = init.init(*session_).step.value_or(0);
   graph_->finalize();
   hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
 }

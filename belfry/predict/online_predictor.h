@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "belfry/session/session.h"
@@ -14,8 +15,8 @@ namespace belfry {
 class OnlinePredictor {
  public:
   OnlinePredictor() = default;  // empty: not to be called
-  // The session is asked for at each call: it need not exist yet.
-  OnlinePredictor(std::function<Session&()> session, Tensors inputs, Tensors outputs);
+  // The session is asked for at each call: it need not exist yet. Errors call inputs by `names`, one for each.
+  OnlinePredictor(std::function<Session&()> session, Tensors inputs, Tensors outputs, std::vector<std::string> names);
 
   // One array for each input; gives one for each output. Uses the session: on its thread, between its runs.
   std::vector<Array> operator()(const std::vector<Array>& inputs, const Location& where = Location::current()) const;
@@ -26,6 +27,7 @@ class OnlinePredictor {
  private:
   std::function<Session&()> session_;
   Tensors inputs_, outputs_;
+  std::vector<std::string> names_;
 };
 
 }  // namespace belfry

@@ -117,6 +117,11 @@ std::map<std::string, Array> without_output_numbers(std::map<std::string, Array>
   return out;
 }
 
+// The count of a training that is continued, not of one whose values are a part of another's.
+bool takes_step(const RestoreOptions& options) {
+  return options.prefix.empty() && std::ranges::find(options.ignore, "global_step") == options.ignore.end();
+}
+
 // A chain as one plan: later values replace earlier ones.
 InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
   InitPlan plan;
@@ -126,6 +131,7 @@ InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
     const InitPlan next = part.prepare(session);
     for (const auto& pair : next.values) values.insert_or_assign(pair.first.name(), pair);
     if (next.random_counter) plan.random_counter = next.random_counter;
+    if (next.report.step) plan.report.step = next.report.step;
     for (const auto& [problem, algorithm] : next.algorithms) plan.algorithms.insert_or_assign(problem, algorithm);
     missing.insert(next.report.missing.begin(), next.report.missing.end());
     unexpected.insert(next.report.unexpected.begin(), next.report.unexpected.end());
@@ -146,7 +152,8 @@ InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
 
 }  // namespace
 
-SessionInit::SessionInit(std::string name, Prepare prepare) : name_(std::move(name)), prepare_(std::move(prepare)) {}
+SessionInit::SessionInit(std::string name, Prepare prepare, std::vector<std::string> paths)
+    : name_(std::move(name)), prepare_(std::move(prepare)), paths_(std::move(paths)) {}
 
 InitPlan SessionInit::prepare(Session& session) const {
   if (!prepare_) return {};
@@ -208,15 +215,18 @@ InitReport SessionInit::init(Session& session) const {
 }
 
 SaverRestore::SaverRestore(std::string path, RestoreOptions options)
-    : SessionInit(fmt::format("SaverRestore '{}'", path), [path, options = std::move(options)](Session& session) {
-        const std::string file = find_checkpoint(path);
-        const SafetensorsFile stored = read_safetensors(file);
-        const auto state = checkpoint_state_in(stored.metadata, file);
-        InitPlan plan = match(session, stored.tensors, options);
-        if (state) plan.random_counter = state->random_counter;
-        if (state) plan.algorithms = state->algorithms;
-        return plan;
-      }) {}
+    : SessionInit(fmt::format("SaverRestore '{}'", path),
+                  [path, options = std::move(options)](Session& session) {
+                    const std::string file = find_checkpoint(path);
+                    const SafetensorsFile stored = read_safetensors(file);
+                    const auto state = checkpoint_state_in(stored.metadata, file);
+                    InitPlan plan = match(session, stored.tensors, options);
+                    if (state) plan.random_counter = state->random_counter;
+                    if (state) plan.algorithms = state->algorithms;
+                    if (state && takes_step(options)) plan.report.step = state->step;
+                    return plan;
+                  },
+                  {path}) {}
 
 DictRestore::DictRestore(std::map<std::string, Array> values, RestoreOptions options)
     : SessionInit("DictRestore", [values = std::move(values), options = std::move(options)](Session& session) {
@@ -224,11 +234,23 @@ DictRestore::DictRestore(std::map<std::string, Array> values, RestoreOptions opt
       }) {}
 
 NpzRestore::NpzRestore(std::string path, RestoreOptions options)
-    : SessionInit(fmt::format("NpzRestore '{}'", path), [path, options = std::move(options)](Session& session) {
-        return match(session, without_output_numbers(read_npz(path), path), options);
-      }) {}
+    : SessionInit(fmt::format("NpzRestore '{}'", path),
+                  [path, options = std::move(options)](Session& session) {
+                    return match(session, without_output_numbers(read_npz(path), path), options);
+                  },
+                  {path}) {}
+
+namespace {
+
+std::vector<std::string> paths_of(const std::vector<SessionInit>& parts) {
+  std::vector<std::string> out;
+  for (const SessionInit& part : parts) out.insert(out.end(), part.paths().begin(), part.paths().end());
+  return out;
+}
+
+}  // namespace
 
 ChainInit::ChainInit(std::vector<SessionInit> parts)
-    : SessionInit("ChainInit", [parts = std::move(parts)](Session& session) { return chained(session, parts); }) {}
+    : SessionInit("ChainInit", [parts](Session& session) { return chained(session, parts); }, paths_of(parts)) {}
 
 }  // namespace belfry

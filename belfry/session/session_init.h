@@ -28,6 +28,7 @@ struct InitReport {
   std::vector<std::string> missing;     // variables without one there: they keep theirs
   std::vector<std::string> unexpected;  // values that belong to no variable
   std::vector<std::string> ignored;     // left out because the options say so
+  std::optional<std::int64_t> step{};   // of the checkpoint: where a training's global_step goes on
 };
 
 struct RestoreOptions {
@@ -52,8 +53,8 @@ class SessionInit {
   using Prepare = std::function<InitPlan(Session&)>;
 
   SessionInit() = default;  // leaves the session as it is
-  // `name` leads the texts of errors and warnings; `prepare` changes nothing.
-  SessionInit(std::string name, Prepare prepare);
+  // `name` leads the texts of errors and warnings; `prepare` changes nothing; `paths` are what it reads.
+  SessionInit(std::string name, Prepare prepare, std::vector<std::string> paths = {});
 
   // Throws one error that lists every value whose dtype or shape is not its variable's, both shown, and, if strict,
   // every missing and unexpected name; also if none of the names is a variable's, strict or not. Otherwise sets the
@@ -63,14 +64,19 @@ class SessionInit {
   // The checks alone.
   InitPlan prepare(Session& session) const;
 
+  // The files and directories that values come from, as they were given.
+  const std::vector<std::string>& paths() const { return paths_; }
+
  private:
   std::string name_;
   Prepare prepare_;
+  std::vector<std::string> paths_;
 };
 
 // From a checkpoint or an exported .safetensors, with or without the extension, or from the latest checkpoint of a
 // directory (the latest when init() is called). A checkpoint also restores the session's random counter and autotune's
-// choices; for the rest of its state see load_checkpoint().
+// choices, and a training that starts from it counts global_step on, unless .ignore names "global_step" or there is a
+// .prefix; for the rest of its state see load_checkpoint().
 struct SaverRestore : SessionInit {
   explicit SaverRestore(std::string path, RestoreOptions options = {});
 };

@@ -34,15 +34,36 @@ std::set<std::string> without(const std::set<std::string>& a, const std::set<std
   return out;
 }
 
-// Rule 1 for two training towers.
-void check_same(const std::set<std::string>& first, const std::set<std::string>& now, const std::string& tower) {
-  if (first == now) return;
-  const std::set<std::string> missing = without(first, now), extra = without(now, first);
-  fail(
-      "[tower '{}'] expected the same trainable variables as in the first tower, got {} only here and {} only there "
-      "(rule 1). A tower function must do the same each time that it is called, and a variable's name must not depend "
-      "on the tower.",
-      tower, quoted(extra), quoted(missing));
+// Rule 1, of two calls of a tower function: what only one of them has, "" if they are alike.
+std::string difference(const std::set<std::string>& first, const std::set<std::string>& second,
+                       std::string_view in_first, std::string_view in_second) {
+  const std::set<std::string> missing = without(first, second), extra = without(second, first);
+  std::string out = missing.empty() ? "" : fmt::format("{} only {}", quoted(missing), in_first);
+  if (!extra.empty()) out += fmt::format("{}{} only {}", out.empty() ? "" : " and ", quoted(extra), in_second);
+  return out;
+}
+
+constexpr std::string_view kRule1 =
+    "(rule 1). It must do the same each time that it is called: the names of variables must not depend on the tower, "
+    "on "
+    "a count, or on what it did before";
+
+void check_same_in_towers(const TowerTensorHandle& first, const TowerTensorHandle& now) {
+  const std::string in_first = fmt::format("in '{}'", first.name()), in_now = fmt::format("in '{}'", now.name());
+  const std::string found = difference(trainables(first), trainables(now), in_first, in_now);
+  BELFRY_CHECK(found.empty(),
+               "[tower '{}'] expected a tower function that makes the same trainable variables as in the first tower, "
+               "got {} {}.",
+               now.name(), found, kRule1);
+}
+
+// Of calls that were made for this check alone.
+void check_same_in_calls(const std::set<std::string>& first, const std::set<std::string>& second) {
+  const std::string found = difference(first, second, "in the first call", "in the second");
+  BELFRY_CHECK(found.empty(),
+               "[tower function] expected the same trainable variables from two calls, since it is called for every "
+               "tower and for inference, got {} {}.",
+               found, kRule1);
 }
 
 bool is_model_variable(const Variable& v) {
@@ -88,7 +109,7 @@ void TowerTrail::check_names(const TowerTensorHandle& tower) const {
 void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTensorHandle>& before) {
   const auto first = std::ranges::find_if(before, &TowerTensorHandle::is_training);
   if (first == before.end()) return;
-  if (tower.is_training()) return check_same(trainables(*first), trainables(tower), tower.name());
+  if (tower.is_training()) return check_same_in_towers(*first, tower);
   const std::set<std::string> made = without(trainables(tower), trainables(*first));
   BELFRY_CHECK(made.empty(),
                "[tower '{}'] expected an inference tower to use trainable variables of the training towers, got {} of "
@@ -132,7 +153,7 @@ void check_prefix(const std::set<std::string>& plain, const std::set<std::string
                  tower, prefix, name);
     local.insert(name.substr(prefix.size()));
   }
-  check_same(plain, local, tower);
+  check_same_in_calls(plain, local);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
     const TrainTowerContext tower(
         tower_name(t), {.index = static_cast<int>(t), .total = static_cast<int>(devices().size()), .own_runs = true});
     const Tensor cost = build_tower(input);
+    const LocationScope location(set_up_at());
     GradientsAndVariables gradients = optimizer.compute_gradients(cost, tower.trainable_variables());
     for (GradientAndVariable& item : gradients)
       if (item.gradient && scale != 1) item.gradient = item.gradient * scale;

@@ -39,6 +39,8 @@ class SingleCostTrainer : public TowerTrainer {
   std::optional<std::int64_t> default_steps_per_epoch() const override;
   // Builds one tower in the context that is open; gives its cost.
   Tensor build_tower(InputSource& input);
+  // The call of setup_graph(): the line of what build() makes besides the towers.
+  const Location& set_up_at() const { return where_; }
 
  private:
   InputSourcePtr input_;

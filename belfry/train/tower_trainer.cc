@@ -1,6 +1,7 @@
 #include "belfry/train/tower_trainer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
@@ -9,6 +10,31 @@
 #include "belfry/tower/tower_context.h"
 
 namespace belfry {
+namespace {
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += fmt::format("{}'{}'", out.empty() ? "" : ", ", name);
+  return out.empty() ? "none" : out;
+}
+
+// The first input of the signature that `output` needs and that is not computed from `given`; "" if there is none.
+std::string missing_input(const Tensor& output, const Tensors& given, const Tensors& inputs,
+                          const std::vector<TensorSpec>& signature) {
+  std::set<const Node*> seen;
+  std::vector<Tensor> open{output};
+  while (!open.empty()) {
+    const Tensor t = open.back();
+    open.pop_back();
+    if (std::ranges::find(given, t) != given.end()) continue;
+    const auto input = std::ranges::find(inputs, t);
+    if (input != inputs.end()) return signature[static_cast<std::size_t>(input - inputs.begin())].name;
+    if (seen.insert(t.node()).second) open.insert(open.end(), t.node()->inputs.begin(), t.node()->inputs.end());
+  }
+  return "";
+}
+
+}  // namespace
 
 TowerTrainer::TowerTrainer(Devices devices, const Location& where) : devices_(std::move(devices)), where_(where) {
   BELFRY_CHECK(!devices_.empty(), "[trainer] expected at least one device, got none (at {}).", to_string(where));
@@ -76,7 +102,8 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 }
 
 OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
-                                            const std::vector<std::string>& outputs, int device) {
+                                            const std::vector<std::string>& outputs, int device,
+                                            const Location& where) {
   check_device("get_predictor", device);
   const std::string name = fmt::format("predict_tower{}", device);
   if (!predict_towers_.contains(name)) {
@@ -89,7 +116,7 @@ OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inpu
     {
       const NameScope names(name + "_inputs");
       Tensors fed;
-      for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec.dtype, spec.shape));
+      for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec, where));
       build_inference_tower(name, fed, device);
     }
     transaction.keep();
@@ -99,7 +126,14 @@ OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inpu
   Tensors from, to;
   for (const std::string& name : inputs) from.push_back(tower.get_tensor(name));
   for (const std::string& name : outputs) to.push_back(tower.get_tensor(name));
-  return {[this]() -> Session& { return session(); }, std::move(from), std::move(to)};
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::string missing = missing_input(to[i], from, tower.inputs().tensors(), tower_func().signature());
+    BELFRY_CHECK(missing.empty(),
+                 "[get_predictor] expected inputs that '{}' can be computed from, got {} without '{}' (at {}). Add it, "
+                 "or ask for an output that does not need it.",
+                 outputs[i], list_of(inputs), missing, to_string(where));
+  }
+  return {[this]() -> Session& { return session(); }, std::move(from), std::move(to), inputs};
 }
 
 }  // namespace belfry

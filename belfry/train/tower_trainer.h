@@ -34,9 +34,10 @@ class TowerTrainer : public Trainer {
 
   // A function from tensors to tensors of an inference tower, by the names that the tower function gave them; an input
   // may be any tensor. The tower is built when first asked for, one a device, so before initialize(): in a callback's
-  // setup_graph() at the latest. On device k it reads the variables of training tower k.
+  // setup_graph() at the latest. On device k it reads the variables of training tower k. An output that needs an input
+  // which is not given is an error here.
   OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                                int device = 0);
+                                int device = 0, const Location& where = Location::current());
   // Throws unless it is one that the trainer's session will have.
   void check_device(std::string_view caller, int device) const;
   // The inference tower itself, fed by `inputs`, one for each of the signature.

@@ -13,7 +13,7 @@ namespace belfry {
 void SimpleTrainer::build(InputSource& input, Optimizer& optimizer) {
   const TrainTowerContext tower("");
   const Tensor cost = build_tower(input);
-  train_op = optimizer.minimize(cost, tower.trainable_variables(), "train_op");
+  train_op = optimizer.minimize(cost, tower.trainable_variables(), "train_op", set_up_at());
 }
 
 void QueueInputTrainer::build(InputSource& input, Optimizer& optimizer) {
@@ -29,13 +29,14 @@ std::vector<GradientsAndVariables> MultiDeviceTrainer::build_all(const TowerSett
   std::vector<GradientsAndVariables> out;
   build_towers(settings, [&](const TowerContext& tower) {
     const Tensor cost = build_tower(input);
-    out.push_back(optimizer.compute_gradients(cost, tower.trainable_variables()));
+    out.push_back(optimizer.compute_gradients(cost, tower.trainable_variables(), set_up_at()));
   });
   return out;
 }
 
 void SyncMultiDeviceTrainerParameterServer::build(InputSource& input, Optimizer& optimizer) {
   const auto towers = build_all({.devices = devices()}, input, optimizer);
+  const LocationScope location(set_up_at());
   train_op = optimizer.apply_gradients(average_gradients(towers, devices()), "train_op");
 }
 
@@ -49,13 +50,14 @@ std::string SyncMultiDeviceTrainerReplicated::variables_on(int device) const {
 void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& optimizer) {
   const TowerSettings settings{.devices = devices(), .own_variables = true};
   const auto towers = build_all(settings, input, optimizer);
+  const LocationScope location(set_up_at());
   const auto averages = averages_by_tower(towers, devices(), optimizer);
   std::vector<Operation> updates;
   std::vector<std::vector<Variable>> slots;  // by tower, in the order in which the optimizer made them
   for (std::size_t t = 0; t < towers.size(); ++t) {
     const DeviceScope device(device_name(devices()[t]));
     const auto before = static_cast<std::ptrdiff_t>(graph().variables().size());
-    updates.push_back(optimizer.apply_processed(averages[t], "train_op_" + tower_name(t), Location::current()));
+    updates.push_back(optimizer.apply_processed(averages[t], "train_op_" + tower_name(t), set_up_at()));
     slots.emplace_back(graph().variables().begin() + before, graph().variables().end());
   }
   train_op = group(updates, "train_op");
@@ -63,6 +65,7 @@ void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& opti
 }
 
 Operation SyncMultiDeviceTrainerReplicated::broadcast(const std::vector<std::vector<Variable>>& slots) const {
+  const LocationScope location(set_up_at());
   const std::vector<TowerTensorHandle> all = towers().training();
   std::vector<Operation> copies;
   for (std::size_t t = 1; t < all.size(); ++t) {

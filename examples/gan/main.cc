@@ -52,11 +52,13 @@ void train(const Options& options) {
   const std::int64_t pass = std::max<std::int64_t>(1, data.known_size() / static_cast<std::int64_t>(towers));
   bf::SessionConfig session;
   if (options.threads > 0) session.devices.assign(towers, {options.threads});
+  const bf::StopOnSignal signals(*trainer);
   trainer->train_with_defaults({.callbacks = {bf::ModelSaver(), SampleSheet(options.seed)},
                                 .session_config = session,
                                 .steps_per_epoch = options.steps > 0 ? options.steps : pass,
                                 .max_epoch = options.epochs,
                                 .run_dir = options.run_dir});
+  signals.throw_if_interrupted();
   fmt::print("discriminator loss {:.4f}, generator loss {:.4f}\n", *trainer->monitors().latest("d_loss"),
              *trainer->monitors().latest("g_loss"));
 }

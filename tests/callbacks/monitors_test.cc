@@ -74,11 +74,13 @@ TEST_F(MonitorCallbacksTest, WhatWasPutInAnUnfinishedEpochIsWrittenToo) {
   EXPECT_EQ(read_file(directory + "/numbers.json"), "[\n{\"epoch_num\":1,\"global_step\":1,\"a\":7.0}\n]\n");
 }
 
-TEST_F(MonitorCallbacksTest, StatisticsOfAnEarlierRunAreKept) {
+TEST_F(MonitorCallbacksTest, StatisticsOfEarlierRunsAreKept) {
   testing_support::put_bytes(directory + "/stats.json", "[]");
+  testing_support::put_bytes(directory + "/stats.json.old", "[{}]");
   Trainer trainer;
   run(trainer, {puts()}, {JSONWriter()});
-  EXPECT_EQ(read_file(directory + "/stats.json.old"), "[]");
+  EXPECT_EQ(read_file(directory + "/stats.json.old"), "[{}]");
+  EXPECT_EQ(read_file(directory + "/stats.json.old-2"), "[]");
   EXPECT_EQ(stats().size(), 3u);
 }
 

@@ -5,8 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/callbacks/model_saver.h"
+#include "belfry/loop/step_counter.h"
 #include "belfry/loop/triggers.h"
+#include "belfry/nn/initializers.h"
 #include "belfry/session/checkpoint.h"
+#include "belfry/session/session_init.h"
 #include "tests/callbacks/callbacks_testing.h"
 
 namespace belfry {
@@ -67,6 +70,31 @@ TEST_F(SaversTest, AnOrdinaryStopSavesNothing) {
                   if (t.global_step() == 3) t.request_stop("enough");
                 }})});
   EXPECT_EQ(load_checkpoint(directory).state.step, 2);
+}
+
+// Each on a graph of its own, as another program would have it.
+std::int64_t steps_after(const SessionInit& init, bool has_variable) {
+  Graph graph;
+  const GraphScope scope(graph);
+  Trainer trainer;
+  const Variable count = get_variable("count", {.initializer = init::zeros(), .trainable = false});
+  trainer.train_op = Operation(count.assign_add(1.f).node());
+  const Tensor step = has_variable ? get_global_step() : Tensor();
+  trainer.train({.session_init = init, .steps_per_epoch = 2, .starting_epoch = 4, .max_epoch = 4});
+  if (step) {
+    EXPECT_EQ(trainer.session().run(step).item(), static_cast<double>(trainer.global_step()));
+  }
+  return trainer.global_step();
+}
+
+TEST_F(SaversTest, TheStepOfACheckpointCountsOnUnlessItIsLeftOut) {
+  Trainer trainer;
+  run(trainer, {ModelSaver()});
+  for (const bool has_variable : {false, true}) {
+    EXPECT_EQ(steps_after(SaverRestore(directory), has_variable), 8);
+    EXPECT_EQ(steps_after(ChainInit({SaverRestore(directory), DictRestore({{"count", Array(0.f)}})}), has_variable), 8);
+    EXPECT_EQ(steps_after(SaverRestore(directory, {.ignore = {"global_step"}}), has_variable), 2);
+  }
 }
 
 TEST_F(SaversTest, AFailedSaveReachesTheCaller) {

@@ -418,15 +418,3 @@ TEST(Handbook, ProductsInBf16) {
   std::cout << session.explain({y}, {{x, batch}});  // ... [own:amx_bf16]  'MatMul'  bf16
   EXPECT_EQ(session.run(y, {{x, batch}}).shape(), bf::Shape({64, 512}));
 }
-
-TEST(Handbook, DataFlow) {
-  std::vector<bf::DataPoint> points;
-  for (int i = 0; i < 10; ++i) points.push_back({bf::Array(static_cast<float>(i)), bf::Array(i % 2)});
-  bf::Flow flow = bf::from_list(points) | bf::shuffle(7) | bf::batch(4, bf::Remainder::keep) | bf::prefetch(2);
-  const auto first = flow->next();  // two arrays: f32 [4] and i32 [4]
-  const bf::FlowState position = flow->state();
-  const auto second = flow->next();
-  flow->restore(position);  // exactly where it was: after the first point
-  EXPECT_TRUE(bf::equal((*flow->next())[0], (*second)[0]));
-  EXPECT_EQ((*first)[0].shape(), bf::Shape({4}));
-}

@@ -2,6 +2,11 @@
 #include <belfry/belfry.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
 #include "belfry/base/parallel.h"
 
 namespace bf = belfry;
@@ -50,11 +55,44 @@ class Alternating final : public bf::Trainer {
   bf::Operation down_, shake_;
 };
 
+class LargestCost final : public bf::Callback {  // of the steps of each epoch, as a metric
+ public:
+  void before_train() override { cost_ = trainer().get_tensor("cost"); }  // a name that is not there is an error
+  void before_epoch() override { largest_ = -std::numeric_limits<double>::infinity(); }
+
+  bf::HookRequest before_run(const bf::RunContext&) override { return {.fetches = {cost_}}; }  // along with the step
+  void after_run(const bf::RunContext&, const bf::RunValues& values) override {                // of the same execution
+    const double cost = values[0].item();
+    if (!std::isfinite(cost)) throw bf::StopTraining("the cost is not finite");
+    largest_ = std::max(largest_, cost);
+  }
+
+  void trigger_epoch() override { trainer().monitors().put_scalar("largest_cost", largest_); }
+
+ private:
+  bf::Tensor cost_;
+  double largest_ = 0;
+};
+
 }  // namespace
+
+TEST(HandbookTrainers, ACallbackOfYourOwn) {
+  const std::string directory = testing::TempDir() + "handbook_callback";
+  std::filesystem::remove_all(directory);
+  bf::SimpleTrainer trainer;
+  bf::launch_train_with_config({.model = bf::model<Line>(),
+                                .dataflow = points() | bf::batch(8),
+                                .callbacks = {LargestCost()},
+                                .max_epoch = 2,
+                                .run_dir = directory},
+                               trainer);
+  EXPECT_GE(*trainer.monitors().latest("largest_cost"), *trainer.monitors().latest("cost"));
+}
 
 TEST(HandbookTrainers, OneLineChooses) {
   if (bf::hardware_threads() < 2) GTEST_SKIP() << "two devices need two cores";
   const std::string directory = testing::TempDir() + "handbook_trainers";
+  std::filesystem::remove_all(directory);
   const bf::Flow data = points(), test = points();
   bf::TrainConfig config{
       .model = bf::model<Line>(),
@@ -66,6 +104,30 @@ TEST(HandbookTrainers, OneLineChooses) {
   bf::SyncMultiDeviceTrainerReplicated trainer(bf::cpu_devices(2));  // or bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   EXPECT_LT(*trainer.monitors().latest("validation_cost"), 0.5);
+}
+
+TEST(HandbookTrainers, ARunGoesOn) {
+  const std::string directory = testing::TempDir() + "handbook_goes_on";
+  std::filesystem::remove_all(directory);
+  const auto until = [&](int epoch) {
+    return bf::TrainConfig{.model = bf::model<Line>(),
+                           .dataflow = points() | bf::batch(8),
+                           .callbacks = {bf::ModelSaver()},
+                           .steps_per_epoch = 2,
+                           .max_epoch = epoch,
+                           .run_dir = directory};
+  };
+  {
+    bf::SimpleTrainer trainer;
+    bf::launch_train_with_config(until(3), trainer);
+  }
+  bf::TrainConfig config = until(3);
+  config.session_init = bf::SaverRestore(directory);  // global_step goes on too, unless .ignore has "global_step"
+  config.starting_epoch = 4;
+  config.max_epoch = 6;
+  bf::SimpleTrainer trainer;
+  bf::launch_train_with_config(std::move(config), trainer);
+  EXPECT_EQ(trainer.global_step(), 12);
 }
 
 TEST(HandbookTrainers, SynchronisedBatchNorm) {
@@ -102,7 +164,10 @@ TEST(HandbookTrainers, Raw) {
 
 TEST(HandbookTrainers, OwnRunStep) {
   Alternating trainer;
-  EXPECT_EQ(trainer.train({.steps_per_epoch = 10, .max_epoch = 20}), "the cost is small");
+  const bf::StopOnSignal signals(trainer);  // a signal finishes the step, saves and ends; a second one ends the program
+  const std::string reason = trainer.train({.steps_per_epoch = 10, .max_epoch = 20});
+  signals.throw_if_interrupted();  // bf::Interrupted
+  EXPECT_EQ(reason, "the cost is small");
   EXPECT_GT(trainer.iteration(), 10);
   EXPECT_EQ(trainer.global_step(), trainer.iteration() + 1);  // the last run_step() did not finish
 }

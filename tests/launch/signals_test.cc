@@ -115,6 +115,26 @@ TEST_F(SignalsTest, TheTrainerAloneInstallsNothing) {
   EXPECT_TRUE(there);
 }
 
+TEST_F(SignalsTest, ATrainerThatIsCalledDirectlyCanHandleThemToo) {
+  Trainer trainer;
+  const OwnHandler own(SIGTERM);
+  {
+    const StopOnSignal signals(trainer);
+    EXPECT_NO_THROW(signals.throw_if_interrupted());
+    const auto raise = [](Trainer& t) {
+      if (t.local_step() == 2) std::raise(SIGTERM);
+    };
+    trainer.train_op = Operation(constant(1.f).node());
+    EXPECT_EQ(trainer.train({.callbacks = {CallbackFactory({.trigger_step = raise})},
+                             .steps_per_epoch = 1'000'000'000,
+                             .max_epoch = 1}),
+              "signal 15");
+    EXPECT_EQ(error_of<Interrupted>([&] { signals.throw_if_interrupted(); }),
+              "[training] ended by signal 15: the step was finished and everything was closed");
+  }
+  EXPECT_TRUE(own.is_there());
+}
+
 TEST_F(SignalsTest, ASecondSignalEndsTheProgramAtOnce) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto twice = [] {

@@ -127,9 +127,9 @@ TEST_F(LaunchTest, CallbacksComeInTheDocumentedOrder) {
   launch_train_with_config(std::move(c), trainer);
   std::vector<std::string> names;
   for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
-  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "StepCounter", "ModelSaver",
-                                             "the user's", "MovingAverageSummary", "ProgressBar", "MergeAllSummaries",
-                                             "RunUpdateOps", "JSONWriter", "ScalarPrinter"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "StepCounter", "KeepPreviousRun",
+                                             "ModelSaver", "the user's", "MovingAverageSummary", "ProgressBar",
+                                             "MergeAllSummaries", "RunUpdateOps", "JSONWriter", "ScalarPrinter"}));
 }
 
 TEST_F(LaunchTest, OneDeviceNeedsNoStaging) {
@@ -184,8 +184,8 @@ TEST_F(LaunchTest, AFlowThatDoesNotFitTheModelIsNamed) {
   SimpleTrainer trainer;
   const std::string text = error_of([&] { launch_train_with_config(std::move(c), trainer); });
   EXPECT_TRUE(
-      text.starts_with("[QueueInput] input 'x' expects f32 [?, 4], the flow's component 0 is f32 [4]. Map the "
-                       "flow, or change the input (called at train_config_test.cc:"))
+      text.starts_with("[QueueInput] input 'x' expects f32 [?, 4], the flow's component 0 is f32 [4]. Batch the "
+                       "flow: flow | batch(32) (called at train_config_test.cc:"))
       << text;
 }
 

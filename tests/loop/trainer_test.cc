@@ -58,6 +58,14 @@ TEST_F(TrainerTest, EpochsRunFromTheStartingOneToTheLastInclusive) {
   EXPECT_EQ(epochs, (std::vector<int>{3, 4, 5}));
 }
 
+TEST_F(TrainerTest, AStartBehindTheLastEpochIsAnError) {
+  Trainer trainer;
+  trainer.train_op = train;
+  EXPECT_EQ(error_of([&] { trainer.train({.steps_per_epoch = 1, .starting_epoch = 9, .max_epoch = 8}); }),
+            "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got 9 and 8. Nothing is "
+            "left to train: raise max_epoch.");
+}
+
 TEST_F(TrainerTest, ZeroStepsPerEpochRunCallbacksOnly) {
   Calls calls;
   Trainer trainer;  // no train_op is needed

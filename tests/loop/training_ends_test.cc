@@ -46,6 +46,26 @@ class TrainingEndsTest : public testing_support::TrainerTest {
   }
 };
 
+TEST_F(TrainingEndsTest, TheLogSaysWhoseHookFailedAndTheErrorIsThrownAsItIs) {
+  const auto logged = [&](Handle<Callback> ends) {
+    const testing_support::LogLines log;
+    Trainer trainer;
+    trainer.train_op = train;
+    EXPECT_THROW(run(trainer, std::move(ends)), OddError);
+    return log.text;
+  };
+  const std::string thrower = "[" + Thrower<OddError>(true, 0).name() + "] ";
+  const std::string end = ", at global_step 2: its error ends the training.\n";
+  EXPECT_EQ(logged(Thrower<OddError>(true, 2)), thrower + "before_run failed in epoch 1" + end);
+  EXPECT_EQ(logged(Thrower<OddError>(false, 1)), thrower + "after_run failed in epoch 1" + end);
+  const auto odd = [](Trainer& t) {
+    if (t.global_step() == 2) throw OddError("odd");
+  };
+  EXPECT_EQ(logged(at("trigger_step", odd)), "[at trigger_step] trigger_step failed in epoch 1" + end);
+  EXPECT_EQ(logged(at("after_train", [](Trainer&) { throw OddError("odd"); })),
+            "[at after_train] after_train failed in epoch 2, at global_step 6: its error ends the training.\n");
+}
+
 TEST_F(TrainingEndsTest, AStopInBeforeRunLetsTheOthersSeeThatRunAndRunsNothing) {
   Trainer trainer;
   EXPECT_EQ(run(trainer, Thrower<StopTraining>(true, 1)), "thrown in before_run");

@@ -20,13 +20,14 @@ class OnlinePredictorTest : public testing_support::GraphTest {
   SimpleTrainer trainer;
   void SetUp() override {
     trainer.setup_graph(
-        {{"x", f32, {kAny}}}, QueueInput(from_list({{Array::full(f32, {1}, 1)}}), {.name = "queue"}),
+        {{"x", f32, {kAny}}, {"target", f32, {}}},
+        QueueInput(from_list({{Array::full(f32, {1}, 1), Array(0.f)}}), {.name = "queue"}),
         [](const Inputs& in) {
           const Tensor w = get_variable("w", {.initializer = [](const Shape&, DType) { return constant(2.f); }});
           const Tensor hidden = multiply(in["x"], w, "hidden");
           const Tensor kept = hidden | dropout("drop", 0.5);
           add(kept, 1.f, "output");
-          return reduce_mean(hidden, "cost");
+          return subtract(reduce_mean(hidden), in["target"], "cost");
         },
         [] { return sgd({.learning_rate = 1.f}); });
   }
@@ -79,8 +80,20 @@ TEST_F(OnlinePredictorTest, MistakesAreNamed) {
   trainer.setup_callbacks({});
   trainer.initialize();
   EXPECT_TRUE(contains(error_of([&] { predictor({}); }), "[predictor] expected 1 inputs, got 0"));
-  EXPECT_TRUE(contains(error_of([&] { predictor({Array(1.f)}); }), "x"));
+  const std::string text = error_of([&] { predictor({Array(1.f)}); });
+  EXPECT_TRUE(text.starts_with("[predictor] expected f32 [?] for input 'x', got f32 [] (at online_predictor_test.cc:"))
+      << text;
   EXPECT_EQ(predict(predictor, 1), 3);  // still usable
+}
+
+TEST_F(OnlinePredictorTest, AnOutputThatNeedsAnotherInputIsAnErrorWhenItIsAskedFor) {
+  const std::string line = std::to_string(__LINE__ + 1);
+  const std::string text = error_of([&] { trainer.get_predictor({"x"}, {"output", "cost"}); });
+  EXPECT_EQ(text,
+            "[get_predictor] expected inputs that 'cost' can be computed from, got 'x' without 'target' (at "
+            "online_predictor_test.cc:" +
+                line + "). Add it, or ask for an output that does not need it.");
+  EXPECT_EQ(error_of([&] { trainer.get_predictor({"x", "target"}, {"cost"}); }), "no error");
 }
 
 TEST(OnlinePredictorLateTest, ATowerCannotBeBuiltOnceTrainingHasBegun) {

@@ -102,9 +102,16 @@ TEST_F(TowerFuncTest, WhatComesFromOutsideTheFunctionIsNoViolation) {
 TEST_F(TowerFuncTest, Rule1AnotherSetOfTrainablesInEachCall) {
   int calls = 0;
   EXPECT_EQ(verdict([&](const Inputs&) { return Tensors{weight("w" + std::to_string(calls++))}; }),
-            "[tower ''] expected the same trainable variables as in the first tower, got 'w1' only here and 'w0' only "
-            "there (rule 1). A tower function must do the same each time that it is called, and a variable's name must "
-            "not depend on the tower.");
+            "[tower function] expected the same trainable variables from two calls, since it is called for every tower "
+            "and for inference, got 'w0' only in the first call and 'w1' only in the second (rule 1). It must do the "
+            "same each time that it is called: the names of variables must not depend on the tower, on a count, or on "
+            "what it did before.");
+  bool extra = true;
+  EXPECT_TRUE(contains(verdict([&](const Inputs&) {
+                         if (std::exchange(extra, false)) weight("extra");
+                         return Tensors{weight("w")};
+                       }),
+                       "got 'extra' only in the first call (rule 1)."));
 }
 
 TEST_F(TowerFuncTest, Rule1BetweenRealTowers) {
@@ -118,8 +125,8 @@ TEST_F(TowerFuncTest, Rule1BetweenRealTowers) {
   train(build);
   second = true;
   EXPECT_TRUE(error_of([&] { train(build, "tower1", {.index = 1, .total = 2, .variable_scope = "tower1"}); })
-                  .starts_with("[tower 'tower1'] expected the same trainable variables as in the first tower, got "
-                               "'more' only here and none only there (rule 1)."));
+                  .starts_with("[tower 'tower1'] expected a tower function that makes the same trainable variables as "
+                               "in the first tower, got 'more' only in 'tower1' (rule 1)."));
 }
 
 TEST_F(TowerFuncTest, Rule1InferenceMakesNoTrainable) {

@@ -21,11 +21,13 @@ void JSONWriter::put_scalar(const std::string& name, double value, std::int64_t)
 
 void JSONWriter::before_train() {
   if (restored_ || !std::filesystem::exists(path())) return;
+  std::string old = path() + ".old";
+  for (int i = 2; std::filesystem::exists(old); ++i) old = fmt::format("{}.old-{}", path(), i);
   std::error_code failed;
-  std::filesystem::rename(path(), path() + ".old", failed);
+  std::filesystem::rename(path(), old, failed);
   BELFRY_CHECK_AS(FileError, !failed, "[JSONWriter] expected to rename '{}', which another run has left, got: {}.",
                   path(), failed.message());
-  log_info(fmt::format("[JSONWriter] '{0}' is of an earlier run: now it is '{0}.old'", path()));
+  log_info(fmt::format("[JSONWriter] '{}' is of an earlier run: now it is '{}'", path(), old));
 }
 
 void JSONWriter::trigger() { write(); }

@@ -13,10 +13,12 @@ namespace belfry {
 // "global_step" and every scalar that was put since the last one. The file is replaced as a whole each time, so that it
 // is complete at any moment. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
 //
-// A file that an earlier run left is renamed to stats.json.old, unless this run continues that one (restore()).
+// A file that an earlier run left is renamed to stats.json.old (stats.json.old-2, ... if there is one), unless this run
+// continues that one (restore()). A new run that is launched with a TrainConfig finds none: see TrainConfig::run_dir.
 class JSONWriter final : public Monitor {
  public:
   explicit JSONWriter(std::string file = "stats.json") : file_(std::move(file)) {}
+  const std::string& file() const { return file_; }
   void put_scalar(const std::string& name, double value, std::int64_t step) override;
   void before_train() override;
   void trigger() override;

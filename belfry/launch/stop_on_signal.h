@@ -1,0 +1,44 @@
+// Ctrl-C and SIGTERM, for trainings that are not launched with a TrainConfig (launch_train_with_config() does this by
+// itself):
+//
+//   const StopOnSignal signals(trainer);
+//   trainer.train_with_defaults({...});
+//   signals.throw_if_interrupted();
+#pragma once
+
+#include <memory>
+
+#include "belfry/base/error.h"
+
+namespace belfry {
+
+class SignalWatch;
+class Trainer;
+
+// Thrown after a training that a signal has ended: after_train() of all callbacks has run.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(int signal);
+  int signal() const { return signal_; }
+  int exit_code() const { return 128 + signal_; }  // what a shell expects
+
+ private:
+  int signal_;
+};
+
+// While it lives, the first signal lets the trainer finish its step, save and end, as request_stop() does; a second one
+// ends the program at once. One at a time; the handlers that were there before are put back at the end.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(Trainer& trainer);  // borrowed
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  void throw_if_interrupted() const;
+
+ private:
+  std::unique_ptr<SignalWatch> watch_;
+};
+
+}  // namespace belfry
