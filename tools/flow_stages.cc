@@ -19,7 +19,6 @@ namespace belfry::tools {
 namespace {
 
 std::uint64_t seed_of(Call& call) { return static_cast<std::uint64_t>(call.whole_or("seed", 0)); }
-int threads_of(Call& call) { return static_cast<int>(call.whole_or("threads", 0)); }
 
 FlowStage batch_of(Call& call) {
   const auto points = call.whole_or("points", 32);
@@ -36,6 +35,7 @@ FlowStage select_of(Call& call) {
 }
 
 #ifdef BELFRY_TOOLS_IMAGES
+int threads_of(Call& call) { return static_cast<int>(call.whole_or("threads", 0)); }
 FlowStage augmented(Call& call, Augmentor augmentor) {
   const std::uint64_t seed = seed_of(call);
   return augment_images(std::move(augmentor), {.seed = seed, .threads = threads_of(call)});
