@@ -25,7 +25,6 @@ int small_whole_or(Call& call, const char* argument, int other) {
                value);
   return static_cast<int>(value);
 }
-int threads_of(Call& call) { return small_whole_or(call, "threads", 0); }
 
 FlowStage batch_of(Call& call) {
   const auto points = call.whole_or("points", 32);
@@ -42,6 +41,7 @@ FlowStage select_of(Call& call) {
 }
 
 #ifdef BELFRY_TOOLS_IMAGES
+int threads_of(Call& call) { return small_whole_or(call, "threads", 0); }
 FlowStage augmented(Call& call, Augmentor augmentor) {
   const std::uint64_t seed = seed_of(call);
   return augment_images(std::move(augmentor), {.seed = seed, .threads = threads_of(call)});

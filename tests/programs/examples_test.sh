@@ -1,6 +1,6 @@
-# The examples train, the same way twice: examples_test.sh GAN REINFORCE KMEANS RAW_REGRESSION
+# The examples train, the same way twice: examples_test.sh GAN REINFORCE KMEANS RAW_REGRESSION [DATA_PIPELINE]
 set -euo pipefail
-gan=$1 reinforce=$2 kmeans=$3 raw_regression=$4
+gan=$1 reinforce=$2 kmeans=$3 raw_regression=$4 data_pipeline=${5:-}
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"  # their train_log goes here
@@ -31,6 +31,12 @@ holds 'a[1] > a[2] + 100' # mean return, and at first
 
 twice "$raw_regression"
 holds 'a[1] > 2.9 && a[1] < 3.1 && a[2] > -1.1 && a[2] < -0.9'
+
+if [[ -n $data_pipeline ]]; then # built with OpenCV
+  twice "$data_pipeline" --sheet pipeline.png
+  grep -qx 'restored after the first batch: the rest is the same' out || fail "data_pipeline: got $(cat out)"
+  [[ $(head -c 4 pipeline.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'data_pipeline: expected a PNG'
+fi
 
 # A sheet of images for each epoch; the second differs, since the generator has moved.
 for trainer in "joint" "separate --d-period 1 --g-period 2" "multi --devices 2"; do

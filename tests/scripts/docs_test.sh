@@ -25,3 +25,11 @@ file docs/ops.md '`sum`, `elu` and a word: mean'
 expect docs 1 "belfry/ops/sum.h: docs/ does not name 'mean'"
 file docs/ops.md '`sum`, `elu` and `mean(x)`'
 expect docs 0 ''
+file belfry/belfry.h '#include "belfry/ops/sum.h"' '#include "belfry/dataflow/shuffle.h"' '#include "belfry/dataflow/image/mixup.h"'
+file belfry/dataflow/shuffle.h 'FlowStage shuffle(std::uint64_t seed = 0);' 'std::vector<Flow> fan_out(Flow flow);'
+file belfry/dataflow/image/mixup.h 'FlowStage mixup(MixupOptions options);'
+file docs/dataflow.md '`shuffle(seed)`'
+expect docs 1 "belfry/dataflow/shuffle.h: docs/ does not name 'fan_out'
+belfry/dataflow/image/mixup.h: docs/ does not name 'mixup'"
+file docs/dataflow.md '`shuffle(seed)`, `fan_out` and `mixup`'
+expect docs 0 ''

@@ -1,0 +1,134 @@
+#include "tools/flow_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "belfry/array/npz.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tools/flow_words.h"
+#ifdef BELFRY_TOOLS_IMAGES
+#include "belfry/dataflow/image/decode.h"
+#endif
+
+namespace belfry::tools {
+namespace {
+
+using testing_support::put_bytes;
+using testing_support::TempDir;
+
+Shape first_shape(const std::string& spec) { return (*flow_from_spec(spec).next())[0].shape(); }
+
+TEST(FlowSpec, FakeImagesNeedNoFiles) {
+  Flow flow = flow_from_spec("fake");
+  EXPECT_EQ(flow.size(), 1000);
+  const DataPoint point = *flow.next();
+  ASSERT_EQ(point.size(), 2u);
+  EXPECT_EQ(point[0].shape(), (Shape{32, 32, 3}));
+  EXPECT_EQ(point[1].dtype(), i32);
+
+  Flow small = flow_from_spec("fake(side=4, classes=1, size=3)");
+  EXPECT_EQ(small.size(), 3);
+  while (const std::optional<DataPoint> next = small.next()) {
+    EXPECT_EQ((*next)[0].shape(), (Shape{4, 4, 3}));
+    EXPECT_EQ((*next)[1].item(), 0);
+  }
+  EXPECT_EQ(first_shape("fake(4)"), (Shape{4, 4, 3})) << "by position";
+}
+
+TEST(FlowSpec, ReadsFilesOfArraysAndTexts) {
+  const TempDir dir;
+  write_npz(dir / "points.npz",
+            {{"x", Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}, {"y", Array::of<float>({3}, {7, 8, 9})}});
+  Flow rows = flow_from_spec("npz(" + (dir / "points.npz") + ")");
+  EXPECT_EQ(rows.size(), 3);
+  EXPECT_EQ((*rows.next())[0].item(1), 2);
+
+  put_bytes(dir / "a text, with (signs).txt", "one two three four five six seven");
+  const std::string path = "'" + (dir / "a text, with (signs).txt") + "'";
+  EXPECT_EQ(first_shape("text(" + path + ", length=3)"), Shape{3});
+  EXPECT_EQ(flow_from_spec("text(" + path + ", length=3)").size(), 2);
+  EXPECT_EQ(first_shape("text(" + path + ", characters, 5)"), Shape{5});
+  EXPECT_EQ(error_of([&] { flow_from_spec("text(" + path + ", unit=lines)"); }),
+            "[text] expected words or characters for unit, got 'lines'.");
+}
+
+#ifdef BELFRY_TOOLS_IMAGES
+TEST(FlowSpec, ReadsAFolderOfImages) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "cat");
+  write_image(dir / "cat/a.png", Array::full(u8, {6, 8, 3}, 200));
+  const std::string folder = "image_folder(" + dir.path() + ")";
+  EXPECT_EQ(first_shape(folder), (Shape{6, 8, 3}));
+  EXPECT_EQ(first_shape("image_folder(" + dir.path() + ", decode=false)").rank(), 1);
+  EXPECT_EQ(first_shape("image_folder(" + dir.path() + ", decode=false) | decode(threads=1)"), (Shape{6, 8, 3}));
+  EXPECT_EQ(first_shape(folder + " | resize(5)"), (Shape{5, 5, 3}));
+  EXPECT_EQ(first_shape(folder + " | resize_shortest(3)"), (Shape{3, 4, 3}));
+  EXPECT_EQ(first_shape(folder + " | center_crop(4)"), (Shape{4, 4, 3}));
+  EXPECT_EQ(first_shape(folder + " | random_crop(2, seed=1)"), (Shape{2, 2, 3}));
+  EXPECT_EQ(first_shape(folder + " | random_resized_crop(7, threads=1)"), (Shape{7, 7, 3}));
+  EXPECT_EQ(first_shape(folder + " | flip"), (Shape{6, 8, 3}));
+}
+#endif
+
+// Of 10 points of shape [2, 2, 3]: how many come out, and the shape of the first.
+struct Result {
+  std::string stage;
+  std::optional<std::int64_t> points;
+  Shape shape;
+};
+
+TEST(FlowSpec, KnowsTheStages) {
+  const Shape one{2, 2, 3};
+  for (const Result& expected : {Result{"shuffle(seed=3)", 10, one},
+                                 {"shuffle_local(4, 1)", 10, one},
+                                 {"batch(4)", 2, {4, 2, 2, 3}},
+                                 {"batch(4, remainder=keep)", 3, {4, 2, 2, 3}},
+                                 {"batch_by_shape(5)", std::nullopt, {5, 2, 2, 3}},
+                                 {"repeat(3)", 30, one},
+                                 {"repeat", std::nullopt, one},
+                                 {"repeat_each(2)", 20, one},
+                                 {"fixed_size(7)", 7, one},
+                                 {"select(1)", 10, {}},
+                                 {"select(1, 0)", 10, {}},
+                                 {"shard(rank=1, size=4)", 3, one},
+                                 {"cache", 10, one},
+                                 {"prefetch(2)", 10, one},
+                                 {"shuffle | batch(2) | prefetch", 5, {2, 2, 2, 3}}}) {
+    Flow flow = flow_from_spec("fake(side=2, size=10) | " + expected.stage);
+    EXPECT_EQ(flow.size(), expected.points) << expected.stage;
+    EXPECT_EQ((*flow.next())[0].shape(), expected.shape) << expected.stage;
+  }
+}
+
+TEST(FlowSpec, UnknownNamesGetTheNearestOnes) {
+  EXPECT_EQ(error_of([] { flow_from_spec("fashion_mnst(train)"); }),
+            "[flow] expected the name of a source, got 'fashion_mnst'. Did you mean 'fashion_mnist'? belfry data words "
+            "lists them.");
+  EXPECT_EQ(error_of([] { flow_from_spec("fake | shufle"); }),
+            "[flow] expected the name of a stage, got 'shufle'. Did you mean 'shuffle'? belfry data words lists them.");
+  EXPECT_EQ(error_of([] { flow_from_spec("fake | zzzzzzzzzzzz"); }),
+            "[flow] expected the name of a stage, got 'zzzzzzzzzzzz'. belfry data words lists them.");
+}
+
+TEST(FlowSpec, ArgumentsThatNobodyAskedForAreErrors) {
+  EXPECT_EQ(error_of([] { flow_from_spec("fake(colour=red)"); }), "[fake] expected no further argument, got 'colour'.");
+  EXPECT_EQ(error_of([] { flow_from_spec("fake | batch(4, keep, 7)"); }),
+            "[batch] expected no further argument, got '7'.");
+  EXPECT_EQ(error_of([] { flow_from_spec("fake | batch(4, remainder=half)"); }),
+            "[batch] expected drop or keep for remainder, got 'half'.");
+  EXPECT_EQ(error_of([] { flow_from_spec("fake | cache(all)"); }), "[cache] expected no further argument, got 'all'.");
+  EXPECT_EQ(error_of([] { flow_from_spec("npz"); }), "[npz] expected a value for path, got none.");
+  EXPECT_EQ(error_of([] { flow_from_spec("fashion_mnist(train, shuffle=maybe)"); }),
+            "[fashion_mnist] expected true or false for shuffle, got 'maybe'.");
+}
+
+TEST(FlowSpec, TheHelpNamesEveryWord) {
+  const std::string help = flow_spec_help();
+  for (const SourceWord& word : source_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.name;
+  for (const StageWord& word : stage_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.name;
+}
+
+}  // namespace
+}  // namespace belfry::tools
