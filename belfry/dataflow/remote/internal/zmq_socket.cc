@@ -1,5 +1,8 @@
 #include "belfry/dataflow/remote/internal/zmq_socket.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -19,9 +22,23 @@ ZmqMessage::ZmqMessage(std::size_t bytes) {
   if (zmq_msg_init_size(&message_, bytes) != 0) throw std::bad_alloc();
 }
 
+// Asked of the system, not of ZeroMQ: its text of the address lies in memory that its own thread has written, and
+// that no lock orders. The connection may be closed by now and its number be another's, as ZeroMQ's manual warns.
 std::string ZmqMessage::peer() {
-  const char* address = zmq_msg_gets(&message_, "Peer-Address");
-  return address == nullptr ? "" : address;
+  const int connection = zmq_msg_get(&message_, ZMQ_SRCFD);
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (connection < 0 || ::getpeername(connection, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+  if (address.ss_family == AF_UNIX) {
+    ucred process{};
+    length = sizeof process;
+    const int code = ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &process, &length);
+    return code == 0 ? fmt::format("process {}", process.pid) : "";
+  }
+  std::array<char, NI_MAXHOST> host{};
+  const int code = ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, host.data(), host.size(), nullptr, 0,
+                                 NI_NUMERICHOST);
+  return code == 0 ? host.data() : "";
 }
 
 void ZmqSocket::Terminate::operator()(void* context) const {

@@ -23,7 +23,7 @@ class ZmqMessage {
   zmq_msg_t* get() { return &message_; }
   std::span<std::byte> bytes() { return {static_cast<std::byte*>(zmq_msg_data(&message_)), zmq_msg_size(&message_)}; }
   bool more() { return zmq_msg_more(&message_) != 0; }  // other parts follow
-  std::string peer();                                   // its address, "" if the transport knows none
+  std::string peer();                                   // its address or process, "" if it has gone
 
  private:
   zmq_msg_t message_;
