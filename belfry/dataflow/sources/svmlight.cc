@@ -71,7 +71,7 @@ Flow from_svmlight(const std::string& path, SvmlightOptions options) {
                "[from_svmlight] expected at least 1 feature and 1 class, got {} and {}.", options.features.value_or(1),
                options.classes.value_or(1));
   std::string text;
-  append_contents(text, path, "from_svmlight");
+  append_contents(text, path, "from_svmlight", {.bytes = options.max_unpacked_bytes});
   SparseRows rows = parse_svmlight(text, path, options);
   ComponentSpec label{options.label, {}};
   if (options.multilabel) label = {f32, {length(options.classes, rows.classes, "classes", path)}};
