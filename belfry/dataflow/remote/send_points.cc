@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/remote/internal/wire.h"
@@ -142,16 +143,6 @@ void tell_receiver(Sender& sender, const std::string& text) {
     sender.await_receipt();
   } catch (const Error& e) {
     log_warning(fmt::format("[send_points] the receiver was not told of the flow's error: {}", e.what()));
-  }
-}
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
   }
 }
 
