@@ -21,21 +21,16 @@ struct Format {
   std::size_t record_bytes() const { return classes.size() + kColors * kPlane; }
 };
 
-class CifarFlow final : public IndexedFlow {
+class CifarFlow final : public RowFlow {
  public:
   CifarFlow(std::string name, Format format, std::string records)
-      : IndexedFlow("cifar"), name_(std::move(name)), format_(std::move(format)), records_(std::move(records)) {}
+      : RowFlow("cifar", {{f32, {kSide, kSide, kColors}}, {i32, {}}}),
+        name_(std::move(name)),
+        format_(std::move(format)),
+        records_(std::move(records)) {}
 
   std::string describe() const override { return name_; }
   std::int64_t count() const override { return static_cast<std::int64_t>(records_.size() / format_.record_bytes()); }
-  const std::vector<ComponentSpec>* row_spec() const override { return &spec_; }
-
-  DataPoint at(std::int64_t index) const override {
-    DataPoint point{Array(f32, spec_[0].shape), Array(i32, {})};
-    void* const rows[] = {point[0].raw(), point[1].raw()};
-    read_row(index, rows);
-    return point;
-  }
 
   void read_row(std::int64_t index, std::span<void* const> rows) const override {
     BELFRY_BUG_IF(index < 0 || index >= count(), "index {} of {} points", index, count());
@@ -53,7 +48,6 @@ class CifarFlow final : public IndexedFlow {
   std::string name_;
   Format format_;
   std::string records_;
-  std::vector<ComponentSpec> spec_{{f32, {kSide, kSide, kColors}}, {i32, {}}};
 };
 
 void check_records(std::string_view records, const Format& format, const std::string& path, const DataCaller& caller) {
