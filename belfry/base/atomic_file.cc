@@ -87,6 +87,11 @@ struct AtomicFile::State {
 AtomicFile::AtomicFile(const std::string& path) : state_(std::make_unique<State>(path)) {}
 AtomicFile::~AtomicFile() = default;
 
+std::string AtomicFile::temporary_path() const {
+  state_->check_open();
+  return state_->path.substr(0, state_->path.size() - state_->name.size()) + state_->temporary;
+}
+
 std::uint64_t AtomicFile::size() const { return state_->written; }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

@@ -58,7 +58,11 @@ class AtomicFile {
   void write(std::string_view text);
   void commit();
 
-  std::uint64_t size() const;  // bytes written so far
+  std::uint64_t size() const;  // bytes written so far, by write()
+
+  // Until the commit: where the bytes go, for libraries that write to a path themselves. They have to be done, and
+  // write() not used, when commit() is called.
+  std::string temporary_path() const;
 
  private:
   struct State;

@@ -39,4 +39,14 @@ void IndexedFlow::restore(const FlowState& state) {
   position_ = static_cast<std::int64_t>(position);
 }
 
+DataPoint RowFlow::at(std::int64_t index) const {
+  DataPoint point;
+  std::vector<void*> rows;
+  point.reserve(spec_.size());
+  rows.reserve(spec_.size());
+  for (const ComponentSpec& spec : spec_) rows.push_back(point.emplace_back(spec.dtype, spec.shape).raw());
+  read_row(index, rows);
+  return point;
+}
+
 }  // namespace belfry

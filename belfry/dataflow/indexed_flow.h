@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "belfry/dataflow/dataflow.h"
 
@@ -27,6 +28,21 @@ class IndexedFlow : public DataFlow, public RandomAccess {
   std::string kind_;
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
+};
+
+// One whose points all have the same components and are made when they are read: needs count() and read_row().
+class RowFlow : public IndexedFlow {
+ public:
+  RowFlow(std::string kind, std::vector<ComponentSpec> spec) : IndexedFlow(std::move(kind)), spec_(std::move(spec)) {}
+
+  const std::vector<ComponentSpec>* row_spec() const final { return &spec_; }
+  DataPoint at(std::int64_t index) const final;
+
+ protected:
+  const ComponentSpec& component(std::size_t k) const { return spec_[k]; }
+
+ private:
+  std::vector<ComponentSpec> spec_;
 };
 
 }  // namespace belfry

@@ -84,7 +84,7 @@ Vocabulary Vocabulary::from_files(const std::vector<std::string>& paths, Vocabul
   Counter counter(std::move(options));
   for (const std::string& path : paths) {
     std::string text;
-    append_contents(text, path, kReader);
+    append_contents(text, path, kReader, {.bytes = counter.options().max_unpacked_bytes});
     counter.add(text, path);
   }
   return from_tokens(counter.chosen(), counter.options());

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/sources/byte_source.h"
 
 namespace belfry {
 
@@ -32,6 +33,7 @@ struct VocabularyOptions {
   std::string unknown = "<unk>";  // how the unknown token is written
   std::string end_of_line =
       {};  // the token that ends a line of words, or stands for '\n' among characters; none if empty
+  std::int64_t max_unpacked_bytes = kMaxUnpackedBytes;  // from_files() refuses a gzipped file that unpacks to more
 };
 
 class Vocabulary {
@@ -46,8 +48,9 @@ class Vocabulary {
   static Vocabulary from_tokens(const std::vector<std::string>& tokens, VocabularyOptions options = {});
 
   // One token a line, after a line that says how texts are cut. Atomic: after an error the old file is still there.
+  // A gzipped one that unpacks to more than the limit is a FileError.
   void save(const std::string& path) const;
-  static Vocabulary load(const std::string& path);
+  static Vocabulary load(const std::string& path, std::int64_t max_unpacked_bytes = kMaxUnpackedBytes);
 
   explicit operator bool() const { return tokens_ != nullptr; }
   std::int64_t size() const;  // with the unknown token

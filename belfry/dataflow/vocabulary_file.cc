@@ -89,9 +89,9 @@ void Vocabulary::save(const std::string& path) const {
   write_file_atomically(path, text);
 }
 
-Vocabulary Vocabulary::load(const std::string& path) {
+Vocabulary Vocabulary::load(const std::string& path, std::int64_t max_unpacked_bytes) {
   std::string text;
-  append_contents(text, path, "Vocabulary");
+  append_contents(text, path, "Vocabulary", {.bytes = max_unpacked_bytes, .remedy = "Is it a vocabulary?"});
   check_utf8(text, "Vocabulary", path);
   Reader reader(std::move(text), path);
   const std::string_view first = reader.line();

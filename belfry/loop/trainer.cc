@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/loop/callback_hook.h"
 #include "belfry/loop/step_counter.h"
@@ -13,16 +14,6 @@
 
 namespace belfry {
 namespace {
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
 
 // While it is caught: the first error is the one to throw, the others are logged. One that arrives twice is one.
 void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {

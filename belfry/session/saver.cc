@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/dnnl_check.h"
 #include "belfry/graph/collections.h"
@@ -12,19 +13,6 @@
 #include "belfry/session/variable_values.h"
 
 namespace belfry {
-namespace {
-
-std::string text_of(std::exception_ptr error) {
-  try {
-    std::rethrow_exception(std::move(error));
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
-
-}  // namespace
 
 struct Saver::Impl {
   Impl(Session& s, SaverOptions options) : session(s), writer(std::move(options)) {}

@@ -191,6 +191,22 @@ TEST(AtomicFile, ARenameThatFailsRemovesTheTemporary) {
   EXPECT_EQ(dir.names(), Names{"x"});
 }
 
+TEST(AtomicFile, AnotherMayWriteToItsTemporary) {
+  TempDir dir;
+  put_bytes(dir / "x", "old");
+  {
+    AtomicFile file(dir / "x");
+    put_bytes(file.temporary_path(), "dropped");
+  }
+  EXPECT_EQ(dir.names(), Names{"x"});
+  AtomicFile file(dir / "x");
+  put_bytes(file.temporary_path(), "new");
+  EXPECT_EQ(read_file(dir / "x"), "old");
+  file.commit();
+  EXPECT_EQ(read_file(dir / "x"), "new");
+  EXPECT_THROW(file.temporary_path(), FileError);
+}
+
 TEST(AtomicFile, AfterTheCommitItIsDone) {
   TempDir dir;
   AtomicFile file(dir / "x");

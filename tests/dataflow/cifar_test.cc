@@ -119,5 +119,13 @@ TEST(Cifar, WhatIsMissingIsNamed) {
             "[cifar10] expected \"train\" or \"test\", got \"valid\".");
 }
 
+TEST(Cifar, AGzippedFileHasNoMoreImagesThanTheDataset) {
+  const TemporaryFiles files;
+  const std::string path = files.write("test_batch.bin.gz", gzip(std::string(10'001 * 3073, '\0')));
+  EXPECT_EQ(file_error_of([&] { cifar10(files.directory(), "test"); }),
+            "[cifar10] expected at most 30730000 bytes in '" + path +
+                "' when it is unpacked, got more. The file is damaged, or of another dataset.");
+}
+
 }  // namespace
 }  // namespace belfry

@@ -74,5 +74,13 @@ TEST_F(FromNpz, ArraysThatDoNotBelongTogetherAreRefused) {
             "[from_npz] expected at least one array, got none in '" + path + "'.");
 }
 
+TEST_F(FromNpz, RowsThatTakeNoBytesAreNotCounted) {
+  write_npz(path, {{"a", Array::zeros(f32, {std::int64_t{1} << 40, 0})},
+                   {"b", Array::zeros(u8, {std::int64_t{1} << 40, 2, 0})}});
+  EXPECT_EQ(file_error_of([&] { from_npz(path) | shuffle(); }),
+            "[from_npz] expected an array whose rows have elements, got 'a' of shape [1099511627776, 0] in '" + path +
+                "'. Name one that has some in .arrays.");
+}
+
 }  // namespace
 }  // namespace belfry

@@ -93,5 +93,14 @@ TEST_F(Svmlight, AnIndexAloneMakesNoHugeRows) {
   EXPECT_TRUE(contains(file_error_of([&] { read("2000000000 1:1\n", {.multilabel = true}); }), "set .classes."));
 }
 
+TEST(FromSvmlight, AGzippedFileIsUnpackedUpToALimit) {
+  const TemporaryFiles files;
+  const std::string path = files.write("bomb.gz", gzip("1 1:2 #" + std::string(100'000, 'x')));
+  EXPECT_EQ(from_svmlight(path, {.max_unpacked_bytes = 100'007}).known_size(), 1);
+  EXPECT_EQ(error_of<FileError>([&] { from_svmlight(path, {.max_unpacked_bytes = 100'006}); }),
+            "[from_svmlight] expected at most 100006 bytes in '" + path +
+                "' when it is unpacked, got more. If that is right, set .max_unpacked_bytes.");
+}
+
 }  // namespace
 }  // namespace belfry

@@ -103,5 +103,20 @@ TEST_F(Text, OptionsThatMakeNoSenseAreRefused) {
             "[from_text] expected a stride of 0 for lines, got 2.");
 }
 
+TEST(FromText, AGzippedFileIsUnpackedUpToALimit) {
+  const TemporaryFiles files;
+  const std::string text(100'000, 'a'), path = files.write("bomb.gz", gzip(text)), plain = files.write("plain", text);
+  const auto read = [](const std::string& from, std::int64_t limit) {
+    return from_text(from,
+                     {.vocabulary = Vocabulary::from_tokens({"a"}), .by_line = true, .max_unpacked_bytes = limit});
+  };
+  EXPECT_EQ(read(path, 100'000).known_size(), 1);
+  EXPECT_EQ(read(plain, 1000).known_size(), 1);
+  EXPECT_EQ(error_of<FileError>([&] { read(path, 99'999); }),
+            "[from_text] expected at most 99999 bytes in '" + path +
+                "' when it is unpacked, got more. If that is right, set .max_unpacked_bytes.");
+  EXPECT_EQ(error_of([&] { read(path, 0); }), "[from_text] expected .max_unpacked_bytes of at least 1, got 0.");
+}
+
 }  // namespace
 }  // namespace belfry

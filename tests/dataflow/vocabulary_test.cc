@@ -144,5 +144,17 @@ TEST_F(VocabularyTest, OptionsThatMakeNoSenseAreRefused) {
             "[Vocabulary] expected one with tokens, got an empty one. Build or load it first.");
 }
 
+TEST(Vocabulary, GzippedFilesAreUnpackedUpToALimit) {
+  const TemporaryFiles files;
+  const std::string path = files.write("bomb.gz", gzip(std::string(100'000, 'a')));
+  EXPECT_EQ(Vocabulary::from_files({path}, {.max_unpacked_bytes = 100'000}).size(), 2);
+  EXPECT_EQ(error_of<FileError>([&] { Vocabulary::from_files({path}, {.max_unpacked_bytes = 10}); }),
+            "[Vocabulary] expected at most 10 bytes in '" + path +
+                "' when it is unpacked, got more. If that is right, set .max_unpacked_bytes.");
+  EXPECT_EQ(
+      error_of<FileError>([&] { Vocabulary::load(path, 10); }),
+      "[Vocabulary] expected at most 10 bytes in '" + path + "' when it is unpacked, got more. Is it a vocabulary?");
+}
+
 }  // namespace
 }  // namespace belfry

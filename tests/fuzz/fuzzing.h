@@ -35,6 +35,9 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
+// So much may come of a gzipped input: unpacking gigabytes would be all of a fuzzer's time.
+inline constexpr std::int64_t kMaxUnpacked = 1 << 20;
+
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }

@@ -8,9 +8,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const MemoryFile file(text);
   for (const belfry::TextUnit unit : {belfry::TextUnit::words, belfry::TextUnit::characters, belfry::TextUnit::lines})
     refused_or_read([&] {
-      const auto vocabulary = belfry::Vocabulary::from_files({file.path()}, {.unit = unit});
-      touch(belfry::from_text(file.path(), {.vocabulary = vocabulary, .sequence_length = 3, .targets = true}));
-      touch(belfry::from_text(file.path(), {.vocabulary = vocabulary, .by_line = true}));
+      const auto vocabulary =
+          belfry::Vocabulary::from_files({file.path()}, {.unit = unit, .max_unpacked_bytes = kMaxUnpacked});
+      belfry::TextOptions options{.vocabulary = vocabulary, .max_unpacked_bytes = kMaxUnpacked};
+      options.by_line = true;
+      touch(belfry::from_text(file.path(), options));
+      options.by_line = false;
+      options.sequence_length = 3;
+      options.targets = true;
+      touch(belfry::from_text(file.path(), options));
       const bool gzipped = text.starts_with("\x1f\x8b");
       if (unit == belfry::TextUnit::characters && !gzipped) require(vocabulary.decode(vocabulary.encode(text)) == text);
     });

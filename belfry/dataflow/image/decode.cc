@@ -9,6 +9,7 @@
 #include "belfry/base/file.h"
 #include "belfry/dataflow/image/internal/decoding.h"
 #include "belfry/dataflow/image/internal/image_view.h"
+#include "belfry/dataflow/image/internal/jpeg_end.h"
 #include "belfry/dataflow/image/internal/swap_channels.h"
 
 namespace belfry {
@@ -18,16 +19,6 @@ int flags_of(const DecodeOptions& options) {
   if (options.channels == ImageChannels::unchanged) return cv::IMREAD_UNCHANGED;
   const int colours = options.channels == ImageChannels::grey ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR;
   return options.orient ? colours : colours | cv::IMREAD_IGNORE_ORIENTATION;
-}
-
-// OpenCV fills what a JPEG lacks with grey or with the last row, and says nothing. The end marker cannot occur inside
-// the compressed data, so a whole file has one behind them: mostly the last two bytes.
-bool is_truncated_jpeg(std::span<const std::byte> bytes) {
-  const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
-  if (bytes.size() < 4 || at(0) != 0xFF || at(1) != 0xD8) return false;
-  for (std::size_t i = bytes.size() - 1; i >= 3; --i)
-    if (at(i) == 0xD9 && at(i - 1) == 0xFF) return false;
-  return true;
 }
 
 // OpenCV gives colours as blue, green, red.

@@ -1,13 +1,11 @@
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <vector>
 
 #include "belfry/base/check.h"
 #include "belfry/base/descriptor.h"
+#include "belfry/base/file.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_environment.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_record.h"
 #include "belfry/dataflow/lmdb/lmdb_flow.h"
@@ -20,43 +18,11 @@ constexpr std::size_t kTransactionBytes = std::size_t{16} << 20;  // so much is 
 constexpr std::size_t kTransactionRecords = 4096;
 constexpr const char* kWho = "write_lmdb";
 
-// The file of a database that is not complete: removed unless it was given its final name.
-class UnfinishedFile {
- public:
-  explicit UnfinishedFile(const std::string& path) : path_(path) {
-    struct stat facts{};
-    if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) fail_system("write", path, EISDIR);
-    for (int n = 0;; ++n) {
-      temporary_ = fmt::format("{}.tmp-{}-{}", path, ::getpid(), n);
-      const Descriptor file(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (file.is_open()) return;
-      if (errno != EEXIST && errno != EINTR) fail_system("create a temporary file for", path, errno);
-    }
-  }
-  ~UnfinishedFile() {
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  }
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-
-  const std::string& temporary() const { return temporary_; }
-
-  void finish() {
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      fail_system("rename the finished database to", path_, errno, "What was at this path before is unchanged.");
-    temporary_.clear();
-    const std::size_t slash = path_.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-    const Descriptor directory = open_for_reading(folder, O_DIRECTORY);
-    // EINVAL: a file system that cannot sync directories; there is nothing more to ask of it.
-    if (::fsync(directory.get()) != 0 && errno != EINVAL)
-      fail_system("sync the directory of", path_, errno,
-                  "The database is in place but may not survive a power failure.");
-  }
-
- private:
-  std::string path_, temporary_;
-};
+// Said before the first point is asked for, not when all are written.
+void refuse_directory(const std::string& path) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) fail_system("write", path, EISDIR);
+}
 
 // Records in the order of their keys. They are held and written many at a time: a transaction that finds the map full
 // is lost and has to be done again in a larger one.
@@ -124,8 +90,9 @@ class DatabaseWriter {
 std::int64_t write_lmdb(Flow flow, const std::string& path, const WriteLmdbOptions& options) {
   flow.reset_state();
   const std::optional<std::int64_t> size = flow.size();
-  UnfinishedFile file(path);
-  DatabaseWriter writer(file.temporary());
+  refuse_directory(path);
+  AtomicFile file(path);
+  DatabaseWriter writer(file.temporary_path());
   std::int64_t count = 0;
   while (const std::optional<DataPoint> point = flow.next()) {
     BELFRY_CHECK(count < kMaxLmdbPoints, "[write_lmdb] expected at most {} points, got more. Does '{}' end?",
@@ -135,7 +102,7 @@ std::int64_t write_lmdb(Flow flow, const std::string& path, const WriteLmdbOptio
   }
   writer.add(std::string(kLmdbMetaKey), encode_lmdb_meta(count));
   writer.finish();
-  file.finish();
+  file.commit();
   if (options.progress) options.progress(count, size);
   return count;
 }

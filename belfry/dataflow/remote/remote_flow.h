@@ -30,7 +30,8 @@ struct SendOptions {
 };
 
 // Sends the passes of a flow to one receiver and returns when that has confirmed the last of them, with the number of
-// points. What fails in the flow is an error here and at the receiver's.
+// points. What fails in the flow is an error at the receiver's and then here; only here if no receiver has been
+// connected for two seconds.
 std::int64_t send_points(Flow flow, const std::string& address, const SendOptions& options = {});
 
 struct RemoteOptions {

@@ -1,9 +1,12 @@
+#include <chrono>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <random>
 #include <type_traits>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/remote/internal/wire.h"
@@ -13,7 +16,10 @@
 namespace belfry {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr const char* kWho = "send_points";
+constexpr std::chrono::seconds kAwaitPeer{2};  // so long a flow's error is kept back while nobody is there to be told
 
 // Tells this sender from all others, restarted ones included: nothing that is computed from a seed would.
 std::uint64_t new_sender() {
@@ -25,7 +31,11 @@ class Sender {
  public:
   Sender(const std::string& address, const SendOptions& options)
       : options_(options),
-        socket_(address, {.who = kWho, .type = ZMQ_DEALER, .bind = options.bind, .high_water = options.high_water}),
+        socket_(address, {.who = kWho,
+                          .type = ZMQ_DEALER,
+                          .bind = options.bind,
+                          .high_water = options.high_water,
+                          .count_peers = true}),
         header_{.sender = new_sender()} {
     if (options.bind && options.bound) options.bound(socket_.address());
   }
@@ -48,7 +58,9 @@ class Sender {
     send(end, last ? WireKind::end : WireKind::end_of_pass);
   }
 
+  // From here on, all waits end when nobody has been connected for a while.
   void send_error(std::string_view text) {
+    last_seen_ = Clock::now();
     text = text.substr(0, kMaxWireText);
     ZmqMessage message(kWireHeaderBytes + text.size());
     if (!text.empty()) std::memcpy(message.bytes().data() + kWireHeaderBytes, text.data(), text.size());
@@ -92,8 +104,22 @@ class Sender {
                     socket_.address(), points_);
   }
 
+  bool is_alone() {
+    const int peers = socket_.peers();  // asked in any case: what comes and goes is not to pile up
+    if (!last_seen_) return false;
+    const Clock::time_point now = Clock::now();
+    if (peers > 0) last_seen_ = now;
+    return now - *last_seen_ > kAwaitPeer;
+  }
+
   void wait(short event, const char* what) {
-    const ZmqSocket::Wait result = socket_.wait(event, options_.timeout, options_.stop);
+    bool alone = false;
+    const ZmqSocket::Wait result = socket_.wait(event, options_.timeout, [&] {
+      alone = is_alone();
+      return alone || (options_.stop && options_.stop());
+    });
+    BELFRY_CHECK_AS(FileError, !alone, "[send_points] expected a receiver at '{}', got none for {} s. Is it running?",
+                    socket_.address(), kAwaitPeer.count());
     check_stop(result == ZmqSocket::Wait::given_up);
     BELFRY_CHECK_AS(FileError, result == ZmqSocket::Wait::ready,
                     "[send_points] expected the receiver at '{}' {} within {} s, got nothing, after {} point(s). Is "
@@ -106,9 +132,10 @@ class Sender {
   WireHeader header_;
   std::int64_t points_ = 0;
   bool flow_failed_ = false;
+  std::optional<Clock::time_point> last_seen_;  // of a receiver, while it is to be told of the flow's error
 };
 
-// Of a flow that failed: the receiver is told, which may take as long as it is behind.
+// Of a flow that failed: the receiver is told, which may take as long as it is behind, if there is one.
 void tell_receiver(Sender& sender, const std::string& text) {
   log_error(fmt::format("[send_points] the flow failed, the receiver is being told: {}", text));
   try {
@@ -116,16 +143,6 @@ void tell_receiver(Sender& sender, const std::string& text) {
     sender.await_receipt();
   } catch (const Error& e) {
     log_warning(fmt::format("[send_points] the receiver was not told of the flow's error: {}", e.what()));
-  }
-}
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
   }
 }
 

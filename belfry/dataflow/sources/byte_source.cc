@@ -112,11 +112,18 @@ std::size_t ByteSource::read(void* to, std::size_t bytes) {
   return impl_->gzipped ? impl_->read_gzip(static_cast<unsigned char*>(to), bytes) : impl_->read_file(to, bytes);
 }
 
-void append_contents(std::string& to, const std::string& path, const char* reader) {
+void append_contents(std::string& to, const std::string& path, const char* reader, const UnpackLimit& limit) {
+  BELFRY_CHECK(limit.bytes >= 1, "[{}] expected .max_unpacked_bytes of at least 1, got {}.", reader, limit.bytes);
   ByteSource file(path, reader);
   if (!file.gzipped()) to.reserve(to.size() + file.max_bytes());
+  const std::size_t before = to.size();
   std::vector<char> piece(std::size_t{1} << 16);
-  while (const std::size_t got = file.read(piece.data(), piece.size())) to.append(piece.data(), got);
+  while (const std::size_t got = file.read(piece.data(), piece.size())) {
+    const bool allowed = !file.gzipped() || to.size() - before + got <= static_cast<std::size_t>(limit.bytes);
+    BELFRY_CHECK_AS(FileError, allowed, "[{}] expected at most {} bytes in '{}' when it is unpacked, got more. {}",
+                    reader, limit.bytes, path, limit.remedy);
+    to.append(piece.data(), got);
+  }
 }
 
 bool ByteSource::skip(std::uint64_t bytes) {

@@ -28,7 +28,16 @@ class ByteSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// Appends all of a file's contents; memory grows with what is really there.
-void append_contents(std::string& to, const std::string& path, const char* reader);
+// What a gzipped file may become unless more is asked for: a small one can unpack to a thousand times its size.
+inline constexpr std::int64_t kMaxUnpackedBytes = std::int64_t{4} << 30;
+
+struct UnpackLimit {
+  std::int64_t bytes = kMaxUnpackedBytes;  // at least 1
+  const char* remedy = "If that is right, set .max_unpacked_bytes.";
+};
+
+// Appends all of a file's contents; memory grows with what is really there. FileError once a gzipped file has turned
+// out longer than the limit; a plain one may have any length, which everybody can see.
+void append_contents(std::string& to, const std::string& path, const char* reader, const UnpackLimit& limit);
 
 }  // namespace belfry

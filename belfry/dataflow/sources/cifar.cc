@@ -17,24 +17,20 @@ constexpr std::size_t kSide = 32, kColors = 3, kPlane = kSide * kSide;
 struct Format {
   std::vector<int> classes;    // one number for each label of a record
   std::size_t label_used = 0;  // the one that points have
+  std::int64_t images = 0;     // that a file of the dataset has
   std::size_t record_bytes() const { return classes.size() + kColors * kPlane; }
 };
 
-class CifarFlow final : public IndexedFlow {
+class CifarFlow final : public RowFlow {
  public:
   CifarFlow(std::string name, Format format, std::string records)
-      : IndexedFlow("cifar"), name_(std::move(name)), format_(std::move(format)), records_(std::move(records)) {}
+      : RowFlow("cifar", {{f32, {kSide, kSide, kColors}}, {i32, {}}}),
+        name_(std::move(name)),
+        format_(std::move(format)),
+        records_(std::move(records)) {}
 
   std::string describe() const override { return name_; }
   std::int64_t count() const override { return static_cast<std::int64_t>(records_.size() / format_.record_bytes()); }
-  const std::vector<ComponentSpec>* row_spec() const override { return &spec_; }
-
-  DataPoint at(std::int64_t index) const override {
-    DataPoint point{Array(f32, spec_[0].shape), Array(i32, {})};
-    void* const rows[] = {point[0].raw(), point[1].raw()};
-    read_row(index, rows);
-    return point;
-  }
 
   void read_row(std::int64_t index, std::span<void* const> rows) const override {
     BELFRY_BUG_IF(index < 0 || index >= count(), "index {} of {} points", index, count());
@@ -52,7 +48,6 @@ class CifarFlow final : public IndexedFlow {
   std::string name_;
   Format format_;
   std::string records_;
-  std::vector<ComponentSpec> spec_{{f32, {kSide, kSide, kColors}}, {i32, {}}};
 };
 
 void check_records(std::string_view records, const Format& format, const std::string& path, const DataCaller& caller) {
@@ -81,10 +76,12 @@ struct Request {
 Flow open(const Request& request, const std::vector<std::string>& files, const Format& format,
           const DataCaller& caller) {
   std::string records;
+  const UnpackLimit limit{format.images * static_cast<std::int64_t>(format.record_bytes()),
+                          "The file is damaged, or of another dataset."};
   for (const std::string& file : files) {
     const std::string path = find_data_file(request.directory, file, caller);
     const std::size_t before = records.size();
-    append_contents(records, path, caller.name);
+    append_contents(records, path, caller.name, limit);
     check_records(std::string_view(records).substr(before), format, path, caller);
   }
   Flow flow =
@@ -104,7 +101,7 @@ Flow cifar10(const std::string& directory, std::string_view split, Cifar10Option
     files.clear();
     for (int i = 1; i <= 5; ++i) files.push_back(fmt::format("data_batch_{}.bin", i));
   }
-  return open({directory, split, options.shuffle, options.seed}, files, {.classes = {10}}, caller);
+  return open({directory, split, options.shuffle, options.seed}, files, {.classes = {10}, .images = 10'000}, caller);
 }
 
 Flow cifar100(const std::string& directory, std::string_view split, Cifar100Options options) {
@@ -112,7 +109,8 @@ Flow cifar100(const std::string& directory, std::string_view split, Cifar100Opti
   check_data(directory, split, caller);
   const bool fine = options.labels == Cifar100Labels::fine;
   return open({directory, split, options.shuffle, options.seed}, {std::string(split) + ".bin"},
-              {.classes = {20, 100}, .label_used = fine ? 1u : 0u}, caller);
+              {.classes = {20, 100}, .label_used = fine ? 1u : 0u, .images = split == "train" ? 50'000 : 10'000},
+              caller);
 }
 
 }  // namespace belfry

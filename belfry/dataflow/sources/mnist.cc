@@ -12,26 +12,17 @@ namespace belfry {
 namespace {
 
 // images u8 [points, height, width], labels u8 [points]; turned into numbers when a point is read.
-class MnistFlow final : public IndexedFlow {
+class MnistFlow final : public RowFlow {
  public:
   MnistFlow(std::string name, Array images, Array labels)
-      : IndexedFlow("mnist"),
+      : RowFlow("mnist", {{f32, {images.shape()[1], images.shape()[2], 1}}, {i32, {}}}),
         name_(std::move(name)),
         images_(std::move(images)),
         labels_(std::move(labels)),
-        spec_{{f32, {images_.shape()[1], images_.shape()[2], 1}}, {i32, {}}},
-        pixels_(spec_[0].shape.elements()) {}
+        pixels_(component(0).shape.elements()) {}
 
   std::string describe() const override { return name_; }
   std::int64_t count() const override { return labels_.elements(); }
-  const std::vector<ComponentSpec>* row_spec() const override { return &spec_; }
-
-  DataPoint at(std::int64_t index) const override {
-    DataPoint point{Array(f32, spec_[0].shape), Array(i32, {})};
-    void* const rows[] = {point[0].raw(), point[1].raw()};
-    read_row(index, rows);
-    return point;
-  }
 
   void read_row(std::int64_t index, std::span<void* const> rows) const override {
     BELFRY_BUG_IF(index < 0 || index >= count(), "index {} of {} points", index, count());
@@ -44,7 +35,6 @@ class MnistFlow final : public IndexedFlow {
  private:
   std::string name_;
   Array images_, labels_;
-  std::vector<ComponentSpec> spec_;
   std::int64_t pixels_;
 };
 

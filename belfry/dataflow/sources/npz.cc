@@ -1,5 +1,6 @@
 #include "belfry/dataflow/sources/npz.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -67,6 +68,14 @@ Flow from_npz(const std::string& path, FromNpzOptions options) {
                     "belong together.",
                     in_quotes(name), in_quotes(options.arrays[0]), first, rows, path);
   }
+  // Rows without elements take no bytes: a file of a few may say that it has any number of them.
+  const bool counted = std::ranges::any_of(
+      arrays, [](const Array& array) { return array.shape()[0] == 0 || array.shape().without(0).elements() > 0; });
+  BELFRY_CHECK_AS(
+      FileError, counted,
+      "[from_npz] expected an array whose rows have elements, got {} of shape {} in '{}'. Name one that has "
+      "some in .arrays.",
+      in_quotes(options.arrays[0]), to_string(arrays[0].shape()), path);
   return std::make_shared<RowsFlow>(std::move(arrays));
 }
 

@@ -14,35 +14,26 @@ namespace {
 // A line of a few bytes can name any index; rows as long as it says are made only if somebody wants them so.
 constexpr std::int64_t kMostUnasked = std::int64_t{1} << 24;
 
-class SvmlightFlow final : public IndexedFlow {
+class SvmlightFlow final : public RowFlow {
  public:
   SvmlightFlow(SparseRows rows, std::vector<ComponentSpec> spec)
-      : IndexedFlow("svmlight"), rows_(std::move(rows)), spec_(std::move(spec)) {}
+      : RowFlow("svmlight", std::move(spec)), rows_(std::move(rows)) {}
 
   std::int64_t count() const override { return static_cast<std::int64_t>(rows_.rows()); }
-  const std::vector<ComponentSpec>* row_spec() const override { return &spec_; }
-
-  DataPoint at(std::int64_t index) const override {
-    DataPoint point;
-    for (const ComponentSpec& spec : spec_) point.emplace_back(spec.dtype, spec.shape);
-    void* const rows[] = {point[0].raw(), point[1].raw()};
-    read_row(index, rows);
-    return point;
-  }
 
   void read_row(std::int64_t index, std::span<void* const> rows) const override {
     BELFRY_BUG_IF(index < 0 || index >= count(), "index {} of {} points", index, count());
     const auto row = static_cast<std::size_t>(index);
     auto* features = static_cast<float*>(rows[0]);
-    std::fill_n(features, spec_[0].shape[0], 0.f);
+    std::fill_n(features, component(0).shape[0], 0.f);
     for (std::size_t i = rows_.ends[row]; i < rows_.ends[row + 1]; ++i) features[rows_.columns[i]] = rows_.values[i];
 
-    if (spec_[1].shape.rank() == 1) {
+    if (component(1).shape.rank() == 1) {
       auto* classes = static_cast<float*>(rows[1]);
-      std::fill_n(classes, spec_[1].shape[0], 0.f);
+      std::fill_n(classes, component(1).shape[0], 0.f);
       for (std::size_t i = rows_.label_ends[row]; i < rows_.label_ends[row + 1]; ++i)
         classes[static_cast<std::size_t>(rows_.labels[i])] = 1.f;
-    } else if (spec_[1].dtype == i32) {
+    } else if (component(1).dtype == i32) {
       *static_cast<std::int32_t*>(rows[1]) = static_cast<std::int32_t>(rows_.labels[row]);
     } else {
       *static_cast<float*>(rows[1]) = static_cast<float>(rows_.labels[row]);
@@ -51,7 +42,6 @@ class SvmlightFlow final : public IndexedFlow {
 
  private:
   SparseRows rows_;
-  std::vector<ComponentSpec> spec_;
 };
 
 std::int64_t length(std::optional<std::int64_t> asked, std::int64_t seen, const char* option, const std::string& path) {
@@ -71,7 +61,7 @@ Flow from_svmlight(const std::string& path, SvmlightOptions options) {
                "[from_svmlight] expected at least 1 feature and 1 class, got {} and {}.", options.features.value_or(1),
                options.classes.value_or(1));
   std::string text;
-  append_contents(text, path, "from_svmlight");
+  append_contents(text, path, "from_svmlight", {.bytes = options.max_unpacked_bytes});
   SparseRows rows = parse_svmlight(text, path, options);
   ComponentSpec label{options.label, {}};
   if (options.multilabel) label = {f32, {length(options.classes, rows.classes, "classes", path)}};

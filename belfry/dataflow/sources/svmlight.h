@@ -9,6 +9,7 @@
 #include <string>
 
 #include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/sources/byte_source.h"
 
 namespace belfry {
 
@@ -18,6 +19,8 @@ struct SvmlightOptions {
   DType label = f32;                                    // or i32, for whole numbers
   bool multilabel = false;                              // labels are lists of classes: "0,3,4 1:0.5"
   std::optional<std::int64_t> classes = std::nullopt;   // of multilabel; by default up to the largest in the file
+  // A gzipped file that unpacks to more is refused.
+  std::int64_t max_unpacked_bytes = kMaxUnpackedBytes;
 };
 
 // Points are {features f32 [features], label []}; with multilabel the label is f32 [classes], 1 where the line names

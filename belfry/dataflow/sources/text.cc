@@ -119,7 +119,7 @@ void check_options(const TextOptions& options) {
 Flow from_text(const std::string& path, TextOptions options) {
   check_options(options);
   std::string text;
-  append_contents(text, path, "from_text");
+  append_contents(text, path, "from_text", {.bytes = options.max_unpacked_bytes});
   check_utf8(text, "from_text", path);
   if (options.by_line) return by_line(text, options);
   return std::make_shared<SequencesFlow>(options.vocabulary.encode(text), options);

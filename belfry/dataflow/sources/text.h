@@ -5,6 +5,7 @@
 #include <string>
 
 #include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/sources/byte_source.h"
 #include "belfry/dataflow/vocabulary.h"
 
 namespace belfry {
@@ -15,6 +16,8 @@ struct TextOptions {
   std::int64_t stride = 0;           // from one point's beginning to the next one's; 0: sequence_length
   bool targets = false;              // points are {x, y}: y is x one token later
   bool by_line = false;              // a point for each line, as long as the line is
+  // A gzipped file that unpacks to more is refused.
+  std::int64_t max_unpacked_bytes = kMaxUnpackedBytes;
 };
 
 // A UTF-8 file, plain or gzipped, read at once and kept as ids. Points are {i32 [sequence_length]}, cut from the text

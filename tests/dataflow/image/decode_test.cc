@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <opencv2/imgcodecs.hpp>
+
 #include "belfry/base/log.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/image/pictures.h"
@@ -25,13 +27,23 @@ std::string text_of(const Array& bytes) { return {static_cast<const char*>(bytes
 
 Array first_half(const Array& bytes) { return bytes_array(text_of(bytes).substr(0, bytes.bytes() / 2)); }
 
+Array with_segment(const Array& jpeg, char marker, const std::string& payload) {
+  const std::size_t length = payload.size() + 2;
+  const std::string header{'\xFF', marker, static_cast<char>(length >> 8), static_cast<char>(length)};
+  const std::string file = text_of(jpeg);
+  return bytes_array(file.substr(0, 2) + header + payload + file.substr(2));
+}
+
 // The JPEG with an EXIF header that asks for a turn.
 Array with_orientation(const Array& jpeg, char orientation) {
   const std::string exif("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 25);
-  const std::string payload = exif + orientation + std::string("\0\0\0\0\0\0", 6);
-  const std::string header{'\xFF', '\xE1', '\0', static_cast<char>(payload.size() + 2)};
-  const std::string file = text_of(jpeg);
-  return bytes_array(file.substr(0, 2) + header + payload + file.substr(2));
+  return with_segment(jpeg, '\xE1', exif + orientation + std::string("\0\0\0\0\0\0", 6));
+}
+
+// The JPEG as cameras write it, with a small one in its EXIF header.
+Array with_thumbnail(const Array& jpeg, const Array& thumbnail) {
+  const std::string exif("Exif\0\0MM\0*\0\0\0\x08\0\0\0\0\0\0", 20);
+  return with_segment(jpeg, '\xE1', exif + text_of(thumbnail));
 }
 
 std::string big_endian(std::size_t value) {
@@ -133,6 +145,33 @@ TEST(DecodeImage, WhatIsNoImageIsAnError) {
   EXPECT_THROW(decode_image(first_half(encode_png(numbered_picture(64, 64)))), Error);
   const Array with_garbage = bytes_array(text_of(jpeg) + std::string(100, 'x'));
   EXPECT_TRUE(equal(decode_image(with_garbage), decode_image(jpeg)));
+}
+
+TEST(DecodeImage, AJpegThatIsCutOffIsRefusedThoughItsThumbnailIsWhole) {
+  const Array jpeg = encode_jpeg(numbered_picture(64, 64));
+  const Array photo = with_thumbnail(jpeg, encode_jpeg(smooth_picture(16, 16)));
+  const std::string file = text_of(photo);
+  const std::size_t picture = file.size() - jpeg.bytes();  // where the thumbnail ends
+  EXPECT_TRUE(equal(decode_image(photo), decode_image(jpeg)));
+  for (const std::size_t length : {std::size_t{3}, std::size_t{5}, picture / 2, picture + 4, picture + 200,
+                                   file.size() / 2, file.size() - 200, file.size() - 2, file.size() - 1})
+    EXPECT_EQ(error_of([&] { decode_image(bytes_array(file.substr(0, length))); }),
+              fmt::format("[decode_image] expected a whole JPEG, got {} bytes of one that is cut off.", length));
+  EXPECT_TRUE(equal(decode_image(bytes_array(file + "and more\xFF")), decode_image(jpeg)));
+  EXPECT_TRUE(equal(decode_image(bytes_array(file + file.substr(0, 300))), decode_image(jpeg)));  // a second picture
+}
+
+TEST(DecodeImage, JpegsOfSeveralScansAndWithRestartsAreWhole) {
+  Array picture = numbered_picture(64, 64);
+  const cv::Mat pixels(64, 64, CV_8UC3, picture.raw());
+  for (const int kind : {cv::IMWRITE_JPEG_PROGRESSIVE, cv::IMWRITE_JPEG_RST_INTERVAL}) {
+    std::vector<std::uint8_t> file;
+    ASSERT_TRUE(cv::imencode(".jpg", pixels, file, {kind, 1}));
+    const std::string bytes(file.begin(), file.end());
+    EXPECT_EQ(decode_image(bytes_array(bytes)).shape(), (Shape{64, 64, 3}));
+    for (std::size_t length = 4; length < bytes.size(); length += 7)
+      EXPECT_THROW(decode_image(bytes_array(bytes.substr(0, length))), Error) << length;
+  }
 }
 
 TEST(EncodeImage, FloatsAreCutToWhiteAndBlack) {

@@ -153,7 +153,7 @@ TEST(Lmdb, RefusesAPathThatCannotBeWritten) {
   EXPECT_EQ(error_of<FileError>([&] { write_lmdb(numbered(3), dir.path()); }),
             "[file] expected to write '" + dir.path() + "', got: Is a directory. Name a file, not a directory.");
   EXPECT_TRUE(contains(error_of<FileError>([&] { write_lmdb(numbered(3), dir / "none/x"); }),
-                       "[file] expected to create a temporary file for '" + (dir / "none/x")));
+                       "[file] expected to open '" + (dir / "none/")));
 }
 
 TEST(Lmdb, RefusesWhatIsNoDatabaseOfOurs) {

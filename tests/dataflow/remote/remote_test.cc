@@ -2,10 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/sources/function.h"
 #include "tests/dataflow/remote/remote_testing.h"
 #include "tests/dataflow/restore_checks.h"
 
@@ -112,6 +114,31 @@ TEST_F(RemoteTest, AnErrorOfTheSendersFlowArrivesAfterThePointsBeforeIt) {
   EXPECT_EQ(flow.next(), std::nullopt);
   SendingThread another(numbered(4), address);
   EXPECT_EQ(pass(flow, 1), upto(4));
+}
+
+TEST_F(RemoteTest, AnErrorOfTheSendersFlowIsThrownThoughNobodyIsThereToBeTold) {
+  const auto send = [&](const SendOptions& options) {
+    const Flow failing = from_function([](std::int64_t) -> DataPoint { throw FileError("no such luck"); });
+    return error_of([&] { send_points(failing, address, options); });
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto late = [&] { return std::chrono::steady_clock::now() - begin > std::chrono::seconds(20); };
+  EXPECT_TRUE(contains(send({.stop = late}), "no such luck"));
+  EXPECT_TRUE(contains(send({.bind = true, .stop = late}), "no such luck"));
+  EXPECT_FALSE(late());
+}
+
+TEST_F(RemoteTest, AReceiverThatIsLongBehindIsToldOfTheError) {
+  Flow flow = from_remote(address, {.timeout = kLong});
+  const Flow failing = numbered(10) | map([](DataPoint point) {
+                         if (point[0].item() == 3) throw FileError("no such luck");
+                         return point;
+                       });
+  SendingThread sender(failing, address);
+  EXPECT_EQ((*flow.next())[0].item(), 0);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  flow.next(), flow.next();
+  EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "no such luck"));
 }
 
 TEST_F(RemoteTest, GarbageNamesThePeerAndTheFlowGoesOn) {

@@ -1,9 +1,13 @@
 #include "belfry/dataflow/remote/internal/zmq_socket.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <new>
 
 #include "belfry/base/check.h"
@@ -11,6 +15,7 @@
 namespace belfry {
 namespace {
 
+constexpr const char* kEvents = "inproc://events";
 constexpr long kSlice = 50;  // milliseconds between two questions whether somebody has given up
 
 }  // namespace
@@ -19,9 +24,23 @@ ZmqMessage::ZmqMessage(std::size_t bytes) {
   if (zmq_msg_init_size(&message_, bytes) != 0) throw std::bad_alloc();
 }
 
+// Asked of the system, not of ZeroMQ: its text of the address lies in memory that its own thread has written, and
+// that no lock orders. The connection may be closed by now and its number be another's, as ZeroMQ's manual warns.
 std::string ZmqMessage::peer() {
-  const char* address = zmq_msg_gets(&message_, "Peer-Address");
-  return address == nullptr ? "" : address;
+  const int connection = zmq_msg_get(&message_, ZMQ_SRCFD);
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (connection < 0 || ::getpeername(connection, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+  if (address.ss_family == AF_UNIX) {
+    ucred process{};
+    length = sizeof process;
+    const int code = ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &process, &length);
+    return code == 0 ? fmt::format("process {}", process.pid) : "";
+  }
+  std::array<char, NI_MAXHOST> host{};
+  const int code = ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, host.data(), host.size(), nullptr, 0,
+                                 NI_NUMERICHOST);
+  return code == 0 ? host.data() : "";
 }
 
 void ZmqSocket::Terminate::operator()(void* context) const {
@@ -50,6 +69,7 @@ ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options
   set(ZMQ_SNDHWM, options.high_water);
   set(ZMQ_RCVHWM, options.high_water);
   set(ZMQ_MAXMSGSIZE, options.max_message_bytes);
+  if (options.count_peers) start_counting();
   const int code =
       options.bind ? zmq_bind(socket_.get(), address.c_str()) : zmq_connect(socket_.get(), address.c_str());
   if (code != 0)
@@ -59,6 +79,39 @@ ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options
   std::array<char, 1024> endpoint{};
   std::size_t length = endpoint.size();
   if (zmq_getsockopt(socket_.get(), ZMQ_LAST_ENDPOINT, endpoint.data(), &length) == 0) address_ = endpoint.data();
+}
+
+// First: ZeroMQ's own thread would wait with an event that has no reader any more.
+ZmqSocket::~ZmqSocket() {
+  if (events_ != nullptr) zmq_socket_monitor(socket_.get(), nullptr, 0);
+}
+
+void ZmqSocket::start_counting() {
+  int code = zmq_socket_monitor(socket_.get(), kEvents, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);
+  BELFRY_CHECK(code == 0, "[{}] cannot watch a socket: {}.", who_, zmq_strerror(errno));
+  events_.reset(zmq_socket(context_.get(), ZMQ_PAIR));
+  BELFRY_CHECK(events_ != nullptr, "[{}] cannot make a socket: {}.", who_, zmq_strerror(errno));
+  const int unlimited = 0;  // ZeroMQ's own thread would wait if events that nobody has asked for were too many
+  zmq_setsockopt(events_.get(), ZMQ_RCVHWM, &unlimited, sizeof unlimited);
+  code = zmq_connect(events_.get(), kEvents);
+  BELFRY_BUG_IF(code != 0, "zmq_connect({}): {}", kEvents, zmq_strerror(errno));
+}
+
+// An event is a message of two parts: u16 kind, u32 value; the address.
+int ZmqSocket::peers() {
+  BELFRY_BUG_IF(events_ == nullptr, "peers of '{}' are not counted", address_);
+  ZmqMessage part;
+  while (zmq_msg_recv(part.get(), events_.get(), ZMQ_DONTWAIT) >= 0) {
+    if (!part.more()) continue;
+    std::uint16_t kind = 0;
+    BELFRY_BUG_IF(part.bytes().size() < sizeof kind, "an event of {} bytes", part.bytes().size());
+    std::memcpy(&kind, part.bytes().data(), sizeof kind);
+    if (kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+      ++peers_;
+    else if (kind == ZMQ_EVENT_DISCONNECTED)
+      peers_ = std::max(peers_ - 1, 0);  // one may go before its handshake
+  }
+  return peers_;
 }
 
 void ZmqSocket::set_linger(int milliseconds) { set(ZMQ_LINGER, milliseconds); }
