@@ -16,9 +16,9 @@ namespace belfry {
 
 // Points are read from the source when they are first needed, and are then kept: the first pass costs what it costs
 // without a cache, the others nothing. What asks for their number, as shuffle() does, or for size() if the source does
-// not know its own, reads all that are left. Restoring a position in a new flow reads the points before it. The kept
-// arrays are shared with what is given out, not copied. After an error of the source, start_epoch() or restore() begins
-// reading anew.
+// not know its own, reads all that are left. After restore() in a new flow, the first next() reads the points before the
+// position too. The kept arrays are shared with what is given out, not copied. After an error of the source,
+// start_epoch() or restore() begins reading anew.
 FlowStage cache_in_memory();
 
 struct DiskCacheOptions {

@@ -48,6 +48,8 @@ class CachedFlow : public StageFlow, public RandomAccess {
   mutable std::atomic<bool> complete_ = false;
 
  private:
+  bool has_more() const;
+  void check_position(std::uint64_t position, std::int64_t points) const;
   void check_not_failed() const BELFRY_REQUIRES(mutex_);
   void make_ready();
 
