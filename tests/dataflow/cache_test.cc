@@ -134,6 +134,22 @@ TEST_P(Caches, BeginAnewAfterACancel) {
   EXPECT_EQ(pass(flow, 0), upto(9));
 }
 
+TEST_P(Caches, ACancelEndsTheFilling) {
+  std::atomic<int> reads = 0;
+  DataFlow* cancelled = nullptr;
+  const auto counted = map([&](DataPoint point) {
+    if (++reads == 3) cancelled->cancel();
+    return point;
+  });
+  Flow flow = Flow(Sequential(50)) | counted | cache();
+  cancelled = &*flow;
+  EXPECT_THROW(flow->random_access()->count(), Cancelled);
+  EXPECT_EQ(reads, 3);
+  EXPECT_THROW(flow->random_access()->count(), Cancelled);
+  EXPECT_EQ(reads, 3);
+  EXPECT_EQ(pass(flow, 0), upto(50));
+}
+
 TEST_P(Caches, RestoreEverywhere) {
   expect_exact_restore([&] { return Flow(Sequential(6)) | cache(); });
   expect_exact_restore([&] { return Flow(Sequential(6)) | cache() | shuffle(4) | batch(2); });

@@ -66,6 +66,11 @@ void CachedFlow::cancel() {
   StageFlow::cancel();
 }
 
+void CachedFlow::check_not_cancelled() const {
+  BELFRY_CHECK_AS(Cancelled, !cancelled_, "[{}] expected a point of '{}', but the flow was cancelled.", kind(),
+                  describe());
+}
+
 void CachedFlow::check_not_failed() const {
   BELFRY_CHECK(!failed_,
                "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "

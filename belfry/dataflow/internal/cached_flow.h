@@ -31,14 +31,18 @@ class CachedFlow : public StageFlow, public RandomAccess {
   virtual void forget() BELFRY_REQUIRES(mutex_) {}
 
   // Reads from the source. If that throws, nothing more can be read until a pass begins or a position is restored: the
-  // source has lost a point, or gives none.
+  // source has lost a point, or gives none. What reads many points checks for each whether it is cancelled: a source
+  // that waits for nobody does not.
   template <class Read>
   void read_with(Read&& read) const BELFRY_REQUIRES(mutex_) {
+    check_not_cancelled();
     check_not_failed();
     failed_ = true;
     read(source());
     failed_ = false;
   }
+
+  void check_not_cancelled() const;
 
   std::optional<std::int64_t> source_size() const { return source_size_; }
 
