@@ -16,6 +16,8 @@ constexpr std::size_t kLarge = std::size_t{1} << 20;  // malloc itself keeps sma
 }  // namespace
 
 struct BufferPool::Free {
+  explicit Free(std::size_t most) : keep(most) { buffers.reserve(keep + 1); }
+
   struct Buffer {
     std::size_t bytes = 0;
     std::shared_ptr<void> memory;
@@ -32,7 +34,8 @@ struct BufferPool::Free {
     return out;
   }
 
-  void put(Buffer buffer) {
+  // Called by deleters, which must not throw: there is room for it.
+  void put(Buffer buffer) noexcept {
     Buffer dropped;  // freed outside the lock
     const MutexLock lock(mutex);
     buffers.push_back(std::move(buffer));
@@ -41,12 +44,12 @@ struct BufferPool::Free {
     buffers.erase(buffers.begin());
   }
 
-  std::size_t keep = 0;
+  const std::size_t keep;
   Mutex mutex;
   std::vector<Buffer> buffers BELFRY_GUARDED_BY(mutex);
 };
 
-BufferPool::BufferPool(std::size_t keep) : free_(std::make_shared<Free>()) { free_->keep = keep; }
+BufferPool::BufferPool(std::size_t keep) : free_(std::make_shared<Free>(keep)) {}
 
 std::shared_ptr<void> BufferPool::take(std::size_t bytes) {
   if (bytes < kLarge) return allocate_buffer(bytes);

@@ -3,6 +3,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/internal/catch_up.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/internal/stack_points.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -45,6 +46,7 @@ class BatchByShapeFlow final : public StageFlow {
   std::optional<std::int64_t> size() const override { return std::nullopt; }
 
   std::optional<DataPoint> next() override {
+    catch_up_.settle(kind(), [this](const FlowState& state) { read_again(state); });
     for (auto entry = read_point(); entry != buckets_.end(); entry = read_point())
       if (entry->second.size() == points_) return give(entry);
     if (!keep_ || buckets_.empty()) return std::nullopt;
@@ -54,6 +56,7 @@ class BatchByShapeFlow final : public StageFlow {
   // The source's state before the oldest point that waits, how many were read since, and which of them wait: the others
   // are given. Those that wait are in memory, so that the list stays short; the others may be a whole pass.
   FlowState state() const override {
+    if (const FlowState* restored = catch_up_.state()) return *restored;
     const auto first = oldest();
     FlowState state = first == buckets_.end() ? StageFlow::state() : first->second[0].before;
     const std::uint64_t base = first == buckets_.end() ? read_ : first->second[0].number;
@@ -72,13 +75,34 @@ class BatchByShapeFlow final : public StageFlow {
     StageFlow::restore(state);
     state.expect_number("points", points_);
     const std::uint64_t read = state.at("read");
-    std::vector<std::uint64_t> waiting;
-    for (const auto& [name, number] : state.numbers)
-      if (name.starts_with("waiting")) waiting.push_back(number);
+    const std::vector<std::uint64_t> waiting = waiting_in(state);
     BELFRY_CHECK(std::ranges::is_sorted(waiting) && (waiting.empty() || waiting.back() < read),
                  "[restore] expected the numbers of waiting points in 'batch_by_shape' below {}, in order, got others. "
                  "The state is damaged.",
                  read);
+    if (read > 0) catch_up_.owe(state);
+  }
+
+ private:
+  using Buckets = std::map<ShapeKey, Bucket>;
+
+  void clear() {
+    buckets_.clear();
+    components_.reset();
+    catch_up_.clear();
+    read_ = 0;
+  }
+
+  static std::vector<std::uint64_t> waiting_in(const FlowState& state) {
+    std::vector<std::uint64_t> waiting;
+    for (const auto& [name, number] : state.numbers)
+      if (name.starts_with("waiting")) waiting.push_back(number);
+    return waiting;
+  }
+
+  void read_again(const FlowState& state) {
+    const std::uint64_t read = state.at("read");
+    const std::vector<std::uint64_t> waiting = waiting_in(state);
     auto next_waiting = waiting.begin();
     while (read_ < read) {
       const bool waits = next_waiting != waiting.end() && *next_waiting == read_;
@@ -88,15 +112,6 @@ class BatchByShapeFlow final : public StageFlow {
                    "so from point {} on. The source has changed.",
                    read, source().describe(), points_, read_);
     }
-  }
-
- private:
-  using Buckets = std::map<ShapeKey, Bucket>;
-
-  void clear() {
-    buckets_.clear();
-    components_.reset();
-    read_ = 0;
   }
 
   bool skip() {
@@ -138,6 +153,7 @@ class BatchByShapeFlow final : public StageFlow {
   const std::size_t points_;
   const bool keep_;
   Buckets buckets_;
+  CatchUp catch_up_;
   std::uint64_t read_ = 0;
   ComponentCheck components_{"batch_by_shape", "points"};
 };

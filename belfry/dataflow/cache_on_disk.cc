@@ -53,7 +53,11 @@ class DiskCacheFlow final : public CachedFlow {
 
   void write(DataFlow& source) const {
     PointFileWriter writer(path_);
-    while (const std::optional<DataPoint> point = source.next()) writer.add(*point);
+    while (const std::optional<DataPoint> point = source.next()) {
+      check_not_cancelled();
+      writer.add(*point);
+    }
+    check_not_cancelled();  // a cancelled source may have ended early
     BELFRY_CHECK(writer.count() == source_size().value_or(writer.count()),
                  "[cache_on_disk] expected {} points of '{}', as its size() says, got {}.", source_size().value_or(0),
                  source.describe(), writer.count());

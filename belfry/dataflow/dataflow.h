@@ -68,7 +68,8 @@ class DataFlow {
   virtual std::optional<std::int64_t> size() const = 0;
 
   // restore(state()) of a flow that was built alike continues with exactly the points that would have come next.
-  // After a restore() that threw, call start_epoch() or restore() before going on.
+  // After a restore() that threw, call start_epoch() or restore() before going on. A flow that draws on others takes no
+  // points from them in restore(), but in the next next(): theirs may wait until more flows are restored (fan_out()).
   virtual FlowState state() const = 0;
   virtual void restore(const FlowState& state) = 0;
 

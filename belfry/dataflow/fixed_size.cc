@@ -19,7 +19,8 @@ class FixedSizeFlow final : public StageFlow {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    const bool placed = std::exchange(placed_, false) && !cancelled_.exchange(false);
+    const bool cancelled = cancelled_.exchange(false);  // in any case: what follows lifts it
+    const bool placed = std::exchange(placed_, false) && !cancelled;
     if (keep_state_)
       seek(epoch, placed);
     else

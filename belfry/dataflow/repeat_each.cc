@@ -1,6 +1,7 @@
 #include "belfry/dataflow/repeat_each.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/catch_up.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -18,12 +19,11 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
 
   std::optional<std::int64_t> size() const override {
     const std::optional<std::int64_t> points = StageFlow::size();
-    std::int64_t all = 0;
-    if (!points || __builtin_mul_overflow(*points, times_, &all)) return std::nullopt;
-    return all;
+    return points ? all_of(*points) : std::nullopt;
   }
 
   std::optional<DataPoint> next() override {
+    catch_up();
     if (given_ == 0 && !move_on()) return std::nullopt;
     if (!point_) point_ = access()->at(index_);
     if (++given_ < times_) return point_;
@@ -33,6 +33,7 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
   }
 
   FlowState state() const override {
+    if (const FlowState* restored = catch_up_.state()) return *restored;
     FlowState state = given_ == 0 ? StageFlow::state() : before_;
     state.numbers = {{"times", static_cast<std::uint64_t>(times_)}, {"given", static_cast<std::uint64_t>(given_)}};
     return state;
@@ -43,20 +44,19 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
     state.expect_number("times", static_cast<std::uint64_t>(times_));
     const std::uint64_t given = state.at("given");
     begin_point();
-    if (given == 0) return;
-    BELFRY_CHECK(
-        given < static_cast<std::uint64_t>(times_) && move_on(),
-        "[restore] expected a point of '{}' of which fewer than {} copies were given, got {} copies. The state "
-        "is damaged.",
-        describe(), times_, given);
-    given_ = static_cast<std::int64_t>(given);
+    check_copies(given < static_cast<std::uint64_t>(times_), given);
+    if (given > 0) catch_up_.owe(state);
   }
 
-  RandomAccess* random_access() override { return access() != nullptr && size().has_value() ? this : nullptr; }
+  // A source that has to count its points first, as a cache has, has few enough of them.
+  RandomAccess* random_access() override {
+    return access() != nullptr && all_of(StageFlow::size().value_or(0)).has_value() ? this : nullptr;
+  }
   std::int64_t count() const override { return access()->count() * times_; }
   DataPoint at(std::int64_t index) const override { return access()->at(index / times_); }
 
   std::optional<std::int64_t> next_index() override {
+    catch_up();
     if (given_ == 0 && !move_on()) return std::nullopt;
     const std::int64_t index = index_ * times_ + given_;
     if (++given_ == times_) begin_point();
@@ -69,11 +69,34 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
   }
 
  private:
+  // Nothing if that is too large a number.
+  std::optional<std::int64_t> all_of(std::int64_t points) const {
+    std::int64_t all = 0;
+    if (__builtin_mul_overflow(points, times_, &all)) return std::nullopt;
+    return all;
+  }
+
   RandomAccess* access() const { return source().random_access(); }
 
   void begin_point() {
     given_ = 0;
     point_.reset();
+    catch_up_.clear();
+  }
+
+  void catch_up() {
+    catch_up_.settle(kind(), [this](const FlowState& state) {
+      const std::uint64_t given = state.at("given");
+      check_copies(move_on(), given);
+      given_ = static_cast<std::int64_t>(given);
+    });
+  }
+
+  void check_copies(bool possible, std::uint64_t given) const {
+    BELFRY_CHECK(possible,
+                 "[restore] expected a point of '{}' of which fewer than {} copies were given, got {} copies. The "
+                 "state is damaged.",
+                 describe(), times_, given);
   }
 
   // To the source's next point: by its index, if there is random access, so that next_index() reads nothing.
@@ -93,6 +116,7 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
   std::int64_t given_ = 0;          // copies of the point that are given; 0: between points
   std::int64_t index_ = 0;          // the point's, if there is random access
   std::optional<DataPoint> point_;  // once it was needed
+  CatchUp catch_up_;
 };
 
 }  // namespace

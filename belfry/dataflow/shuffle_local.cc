@@ -1,4 +1,5 @@
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/catch_up.h"
 #include "belfry/dataflow/permute.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -21,6 +22,7 @@ class ShuffleLocalFlow final : public StageFlow {
   }
 
   std::optional<DataPoint> next() override {
+    catch_up_.settle(kind(), [this](const FlowState& state) { read_again(state.at("given")); });
     if (run_.empty()) read_run();
     if (run_.empty()) return std::nullopt;
     DataPoint point = std::move(run_[given_++]);
@@ -29,6 +31,7 @@ class ShuffleLocalFlow final : public StageFlow {
   }
 
   FlowState state() const override {
+    if (const FlowState* restored = catch_up_.state()) return *restored;
     FlowState state = run_start_;
     state.numbers = {{"seed", seed_}, {"buffer", buffer_}, {"epoch", epoch_}, {"run", run_number_}, {"given", given_}};
     return state;
@@ -41,12 +44,7 @@ class ShuffleLocalFlow final : public StageFlow {
     const std::uint64_t given = state.at("given");
     epoch_ = state.at("epoch");
     begin_run(state.at("run"));
-    if (given == 0) return;
-    read_run();
-    BELFRY_CHECK(given < run_.size(),
-                 "[restore] expected more than {} points in this run of '{}', got {}. The source has changed.", given,
-                 describe(), run_.size());
-    given_ = given;
+    if (given > 0) catch_up_.owe(state);
   }
 
  private:
@@ -55,6 +53,15 @@ class ShuffleLocalFlow final : public StageFlow {
     run_number_ = number;
     run_.clear();
     given_ = 0;
+    catch_up_.clear();
+  }
+
+  void read_again(std::uint64_t given) {
+    read_run();
+    BELFRY_CHECK(given < run_.size(),
+                 "[restore] expected more than {} points in this run of '{}', got {}. The source has changed.", given,
+                 describe(), run_.size());
+    given_ = given;
   }
 
   void read_run() {
@@ -75,6 +82,7 @@ class ShuffleLocalFlow final : public StageFlow {
   std::uint64_t run_number_ = 0;
   std::vector<DataPoint> run_;  // empty between runs
   std::size_t given_ = 0;       // points of run_ that are moved out
+  CatchUp catch_up_;
 };
 
 }  // namespace

@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <thread>
 
+#include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/repeat_each.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/sources/fake.h"
 #include "belfry/dataflow/sources/function.h"
@@ -65,10 +67,15 @@ TEST_P(Caches, MakeAFlowThatCanBeReadOnlyInOrderShuffleable) {
   EXPECT_EQ(reads, 30);
 }
 
-TEST_P(Caches, KnowTheirSizeEvenIfTheSourceDoesNot) {
+TEST_P(Caches, HaveTheSizeOfTheSourceAtAllTimes) {
   int reads = 0;
-  EXPECT_EQ((Flow(Sequential(6, &reads)) | cache()).known_size(), 6);
-  EXPECT_EQ((Flow(Sequential(0)) | cache()).known_size(), 0);
+  Flow unknown = Flow(Sequential(6, &reads)) | cache();
+  EXPECT_EQ(unknown.size(), std::nullopt);
+  EXPECT_EQ(reads, 0);
+  EXPECT_EQ(drain(unknown), upto(6));
+  EXPECT_EQ(unknown.size(), std::nullopt);
+  EXPECT_EQ(unknown->random_access()->count(), 6);
+  EXPECT_EQ((unknown | repeat_each(2) | shuffle(1)).known_size(), 12);
   int calls = 0;
   Flow sized = from_function(
                    [&](std::int64_t i) {
@@ -79,6 +86,17 @@ TEST_P(Caches, KnowTheirSizeEvenIfTheSourceDoesNot) {
                cache();
   EXPECT_EQ(sized.known_size(), 4);
   EXPECT_EQ(calls, 0);
+}
+
+TEST_P(Caches, ComposingReadsNothingFromAnEndlessSource) {
+  std::atomic<int> reads = 0;
+  Flow flow = Flow(Sequential(6)) | repeat() | map([&](DataPoint point) {
+                BELFRY_CHECK(++reads < 1000, "[test] no end");
+                return point;
+              }) |
+              cache() | batch(2) | prefetch(2);
+  EXPECT_EQ(flow.size(), std::nullopt);
+  EXPECT_EQ(reads, 0);
 }
 
 TEST_P(Caches, FreezeEpochZeroOfWhatDiffersFromPassToPass) {
@@ -134,6 +152,22 @@ TEST_P(Caches, BeginAnewAfterACancel) {
   EXPECT_EQ(pass(flow, 0), upto(9));
 }
 
+TEST_P(Caches, ACancelEndsTheFilling) {
+  std::atomic<int> reads = 0;
+  DataFlow* cancelled = nullptr;
+  const auto counted = map([&](DataPoint point) {
+    if (++reads == 3) cancelled->cancel();
+    return point;
+  });
+  Flow flow = Flow(Sequential(50)) | counted | cache();
+  cancelled = &*flow;
+  EXPECT_THROW(flow->random_access()->count(), Cancelled);
+  EXPECT_EQ(reads, 3);
+  EXPECT_THROW(flow->random_access()->count(), Cancelled);
+  EXPECT_EQ(reads, 3);
+  EXPECT_EQ(pass(flow, 0), upto(50));
+}
+
 TEST_P(Caches, RestoreEverywhere) {
   expect_exact_restore([&] { return Flow(Sequential(6)) | cache(); });
   expect_exact_restore([&] { return Flow(Sequential(6)) | cache() | shuffle(4) | batch(2); });
@@ -149,6 +183,32 @@ TEST_P(Caches, RefuseTheStateOfAnotherSource) {
   FlowState state = flow.state();
   state.numbers = {{"epoch", 0}, {"position", 6}};
   EXPECT_TRUE(contains(error_of([&] { flow.restore(state); }), "expected a position of at most 5 in 'cache_"));
+}
+
+TEST(CacheInMemory, PassesThatAreLeftEarlyReadNothingTwice) {
+  std::atomic<int> reads = 0;
+  Flow flow = numbered(20) | map([&](DataPoint point) {
+                ++reads;
+                return point;
+              }) |
+              cache_in_memory() | prefetch(2);
+  for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
+    flow.start_epoch(epoch);
+    for (int i = 0; i < 1 + static_cast<int>(epoch) / 3; ++i) EXPECT_EQ((*flow.next())[0].item(), i);
+  }
+  EXPECT_EQ(pass(flow, 50), upto(20));
+  EXPECT_EQ(reads, 20);
+}
+
+TEST(CacheInMemory, GoesOnBehindWhatIsKeptAfterACancel) {
+  int reads = 0;
+  Flow flow = Flow(Sequential(9, &reads)) | batch(2, Remainder::keep) | cache_in_memory();
+  flow.next(), flow.next();
+  flow->cancel();
+  EXPECT_THROW(flow.next(), Cancelled);
+  EXPECT_EQ(pass(flow, 0), upto(9));
+  EXPECT_EQ(pass(flow, 1), upto(9));
+  EXPECT_EQ(reads, 9);
 }
 
 TEST(CacheInMemory, ReadsOnlyWhatIsNeeded) {

@@ -1,13 +1,17 @@
 #include "belfry/dataflow/fan_out.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/repeat_each.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/sources/fake.h"
 #include "tests/dataflow/restore_checks.h"
@@ -342,6 +346,60 @@ TEST(FanOut, RestoredConsumersContinueExactlyFromAnyMoments) {
 TEST(FanOut, OneConsumerRestoresEverywhere) {
   expect_exact_restore([] { return fan_out(numbered(6) | shuffle(2), {.consumers = 1})[0]; });
   expect_exact_restore([] { return fan_out(Flow(Sequential(5)), {.consumers = 1})[0] | prefetch(2) | batch(2); });
+}
+
+// Stages that have to read again what they had read ahead, or keep.
+const std::vector<std::function<FlowStage()>> kStagesThatReadAgain = {
+    [] { return batch_by_shape(2, Remainder::keep); },
+    [] { return repeat_each(3); },
+    [] { return shuffle_local(4, 1); },
+    [] { return cache_in_memory(); },
+    [] { return cache_in_memory() | repeat_each(2) | shuffle_local(3, 2); }};
+
+// In the same turns for both of two consumers, so that neither needs more points than the other.
+DataPoint of_two_shapes(const DataPoint& point) {
+  const auto number = static_cast<std::int64_t>(point[0].item());
+  return {Array::full(i32, {number / 2 % 5 < 3 ? 1 : 2}, static_cast<double>(number))};
+}
+
+// One thread restores all, and none of them may wait for those that are not restored yet.
+void restore_all(std::vector<Flow>& flows, const std::vector<FlowState>& states) {
+  std::future<void> done = std::async(std::launch::async, [&] {
+    for (std::size_t k = 0; k < flows.size(); ++k) flows[k].restore(states[k]);
+  });
+  if (done.wait_for(std::chrono::seconds(10)) != std::future_status::ready)
+    for (Flow& flow : flows) flow->cancel();  // so that the test fails instead of hanging
+  done.get();
+}
+
+TEST(FanOut, OneThreadRestoresStagesThatReadAgain) {
+  for (const auto& stage : kStagesThatReadAgain) {
+    const auto make = [&] {
+      std::vector<Flow> flows;
+      for (Flow& part : fan_out(Flow(Sequential(30)) | map(of_two_shapes), {.buffer = 3}))
+        flows.push_back(part | stage());
+      return flows;
+    };
+    for (const int taken : {1, 4, 7}) {
+      std::vector<Flow> flows = make(), used = make();
+      SCOPED_TRACE(flows[0].describe());
+      const auto take = [&](std::vector<Flow>& from, int points) {
+        on_threads(2, [&](std::size_t k) {
+          for (int i = 0; i < points; ++i) from[k].next();
+        });
+      };
+      take(flows, taken), take(used, 3);
+      const std::vector<FlowState> states{flows[0].state(), flows[1].state()};
+      const Log rest = rest_of(flows);
+      std::vector<Flow> fresh = make();
+      for (std::vector<Flow>* restored : {&fresh, &used}) {
+        ASSERT_NO_THROW(restore_all(*restored, states));
+        for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ((*restored)[k].state(), states[k]);
+        const Log again = rest_of(*restored);
+        for (std::size_t k = 0; k < 2; ++k) expect_same(again[k], rest[k]);
+      }
+    }
+  }
 }
 
 TEST(FanOut, StatesThatDoNotFitAreErrors) {

@@ -181,8 +181,11 @@ TEST(BatchByShape, RestoringReadsOnlyWhatWaitsWhereThereIsRandomAccess) {
   for (int i = 0; i < 8; ++i) flow.next();
   reads = 0;
   restored.restore(flow.state());
-  EXPECT_EQ(reads, 1);
-  EXPECT_EQ(drain(restored), drain(flow));
+  EXPECT_EQ(reads, 0);  // not yet
+  const std::vector<int> rest = drain(flow);
+  const int left = std::exchange(reads, 0);
+  EXPECT_EQ(drain(restored), rest);
+  EXPECT_EQ(reads, 1 + left);
 }
 
 TEST(BatchByShape, ComponentsMustStayTheSameThroughoutAPass) {
@@ -205,7 +208,10 @@ TEST(BatchByShape, ADamagedStateIsAnError) {
     FlowState state = good;
     for (auto& [key, number] : state.numbers)
       if (key == name) number = value;
-    return error_of([&] { flow.restore(state); });
+    return error_of([&] {
+      flow.restore(state);
+      flow.next();
+    });
   };
   EXPECT_EQ(to_string(good), R"({"flow":"batch_by_shape","points":3,"read":4,"waiting0":0,"waiting1":2,)"
                              R"("from":[{"flow":"list","count":9,"epoch":0,"position":1}]})");

@@ -284,6 +284,23 @@ TEST(FixedSize, StartsAgainAfterAnErrorOrACancel) {
   EXPECT_EQ(pass(cancelled, 1), (std::vector<int>{3, 4, 0}));
 }
 
+TEST(FixedSize, AnErrorAndACancelCostOneSeek) {
+  int reads = 0;
+  bool fails = false;
+  Flow flow = Sequential(7, &reads) | map([&](DataPoint point) {
+                BELFRY_CHECK(!fails, "[test] no such luck");
+                return point;
+              }) |
+              fixed_size(4);
+  fails = true;
+  EXPECT_THROW(flow.next(), Error);
+  fails = false;
+  flow->cancel();
+  reads = 0;
+  for (std::uint64_t epoch = 0; epoch < 5; ++epoch) pass(flow, epoch);
+  EXPECT_EQ(reads, 20);
+}
+
 TEST(FixedSize, AnEpochBeyondAllNumbersIsAnError) {
   Flow flow = numbered(5) | fixed_size(4);
   EXPECT_EQ(error_of([&] { flow.start_epoch(~std::uint64_t{0}); }),

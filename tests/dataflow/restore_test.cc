@@ -208,6 +208,30 @@ TEST(Restore, ReadsNothingAgainWhereTheSourceHasRandomAccess) {
   EXPECT_EQ(reads, 10);
 }
 
+TEST(Restore, AnErrorWhileReadingAgainLosesNoPosition) {
+  for (const FlowStage& stage : {batch_by_shape(2, Remainder::keep), repeat_each(3), shuffle_local(4, 1)}) {
+    bool fails = false;
+    Flow flow = Flow(Sequential(9)) | map([&](DataPoint point) {
+                  if (fails) throw Error("no such luck");
+                  point[0] = Array::full(i32, {point[0].item() < 1 ? 2 : 1}, point[0].item());
+                  return point;
+                }) |
+                stage;
+    SCOPED_TRACE(flow.describe());
+    flow.next();
+    const FlowState state = flow.state();
+    const std::vector<int> rest = drain(flow);
+    flow.restore(state);
+    fails = true;
+    EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "no such luck"));
+    fails = false;
+    EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "Call start_epoch() or restore() first."));
+    EXPECT_EQ(flow.state(), state);
+    flow.restore(state);
+    EXPECT_EQ(drain(flow), rest);
+  }
+}
+
 TEST(Restore, AStateOfAnotherCompositionIsAnError) {
   Flow flow = numbered(6) | shuffle(1) | batch(2), other = numbered(6) | shuffle(1) | repeat();
   EXPECT_EQ(

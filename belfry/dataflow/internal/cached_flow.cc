@@ -17,15 +17,20 @@ void CachedFlow::start_epoch(std::uint64_t epoch) {
   position_ = 0;
 }
 
-std::optional<std::int64_t> CachedFlow::size() const { return source_size_ ? *source_size_ : count(); }
+// A restored position is only now known to lie within the pass: restore() reads nothing.
+bool CachedFlow::has_more() const {
+  if (has(position_)) return true;
+  check_position(static_cast<std::uint64_t>(position_), count());
+  return false;
+}
 
 std::optional<std::int64_t> CachedFlow::next_index() {
-  if (!has(position_)) return std::nullopt;
+  if (!has_more()) return std::nullopt;
   return position_++;
 }
 
 std::optional<DataPoint> CachedFlow::next() {
-  if (!has(position_)) return std::nullopt;
+  if (!has_more()) return std::nullopt;
   DataPoint point = at(position_);
   ++position_;  // only now: a point that could not be read is still the next one
   return point;
@@ -42,17 +47,26 @@ void CachedFlow::restore(const FlowState& state) {
                "state was taken.",
                kind(), to_string(source_start_), to_string(state.from[0]));
   const std::uint64_t position = state.at("position"), epoch = state.at("epoch");
+  check_position(position, complete_ ? count() : source_size_.value_or(INT64_MAX - 1));
   make_ready();
-  BELFRY_CHECK(position == 0 || (position <= INT64_MAX && has(static_cast<std::int64_t>(position) - 1)),
-               "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", count(), kind(),
-               position);
   epoch_ = epoch;
   position_ = static_cast<std::int64_t>(position);
+}
+
+void CachedFlow::check_position(std::uint64_t position, std::int64_t points) const {
+  BELFRY_CHECK(position <= static_cast<std::uint64_t>(points),
+               "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", points, kind(),
+               position);
 }
 
 void CachedFlow::cancel() {
   cancelled_ = true;
   StageFlow::cancel();
+}
+
+void CachedFlow::check_not_cancelled() const {
+  BELFRY_CHECK_AS(Cancelled, !cancelled_, "[{}] expected a point of '{}', but the flow was cancelled.", kind(),
+                  describe());
 }
 
 void CachedFlow::check_not_failed() const {
@@ -66,8 +80,15 @@ void CachedFlow::make_ready() {
   const MutexLock lock(mutex_);
   const bool cancelled = cancelled_.exchange(false);
   if (complete_ || (!failed_ && !cancelled)) return;
-  forget();
-  source().start_epoch(0);
+  failed_ = true;  // if the source throws
+  if (!cancelled) {
+    forget();
+    reached_.reset();
+  }
+  if (reached_)
+    source().restore(*reached_);
+  else
+    source().start_epoch(0);
   failed_ = false;
 }
 

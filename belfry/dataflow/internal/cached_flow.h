@@ -16,7 +16,8 @@ class CachedFlow : public StageFlow, public RandomAccess {
 
   void start_epoch(std::uint64_t epoch) override;
   std::uint64_t epoch() const override { return epoch_; }
-  std::optional<std::int64_t> size() const override;
+  // The source's own: counting would read all points, and an endless source without an end.
+  std::optional<std::int64_t> size() const override { return source_size_; }
   std::optional<DataPoint> next() override;
   std::optional<std::int64_t> next_index() override;
   FlowState state() const override;
@@ -27,18 +28,25 @@ class CachedFlow : public StageFlow, public RandomAccess {
  protected:
   // Whether there is a point of this index. Reads no further than needed to know.
   virtual bool has(std::int64_t index) const = 0;
-  // Drops what was read so far: reading is about to begin anew.
+  // Drops what was read so far: reading is about to begin anew. After a cancel it goes on behind what is kept.
   virtual void forget() BELFRY_REQUIRES(mutex_) {}
 
   // Reads from the source. If that throws, nothing more can be read until a pass begins or a position is restored: the
-  // source has lost a point, or gives none.
+  // source has lost a point, or gives none. What reads many points checks for each whether it is cancelled: a source
+  // that waits for nobody does not.
   template <class Read>
   void read_with(Read&& read) const BELFRY_REQUIRES(mutex_) {
+    check_not_cancelled();
     check_not_failed();
     failed_ = true;
     read(source());
     failed_ = false;
   }
+
+  void check_not_cancelled() const;
+
+  // What was read so far is kept: the source need not be read again before where it stands.
+  void keep_so_far() const BELFRY_REQUIRES(mutex_) { reached_ = source().state(); }
 
   std::optional<std::int64_t> source_size() const { return source_size_; }
 
@@ -48,6 +56,8 @@ class CachedFlow : public StageFlow, public RandomAccess {
   mutable std::atomic<bool> complete_ = false;
 
  private:
+  bool has_more() const;
+  void check_position(std::uint64_t position, std::int64_t points) const;
   void check_not_failed() const BELFRY_REQUIRES(mutex_);
   void make_ready();
 
@@ -55,6 +65,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
   const FlowState source_start_;  // at the beginning of epoch 0: part of our states, to see that it is the same source
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
+  mutable std::optional<FlowState> reached_ BELFRY_GUARDED_BY(mutex_);  // the source's, behind what is kept
   mutable bool failed_ BELFRY_GUARDED_BY(mutex_) = false;
   std::atomic<bool> cancelled_ = false;
 };
