@@ -18,7 +18,7 @@ namespace belfry {
 // without a cache, the others nothing. What asks for their number, as shuffle() does, or for size() if the source does
 // not know its own, reads all that are left. After restore() in a new flow, the first next() reads the points before the
 // position too. The kept arrays are shared with what is given out, not copied. After an error of the source,
-// start_epoch() or restore() begins reading anew.
+// start_epoch() or restore() begins reading anew; after a cancel it goes on behind what is kept.
 FlowStage cache_in_memory();
 
 struct DiskCacheOptions {

@@ -41,17 +41,20 @@ class MemoryCacheFlow final : public CachedFlow {
   std::int64_t read_until(std::int64_t wanted) const {
     if (complete_) return kept();
     const MutexLock lock(mutex_);
-    while (!complete_ && kept() < wanted) {
-      std::optional<DataPoint> point;
-      read_with([&](DataFlow& source) { point = source.next(); });
-      if (!point) {
-        complete_ = true;
-        break;
-      }
-      uniform_.add(*point);
-      points_.push_back(std::move(*point));
-    }
+    while (!complete_ && kept() < wanted) read_with([this](DataFlow& source) { read_point(source); });
     return kept();
+  }
+
+  void read_point(DataFlow& source) const BELFRY_REQUIRES(mutex_) {
+    std::optional<DataPoint> point = source.next();
+    if (!point) {
+      check_not_cancelled();  // a cancelled source may have ended early
+      complete_ = true;
+      return;
+    }
+    uniform_.add(*point);
+    points_.push_back(std::move(*point));
+    keep_so_far();
   }
 
   std::int64_t kept() const { return static_cast<std::int64_t>(points_.size()); }

@@ -167,6 +167,32 @@ TEST_P(Caches, RefuseTheStateOfAnotherSource) {
   EXPECT_TRUE(contains(error_of([&] { flow.restore(state); }), "expected a position of at most 5 in 'cache_"));
 }
 
+TEST(CacheInMemory, PassesThatAreLeftEarlyReadNothingTwice) {
+  std::atomic<int> reads = 0;
+  Flow flow = numbered(20) | map([&](DataPoint point) {
+                ++reads;
+                return point;
+              }) |
+              cache_in_memory() | prefetch(2);
+  for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
+    flow.start_epoch(epoch);
+    for (int i = 0; i < 1 + static_cast<int>(epoch) / 3; ++i) EXPECT_EQ((*flow.next())[0].item(), i);
+  }
+  EXPECT_EQ(pass(flow, 50), upto(20));
+  EXPECT_EQ(reads, 20);
+}
+
+TEST(CacheInMemory, GoesOnBehindWhatIsKeptAfterACancel) {
+  int reads = 0;
+  Flow flow = Flow(Sequential(9, &reads)) | batch(2, Remainder::keep) | cache_in_memory();
+  flow.next(), flow.next();
+  flow->cancel();
+  EXPECT_THROW(flow.next(), Cancelled);
+  EXPECT_EQ(pass(flow, 0), upto(9));
+  EXPECT_EQ(pass(flow, 1), upto(9));
+  EXPECT_EQ(reads, 9);
+}
+
 TEST(CacheInMemory, ReadsOnlyWhatIsNeeded) {
   int reads = 0;
   Flow flow = Flow(Sequential(10, &reads)) | cache_in_memory();

@@ -82,8 +82,15 @@ void CachedFlow::make_ready() {
   const MutexLock lock(mutex_);
   const bool cancelled = cancelled_.exchange(false);
   if (complete_ || (!failed_ && !cancelled)) return;
-  forget();
-  source().start_epoch(0);
+  failed_ = true;  // if the source throws
+  if (!cancelled) {
+    forget();
+    reached_.reset();
+  }
+  if (reached_)
+    source().restore(*reached_);
+  else
+    source().start_epoch(0);
   failed_ = false;
 }
 
