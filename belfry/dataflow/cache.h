@@ -5,7 +5,9 @@
 // A cache reads one pass of its source, epoch 0, and gives these points in every pass. So what differs from pass to
 // pass (a shuffle(), a map() with random numbers) is frozen where it stands before a cache: put it behind. Points can
 // be read in any order, even if those of the source cannot, and so be shuffled. The source must have an end: a repeat()
-// without one belongs behind the cache.
+// without one belongs behind the cache. size() is the source's own, and so unknown where that is, also when the points
+// have been read: it is the same at all times. What needs their number, as shuffle() does, counts them, and the size of
+// a shuffle() is then known.
 #pragma once
 
 #include <string>
@@ -15,10 +17,10 @@
 namespace belfry {
 
 // Points are read from the source when they are first needed, and are then kept: the first pass costs what it costs
-// without a cache, the others nothing. What asks for their number, as shuffle() does, or for size() if the source does
-// not know its own, reads all that are left. After restore() in a new flow, the first next() reads the points before the
-// position too. The kept arrays are shared with what is given out, not copied. After an error of the source,
-// start_epoch() or restore() begins reading anew; after a cancel it goes on behind what is kept.
+// without a cache, the others nothing. What counts them reads all that are left. After restore() in a new flow, the
+// first next() reads the points before the position too. The kept arrays are shared with what is given out, not copied.
+// After an error of the source, start_epoch() or restore() begins reading anew; after a cancel it goes on behind what
+// is kept.
 FlowStage cache_in_memory();
 
 struct DiskCacheOptions {

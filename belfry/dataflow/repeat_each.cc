@@ -19,9 +19,7 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
 
   std::optional<std::int64_t> size() const override {
     const std::optional<std::int64_t> points = StageFlow::size();
-    std::int64_t all = 0;
-    if (!points || __builtin_mul_overflow(*points, times_, &all)) return std::nullopt;
-    return all;
+    return points ? all_of(*points) : std::nullopt;
   }
 
   std::optional<DataPoint> next() override {
@@ -50,7 +48,10 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
     if (given > 0) catch_up_.owe(state);
   }
 
-  RandomAccess* random_access() override { return access() != nullptr && size().has_value() ? this : nullptr; }
+  // A source that has to count its points first, as a cache has, has few enough of them.
+  RandomAccess* random_access() override {
+    return access() != nullptr && all_of(StageFlow::size().value_or(0)).has_value() ? this : nullptr;
+  }
   std::int64_t count() const override { return access()->count() * times_; }
   DataPoint at(std::int64_t index) const override { return access()->at(index / times_); }
 
@@ -68,6 +69,13 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
   }
 
  private:
+  // Nothing if that is too large a number.
+  std::optional<std::int64_t> all_of(std::int64_t points) const {
+    std::int64_t all = 0;
+    if (__builtin_mul_overflow(points, times_, &all)) return std::nullopt;
+    return all;
+  }
+
   RandomAccess* access() const { return source().random_access(); }
 
   void begin_point() {

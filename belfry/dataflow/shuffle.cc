@@ -29,6 +29,9 @@ class ShuffleFlow final : public StageFlow, public RandomAccess {
     position_ = 0;
   }
 
+  // Even if the source does not know its own: its points are counted.
+  std::optional<std::int64_t> size() const override { return static_cast<std::int64_t>(order_.size()); }
+
   std::optional<std::int64_t> next_index() override {
     if (position_ >= count()) return std::nullopt;
     return position_++;

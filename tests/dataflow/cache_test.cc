@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <thread>
 
+#include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/repeat_each.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/sources/fake.h"
 #include "belfry/dataflow/sources/function.h"
@@ -65,10 +67,15 @@ TEST_P(Caches, MakeAFlowThatCanBeReadOnlyInOrderShuffleable) {
   EXPECT_EQ(reads, 30);
 }
 
-TEST_P(Caches, KnowTheirSizeEvenIfTheSourceDoesNot) {
+TEST_P(Caches, HaveTheSizeOfTheSourceAtAllTimes) {
   int reads = 0;
-  EXPECT_EQ((Flow(Sequential(6, &reads)) | cache()).known_size(), 6);
-  EXPECT_EQ((Flow(Sequential(0)) | cache()).known_size(), 0);
+  Flow unknown = Flow(Sequential(6, &reads)) | cache();
+  EXPECT_EQ(unknown.size(), std::nullopt);
+  EXPECT_EQ(reads, 0);
+  EXPECT_EQ(drain(unknown), upto(6));
+  EXPECT_EQ(unknown.size(), std::nullopt);
+  EXPECT_EQ(unknown->random_access()->count(), 6);
+  EXPECT_EQ((unknown | repeat_each(2) | shuffle(1)).known_size(), 12);
   int calls = 0;
   Flow sized = from_function(
                    [&](std::int64_t i) {
@@ -79,6 +86,17 @@ TEST_P(Caches, KnowTheirSizeEvenIfTheSourceDoesNot) {
                cache();
   EXPECT_EQ(sized.known_size(), 4);
   EXPECT_EQ(calls, 0);
+}
+
+TEST_P(Caches, ComposingReadsNothingFromAnEndlessSource) {
+  std::atomic<int> reads = 0;
+  Flow flow = Flow(Sequential(6)) | repeat() | map([&](DataPoint point) {
+                BELFRY_CHECK(++reads < 1000, "[test] no end");
+                return point;
+              }) |
+              cache() | batch(2) | prefetch(2);
+  EXPECT_EQ(flow.size(), std::nullopt);
+  EXPECT_EQ(reads, 0);
 }
 
 TEST_P(Caches, FreezeEpochZeroOfWhatDiffersFromPassToPass) {

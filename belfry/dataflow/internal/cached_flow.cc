@@ -17,8 +17,6 @@ void CachedFlow::start_epoch(std::uint64_t epoch) {
   position_ = 0;
 }
 
-std::optional<std::int64_t> CachedFlow::size() const { return source_size_ ? *source_size_ : count(); }
-
 // A restored position is only now known to lie within the pass: restore() reads nothing.
 bool CachedFlow::has_more() const {
   if (has(position_)) return true;

@@ -16,7 +16,8 @@ class CachedFlow : public StageFlow, public RandomAccess {
 
   void start_epoch(std::uint64_t epoch) override;
   std::uint64_t epoch() const override { return epoch_; }
-  std::optional<std::int64_t> size() const override;
+  // The source's own: counting would read all points, and an endless source without an end.
+  std::optional<std::int64_t> size() const override { return source_size_; }
   std::optional<DataPoint> next() override;
   std::optional<std::int64_t> next_index() override;
   FlowState state() const override;
