@@ -17,6 +17,8 @@ foreach(header IN LISTS public_headers engine_headers)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
+# The libraries find each other in whatever folder they are put.
+set_target_properties(belfry belfry_dataflow PROPERTIES INSTALL_RPATH "\$ORIGIN")
 install(TARGETS belfry belfry_dataflow EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Belfry)
 install(EXPORT BelfryTargets NAMESPACE Belfry:: DESTINATION ${config_folder})

@@ -41,7 +41,8 @@ class MemoryCacheFlow final : public CachedFlow {
   std::int64_t read_until(std::int64_t wanted) const {
     if (complete_) return kept();
     const MutexLock lock(mutex_);
-    while (!complete_ && kept() < wanted) read_with([this](DataFlow& source) { read_point(source); });
+    while (!complete_ && kept() < wanted)
+      read_with([this](DataFlow& source) BELFRY_REQUIRES(mutex_) { read_point(source); });
     return kept();
   }
 

@@ -9,7 +9,7 @@ ClaimedFlow::ClaimedFlow(Flow flow, std::string_view by) {
   BELFRY_CHECK(
       !flow->feeds_another_,
       "[{}] expected a flow that nobody reads, got '{}', which feeds another flow already: they would take each "
-      "other's points. Make a second one.",
+      "other's points. Make a second one, or share it by fan_out().",
       by, flow->describe());
   flow->reset_state();
   flow->feeds_another_ = true;

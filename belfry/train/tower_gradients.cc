@@ -189,7 +189,7 @@ std::vector<GradientsAndVariables> averages_by_tower(const std::vector<Gradients
   // Whether the optimizer leaves an average as it is shows only afterwards. Those that every tower would then make are
   // placed last, where they take no room from what is made once in any case.
   std::vector<std::size_t> order = in_turn(towers);
-  std::ranges::stable_partition(order, [&](std::size_t v) { return !better_in_every_tower(towers, v); });
+  std::ranges::sort(order, {}, [&](std::size_t v) { return std::pair(better_in_every_tower(towers, v), v); });
   const GradientsAndVariables averages = averages_of(towers, devices, order);
   const GradientsAndVariables processed = optimizer.process(averages, where);
   const NameScope names("average_gradients");

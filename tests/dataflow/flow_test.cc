@@ -108,7 +108,7 @@ TEST(Flow, FeedsOneOtherAtATime) {
     EXPECT_EQ(
         error_of([&] { source | batch(3); }),
         "[batch] expected a flow that nobody reads, got 'list', which feeds another flow already: they would take "
-        "each other's points. Make a second one.");
+        "each other's points. Make a second one, or share it by fan_out().");
     EXPECT_EQ(drain(first), upto(4));
   }
   EXPECT_EQ(drain(source | batch(3)), upto(3));

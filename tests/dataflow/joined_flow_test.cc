@@ -61,7 +61,7 @@ TEST_P(Joined, TheSameFlowTwiceIsAnErrorAndLeavesItFree) {
   EXPECT_EQ(error_of([&] { GetParam().join({flow, flow}); }),
             "[" + GetParam().name +
                 "] expected a flow that nobody reads, got 'list', which feeds another flow already: they would take "
-                "each other's points. Make a second one.");
+                "each other's points. Make a second one, or share it by fan_out().");
   EXPECT_EQ(drain(flow | batch(3)), upto(3));
   EXPECT_EQ(error_of([&] { GetParam().join({flow, Flow()}); }),
             "[" + GetParam().name + "] expected a flow to draw on, got an empty handle. Assign one first.");

@@ -5,6 +5,7 @@
 #include <belfry/dataflow/stage_flow.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <thread>

@@ -11,6 +11,7 @@ foreach(private base/check.h engine/cpu)
     message(FATAL_ERROR "belfry/${private} is private, but it was installed")
   endif()
 endforeach()
+step(${SCRATCH}/prefix/bin/belfry data words)
 foreach(project outside dataflow_alone)
   step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECTS}/${project} -B ${SCRATCH}/${project}
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
