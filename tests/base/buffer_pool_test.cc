@@ -3,29 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
-#include <vector>
 
 #include "belfry/base/aligned_memory.h"
-
-namespace {
-
-thread_local bool no_memory = false;
-
-}  // namespace
-
-// Of the whole program: so that memory can run out at a chosen moment.
-void* operator new(std::size_t bytes) {
-  void* const memory = no_memory ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return no_memory ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace belfry {
 namespace {
@@ -51,18 +30,6 @@ TEST(BufferPool, BuffersOutliveIt) {
     buffer = pool.take(2 * kMegabyte);
   }
   static_cast<char*>(buffer.get())[2 * kMegabyte - 1] = 1;
-}
-
-TEST(BufferPool, FreeingABufferTakesNoMemory) {
-  BufferPool pool(2);
-  std::vector<std::shared_ptr<void>> buffers;
-  for (int i = 0; i < 4; ++i) buffers.push_back(pool.take(2 * kMegabyte));
-  void* const last = buffers.back().get();
-  no_memory = true;  // an exception of a deleter would end the program
-  for (std::shared_ptr<void>& buffer : buffers) buffer.reset();
-  no_memory = false;
-  const std::shared_ptr<void> first = pool.take(2 * kMegabyte), second = pool.take(2 * kMegabyte);
-  EXPECT_TRUE(first.get() == last || second.get() == last);
 }
 
 TEST(BufferPool, KeepsNoMoreThanItMay) {
