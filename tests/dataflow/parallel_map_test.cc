@@ -1,4 +1,7 @@
 // map() with threads: the same points whatever the threads do, and no thread left behind.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
