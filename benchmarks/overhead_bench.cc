@@ -5,34 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/modes.h"
 #include "benchmarks/timed_steps.h"
+#include "tools/scratch_directory.h"
 
 namespace belfry::bench {
 namespace {
-
-// A directory for a run's files, gone afterwards.
-class ScratchDirectory {
- public:
-  ScratchDirectory() : path_((std::filesystem::temp_directory_path() / "belfry_bench.XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw Error(fmt::format("[bench] expected to make a temporary directory, could not: {}", path_));
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // While it lives, stderr goes nowhere: the progress and the log of a training.
 class NoStderr {
@@ -65,7 +46,7 @@ Suite suite_with_summary() {
 }
 
 double trained_seconds(const Suite& suite, const StepCount& steps, int threads) {
-  const ScratchDirectory directory;
+  const tools::ScratchDirectory directory;
   const NoStderr quiet;
   SimpleTrainer trainer;
   trainer.setup_graph(suite.signature, TensorInput([&] { return waiting_inputs(suite); }), suite.cost, suite.optimizer);

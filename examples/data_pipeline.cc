@@ -2,15 +2,14 @@
 #include <belfry/base/progress_line.h>
 #include <belfry/belfry.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
 #include "tools/command_line.h"
+#include "tools/scratch_directory.h"
 
 namespace bf = belfry;
 namespace fs = std::filesystem;
@@ -19,24 +18,6 @@ struct Options {
   std::string folder{};  // none: a temporary one
   std::string sheet = "data_pipeline.png";
   int images = 60, batch = 8, threads = 2, epochs = 2;
-};
-
-// A directory for this run alone, gone at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "belfry-pictures-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw bf::FileError("[data_pipeline] expected room for '" + path_ + "'.");
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 // A disc or a square of some colour on a darker ground.
@@ -108,7 +89,7 @@ std::size_t draw_sheet(const bf::DataPoint& batch, const std::vector<std::string
 }
 
 void run(const Options& options) {
-  std::optional<TemporaryFolder> temporary;
+  std::optional<bf::tools::ScratchDirectory> temporary;
   if (options.folder.empty()) temporary.emplace();
   const std::string directory = temporary ? temporary->path() : options.folder;
   draw_pictures(directory, options.images);

@@ -36,9 +36,9 @@ std::optional<Place> find_image(const DataPoint& point) {
 }
 
 Array row(const Array& batch, std::int64_t index) {
-  const Array out(batch.dtype(), batch.shape().slice(1, batch.shape().rank()));
-  std::memcpy(const_cast<void*>(out.raw()),
-              static_cast<const std::byte*>(batch.raw()) + index * static_cast<std::int64_t>(out.bytes()), out.bytes());
+  Array out(batch.dtype(), batch.shape().slice(1, batch.shape().rank()));
+  std::memcpy(out.raw(), static_cast<const std::byte*>(batch.raw()) + static_cast<std::size_t>(index) * out.bytes(),
+              out.bytes());
   return out;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
 
 #include "belfry/dataflow/batch.h"
@@ -16,27 +15,12 @@
 #include "benchmarks/data/bare_loop.h"
 #include "benchmarks/data/pictures.h"
 #include "benchmarks/options.h"
+#include "tools/scratch_directory.h"
 
 namespace belfry::bench {
 namespace {
 
 constexpr int kWorkers = 2, kLoaderBatch = 32;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "belfry-bench-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("[bench] expected a temporary folder, got none.");
-    path_ = name;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // What the command prints on stdout; nothing if it fails.
 std::optional<std::string> output_of(const std::string& command) {
@@ -80,7 +64,7 @@ double images_per_second(const std::string& directory, int crop, int repeats) {
 std::optional<DataLoaderRatio> compare_with_dataloader(const std::vector<Array>& jpegs, int crop, int repeats) {
   const std::optional<std::string> python = python_with_torch();
   if (!python) return std::nullopt;
-  const TemporaryFolder folder;
+  const tools::ScratchDirectory folder;
   write_jpegs(folder.path(), jpegs);
   DataLoaderRatio out;
   out.images_per_s = images_per_second(folder.path(), crop, repeats);

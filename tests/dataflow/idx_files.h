@@ -1,7 +1,6 @@
 // Small idx files for tests, in a directory that goes away with the test.
 #pragma once
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tests/dataflow/flow_testing.h"
+#include "tests/support/files.h"
 
 namespace belfry {
 
@@ -38,16 +38,8 @@ inline std::string gzip(const std::string& bytes) {
 
 class TemporaryFiles {
  public:
-  TemporaryFiles() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "belfry_test_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFiles() { std::filesystem::remove_all(directory_); }
-  TemporaryFiles(const TemporaryFiles&) = delete;
-  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
-
-  const std::string& directory() const { return directory_; }
-  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  const std::string& directory() const { return directory_.path(); }
+  std::string path(const std::string& name) const { return directory_ / name; }
   std::string write(const std::string& name, const std::string& bytes) const {
     std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
     std::ofstream(path(name), std::ios::binary) << bytes;
@@ -55,7 +47,7 @@ class TemporaryFiles {
   }
 
  private:
-  std::string directory_;
+  testing_support::TempDir directory_;
 };
 
 }  // namespace belfry

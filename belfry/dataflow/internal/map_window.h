@@ -9,7 +9,6 @@
 #include <deque>
 #include <exception>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "belfry/base/mutex.h"

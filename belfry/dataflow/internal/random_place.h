@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "belfry/base/random.h"
 #include "belfry/dataflow/flow_state.h"
