@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include "belfry/base/parallel.h"
+#include "tests/support/thread_watch.h"
 
 namespace belfry {
 namespace {
@@ -64,25 +64,13 @@ TEST(DeviceTeam, RunReturnsWhenAllAreDoneAndOnlyThoseAskedRun) {
   }
 }
 
-int threads_of_this_process() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
-}
-
 TEST(DeviceTeam, ATeamThatNeverRanEnds) {
-  std::thread([] {}).join();  // a sanitizer starts a thread of its own along with the first
-  const int before = threads_of_this_process();
+  const ThreadWatch threads;
   for (int i = 0; i < 20; ++i) {
     const DeviceTeam team({{1}, {1}, {1}, {1}});
     EXPECT_GE(threads_of_this_process(), 4) << "the caller's and three of the team";
   }
-  // A joined thread may still be listed for a moment.
-  int after = threads_of_this_process();
-  for (int i = 0; i < 100'000 && after > before; ++i) {
-    std::this_thread::yield();
-    after = threads_of_this_process();
-  }
-  EXPECT_LE(after, before);
+  EXPECT_TRUE(threads.none_left());
 }
 
 }  // namespace
