@@ -8,8 +8,8 @@
 
 #include "belfry/base/file.h"
 #include "belfry/dataflow/image/internal/decoding.h"
+#include "belfry/dataflow/image/internal/image_end.h"
 #include "belfry/dataflow/image/internal/image_view.h"
-#include "belfry/dataflow/image/internal/jpeg_end.h"
 #include "belfry/dataflow/image/internal/swap_channels.h"
 
 namespace belfry {
@@ -36,7 +36,9 @@ void to_rgb(cv::Mat& image) {
 Array decode_as(const char* where, std::span<const std::byte> bytes, const DecodeOptions& options) {
   BELFRY_CHECK(!bytes.empty(), "[{}] expected the bytes of an image, got none.", where);
   BELFRY_CHECK(bytes.size() <= 0x7fffffff, "[{}] expected at most 2 GiB, got {} bytes.", where, bytes.size());
-  BELFRY_CHECK(!is_truncated_jpeg(bytes), "[{}] expected a whole JPEG, got {} bytes of one that is cut off.", where,
+  BELFRY_CHECK(!is_cut_jpeg(bytes), "[{}] expected a whole JPEG, got {} bytes of one that is cut off.", where,
+               bytes.size());
+  BELFRY_CHECK(!is_cut_png(bytes), "[{}] expected a whole PNG, got {} bytes of one that is cut off.", where,
                bytes.size());
   cv::Mat image = with_opencv(where, [&] {
     const cv::Mat file(1, static_cast<int>(bytes.size()), CV_8U, const_cast<std::byte*>(bytes.data()));

@@ -1,6 +1,8 @@
-#include "belfry/dataflow/image/internal/jpeg_end.h"
+#include "belfry/dataflow/image/internal/image_end.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 namespace belfry {
 namespace {
@@ -30,7 +32,7 @@ bool stands_alone(unsigned marker) {
 
 // Segments are stepped over by their lengths, for an end marker in one is that of a thumbnail. Compressed data, which
 // have no length, follow the segments that begin a scan; among them every FF is stuffed, a restart, or what ends them.
-bool is_truncated_jpeg(std::span<const std::byte> bytes) {
+bool is_cut_jpeg(std::span<const std::byte> bytes) {
   if (bytes.size() < 2 || at(bytes, 0) != 0xFF || at(bytes, 1) != kStart) return false;
   bytes = bytes.subspan(2);
   while (!bytes.empty()) {
@@ -41,6 +43,24 @@ bool is_truncated_jpeg(std::span<const std::byte> bytes) {
     const std::size_t length = std::max(at(bytes, 0) << 8 | at(bytes, 1), 2u);  // with its own two bytes
     if (bytes.size() < length) return true;
     bytes = bytes.subspan(length);
+  }
+  return true;
+}
+
+// A signature and chunks: length, name, so many bytes, checksum.
+bool is_cut_png(std::span<const std::byte> bytes) {
+  static constexpr std::array<std::uint8_t, 8> kSignature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+  static constexpr std::array<char, 4> kEndName{'I', 'E', 'N', 'D'};
+  const auto begins_with = [](std::span<const std::byte> text, const auto& with) {
+    return text.size() >= with.size() && std::ranges::equal(text.first(with.size()), std::as_bytes(std::span(with)));
+  };
+  if (!begins_with(bytes, kSignature)) return false;
+  bytes = bytes.subspan(kSignature.size());
+  while (bytes.size() >= 8) {
+    if (begins_with(bytes.subspan(4), kEndName)) return bytes.size() < 12;
+    const std::size_t length = std::size_t{at(bytes, 0)} << 24 | at(bytes, 1) << 16 | at(bytes, 2) << 8 | at(bytes, 3);
+    if (bytes.size() < length + 12) return true;
+    bytes = bytes.subspan(length + 12);
   }
   return true;
 }

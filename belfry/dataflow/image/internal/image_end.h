@@ -1,4 +1,5 @@
-// Whether a JPEG is all there. Decoders fill what it lacks with grey or with the last row, and say nothing.
+// Whether an image file is all there. JPEG's decoders fill what it lacks with grey or with the last row, and say
+// nothing; PNG's print a line of their own.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,9 @@
 
 namespace belfry {
 
-// Of a file that begins as a JPEG does: whether it ends before its end marker. What lies behind that does not matter.
-bool is_truncated_jpeg(std::span<const std::byte> bytes);
+// Of a file that begins as a JPEG or a PNG does: whether it ends before its end marker. What lies behind that does not
+// matter, and what lies between is the decoder's to check.
+bool is_cut_jpeg(std::span<const std::byte> bytes);
+bool is_cut_png(std::span<const std::byte> bytes);
 
 }  // namespace belfry
