@@ -14,7 +14,8 @@ namespace {
 
 template <class Word>
 const Word& find(const std::vector<Word>& words, const std::string& name, const char* what) {
-  const auto at = std::ranges::find(words, name, &Word::name);
+  const std::string prefix = "from_";  // as the function of the library has it: from_npz() is the word npz
+  const auto at = std::ranges::find(words, name.starts_with(prefix) ? name.substr(prefix.size()) : name, &Word::name);
   if (at != words.end()) return *at;
   std::vector<std::string> names;
   for (const Word& word : words) names.push_back(word.name);
@@ -43,7 +44,8 @@ Flow flow_from_spec(std::string_view spec) {
 }
 
 std::string flow_spec_help() {
-  return fmt::format("sources:\n{}stages, behind a '|':\n{}", lines(source_words()), lines(stage_words()));
+  return fmt::format("sources (those that are functions from_... may be written so):\n{}stages, behind a '|':\n{}",
+                     lines(source_words()), lines(stage_words()));
 }
 
 }  // namespace belfry::tools

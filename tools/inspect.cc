@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "belfry/base/check.h"
@@ -25,6 +27,20 @@ std::vector<DataPoint> first_points(Flow flow, std::int64_t count) {
   return out;
 }
 
+std::string points_in(const Flow& flow) {
+  if (flow->endless()) return "points without end in";
+  const std::optional<std::int64_t> size = flow.size();
+  return size ? fmt::format("{} point(s)", *size) : "an unknown number of points in";
+}
+
+// Before the work, not behind it.
+void check_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  BELFRY_CHECK_AS(FileError, std::filesystem::is_directory(folder),
+                  "[inspect] expected a folder for the sheet '{}', got none at '{}'. Make it first.", path,
+                  folder.string());
+}
+
 void print_summaries(Flow flow, std::int64_t count) {
   std::vector<ComponentSummary> summaries;
   std::int64_t points = 0;
@@ -35,6 +51,7 @@ void print_summaries(Flow flow, std::int64_t count) {
     summaries.resize(std::max(summaries.size(), point->size()));
     for (std::size_t k = 0; k < point->size(); ++k) summaries[k].add((*point)[k]);
   }
+  BELFRY_CHECK(points > 0, "[inspect] expected a flow with points, got '{}', which has none.", flow.describe());
   fmt::print("components over {} point(s):\n", points);
   for (std::size_t k = 0; k < summaries.size(); ++k)
     fmt::print("  {}  {:<24} {}\n", k, summaries[k].type(), summaries[k].values());
@@ -43,12 +60,11 @@ void print_summaries(Flow flow, std::int64_t count) {
 }  // namespace
 
 void inspect(Flow flow, const InspectOptions& options) {
+  if (!options.sheet.empty()) check_folder_of(options.sheet);
   const std::optional<std::int64_t> size = flow.size();
-  fmt::print("{}\n{} a pass, {}\n", flow.describe(),
-             size ? fmt::format("{} point(s)", *size) : "an unknown or endless number of points",
+  fmt::print("{}\n{} a pass, {}\n", flow.describe(), points_in(flow),
              flow->random_access() != nullptr ? "in any order" : "in order only");
   const std::vector<DataPoint> shown = first_points(flow, options.show);
-  BELFRY_CHECK(!shown.empty(), "[inspect] expected a flow with points, got '{}', which has none.", flow.describe());
   for (std::size_t i = 0; i < shown.size(); ++i) fmt::print("point {}: {}\n", i, describe_point(shown[i], 4));
   print_summaries(flow, options.points);
 

@@ -21,7 +21,7 @@ int main_of_belfry(int argc, char** argv) {
   std::string spec;
   InspectOptions options;
   look->add_option("SPEC", spec, "source(arguments) | stage(arguments) | ...")->required();
-  look->add_option("--show", options.show, "points to show one by one")->check(CLI::Range(1, 1000));
+  look->add_option("--show", options.show, "points to show one by one")->check(CLI::Range(0, 1000));
   look->add_option("--points", options.points, "points to read for ranges and speed")
       ->check(CLI::Range(1, 1'000'000'000));
   look->add_option("--sheet", options.sheet, "write a PNG of the first images here");

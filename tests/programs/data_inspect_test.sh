@@ -37,13 +37,17 @@ shows '\| shuffle \| batch\(4\)$' '^5 point\(s\) a pass, in order only$' '^point
 [[ $(grep -c '^point ' out) == 2 ]] || fail 'expected the two points of --show'
 
 expect 0 '' "$belfry" data inspect 'fake(side=8) | repeat' --points 7 --show 1
-shows '^an unknown or endless number of points a pass' '^components over 7 point\(s\):$'
+shows '^points without end in a pass' '^components over 7 point\(s\):$'
+
+expect 0 '' "$belfry" data inspect 'fake(side=8)' --points 7 --show 0
+shows '^components over 7 point\(s\):$'
+! grep -q '^point ' out || fail 'expected no points with --show 0'
 
 if [[ $images == 1 ]]; then
   expect 0 '' "$belfry" data inspect 'fake(side=8, size=20) | batch(4)' --sheet sheet.png --images 6
   shows '^sheet\.png: 6 image\(s\)$'
   [[ $(head -c 4 sheet.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'expected sheet.png to be a PNG'
-  expect 1 "'no/such/'" "$belfry" data inspect 'fake(side=8)' --sheet no/such/sheet.png
+  expect 1 "^\[inspect\] expected a folder for the sheet 'no/such/sheet.png'" "$belfry" data inspect 'fake(side=8)' --sheet no/such/sheet.png
   expect 1 '^\[sheet\] expected points with an image' "$belfry" data inspect 'fake | select(1)' --sheet none.png
   [[ ! -e none.png ]] || fail 'expected no sheet without images'
 else
@@ -51,7 +55,7 @@ else
 fi
 
 expect 0 '' "$belfry" data words
-shows '^sources:$' '^  fake\(side=32, classes=10, size=1000\)' '^  batch\(points=32, remainder=drop\)'
+shows '^sources' '^  fake\(side=32, classes=10, size=1000\)' '^  batch\(points=32, remainder=drop\)'
 
 expect 0 '' "$belfry" --help
 expect 0 '' "$belfry" data inspect --help
@@ -61,7 +65,7 @@ shows 'SPEC' '--sheet'
 expect 2 '^belfry: .* See belfry --help\.$' "$belfry"
 expect 2 '^belfry: ' "$belfry" data
 expect 2 '^belfry: .*SPEC' "$belfry" data inspect
-expect 2 '^belfry: .*--show' "$belfry" data inspect fake --show 0
+expect 2 '^belfry: .*--show' "$belfry" data inspect fake --show -1
 expect 2 '^belfry: .*--nonsense' "$belfry" data inspect fake --nonsense
 expect 1 "^\[flow\] expected the name of a source, got 'fak'\. Did you mean 'fake'\?" "$belfry" data inspect fak
 expect 1 "^\[flow\] expected ',' or '\)' at character 6 of 'fake\('|^\[flow\] expected a value at character 6" \

@@ -42,6 +42,7 @@ TEST(FlowSpec, ReadsFilesOfArraysAndTexts) {
   write_npz(dir / "points.npz",
             {{"x", Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}, {"y", Array::of<float>({3}, {7, 8, 9})}});
   Flow rows = flow_from_spec("npz(" + (dir / "points.npz") + ")");
+  EXPECT_EQ(flow_from_spec("from_npz(" + (dir / "points.npz") + ")").describe(), rows.describe());
   EXPECT_EQ(rows.size(), 3);
   EXPECT_EQ((*rows.next())[0].item(1), 2);
 
