@@ -81,7 +81,7 @@ InferenceRunner::InferenceRunner(InputSourcePtr input, Inferencers inferencers, 
                "Use the input inside it.");
   BELFRY_CHECK(!input_->endless() || input_->size().has_value(),
                "[InferenceRunner] expected an input that ends, got {}, which has no end and no size. Use "
-               ".infinite = false, or a size.",
+               ".infinite = false and a flow that ends, or a size.",
                input_->name());
 }
 

@@ -22,9 +22,16 @@ class BatchFlow final : public StageFlow {
     StageFlow::start_epoch(epoch);
   }
 
+  FlowState state() const override {
+    FlowState state = StageFlow::state();
+    state.numbers = {{"points", points_}};
+    return state;
+  }
+
   void restore(const FlowState& state) override {
     components_.reset();
     StageFlow::restore(state);
+    state.expect_number("points", points_);
   }
 
   std::optional<std::int64_t> size() const override {

@@ -22,6 +22,7 @@ class ConcatFlow final : public JoinedFlow, public RandomAccess {
   }
 
   std::optional<std::int64_t> size() const override { return sum_of_sizes(); }
+  bool endless() const override { return any_endless(); }
 
   std::optional<DataPoint> next() override {
     for (; current_ < sources(); ++current_)

@@ -66,6 +66,8 @@ class DataFlow {
   virtual std::uint64_t epoch() const = 0;
   // Points in one pass, if that is known and finite. The same at all times.
   virtual std::optional<std::int64_t> size() const = 0;
+  // Whether a pass is known to have no end, so that what needs all of its points can refuse it. From any thread.
+  virtual bool endless() const { return false; }
 
   // restore(state()) of a flow that was built alike continues with exactly the points that would have come next.
   // After a restore() that threw, call start_epoch() or restore() before going on. A flow that draws on others takes no
@@ -83,6 +85,7 @@ class DataFlow {
 
  private:
   friend class ClaimedFlow;
+  friend class Flow;
   bool feeds_another_ = false;  // a flow has one consumer: two would take each other's points
 };
 

@@ -17,6 +17,7 @@ class FanOutFlow final : public DataFlow {
   std::optional<DataPoint> next() override { return hub_->next(consumer_); }
   std::uint64_t epoch() const override { return hub_->epoch(consumer_); }
   std::optional<std::int64_t> size() const override { return hub_->size(consumer_); }
+  bool endless() const override { return hub_->endless(); }
   FlowState state() const override { return hub_->state(consumer_); }
   void restore(const FlowState& state) override { hub_->restore(consumer_, state); }
   std::string describe() const override { return hub_->describe(consumer_); }

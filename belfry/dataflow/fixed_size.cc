@@ -32,6 +32,7 @@ class FixedSizeFlow final : public StageFlow {
 
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return static_cast<std::int64_t>(points_); }
+  bool endless() const override { return false; }
 
   std::optional<DataPoint> next() override {
     if (given_ == points_) return std::nullopt;
@@ -118,7 +119,7 @@ class FixedSizeFlow final : public StageFlow {
   void check_not_empty(bool has_points) const {
     BELFRY_CHECK(has_points,
                  "[fixed_size] expected a flow with points to fill {} places, got an empty pass of '{}'. Is the batch "
-                 "larger than the data?",
+                 "larger than the data, or does a filter keep nothing?",
                  points_, source().describe());
   }
 

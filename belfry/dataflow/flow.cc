@@ -10,19 +10,26 @@ DataFlow& Flow::operator*() const {
 }
 
 Flow::Iterator Flow::begin() {
-  DataFlow& flow = **this;
+  DataFlow& flow = unclaimed();
   Iterator first(flow);
   if (first != end()) return first;
   flow.start_epoch(flow.epoch() + 1);
   return Iterator(flow);
 }
 
+void Flow::refuse_claimed() const {
+  fail(
+      "[flow] expected a flow that nobody draws on, got '{}', which feeds another flow: they would take each other's "
+      "points. Read that one, or share this by fan_out().",
+      describe());
+}
+
 std::int64_t Flow::known_size() const {
   const std::optional<std::int64_t> points = size();
   BELFRY_CHECK(points.has_value(),
-               "[size] expected a flow of known length, got '{}', which has no end or none that is known. Ask before "
-               "repeat(), or give the number of steps.",
-               describe());
+               "[size] expected a flow of known length, got '{}', which has {}. {} give the number of steps.",
+               describe(), (**this).endless() ? "no end" : "none that is known",
+               (**this).endless() ? "Ask before repeat(), or" : "Count its points, or");
   return *points;
 }
 

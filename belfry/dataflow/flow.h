@@ -35,14 +35,15 @@ class Flow {
   DataFlow& operator*() const;  // throws if empty
   DataFlow* operator->() const { return &**this; }
 
-  void reset_state() { (**this).reset_state(); }
-  void start_epoch(std::uint64_t epoch) { (**this).start_epoch(epoch); }
+  // Those that move the flow throw if it feeds another one: that reads it.
+  void reset_state() { unclaimed().reset_state(); }
+  void start_epoch(std::uint64_t epoch) { unclaimed().start_epoch(epoch); }
   std::uint64_t epoch() const { return (**this).epoch(); }
-  std::optional<DataPoint> next() { return (**this).next(); }
+  std::optional<DataPoint> next() { return unclaimed().next(); }
   std::optional<std::int64_t> size() const { return (**this).size(); }
   std::int64_t known_size() const;  // throws if the size is unknown, or there is no end
   FlowState state() const { return (**this).state(); }
-  void restore(const FlowState& state) { (**this).restore(state); }
+  void restore(const FlowState& state) { unclaimed().restore(state); }
   std::string describe() const { return (**this).describe(); }
 
   class Iterator {
@@ -70,6 +71,13 @@ class Flow {
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  DataFlow& unclaimed() const {
+    DataFlow& flow = **this;
+    if (flow.feeds_another_) refuse_claimed();
+    return flow;
+  }
+  [[noreturn]] void refuse_claimed() const;
+
   std::shared_ptr<DataFlow> flow_;
 };
 

@@ -41,6 +41,14 @@ bool JoinedFlow::all_have_random_access() const {
   return std::ranges::all_of(sources_, [](const ClaimedFlow& source) { return source->random_access() != nullptr; });
 }
 
+bool JoinedFlow::all_endless() const {
+  return std::ranges::all_of(sources_, [](const ClaimedFlow& source) { return source->endless(); });
+}
+
+bool JoinedFlow::any_endless() const {
+  return std::ranges::any_of(sources_, [](const ClaimedFlow& source) { return source->endless(); });
+}
+
 std::optional<std::int64_t> JoinedFlow::sum_of_sizes() const {
   std::int64_t sum = 0;
   for (const ClaimedFlow& source : sources_) {

@@ -30,6 +30,8 @@ class JoinedFlow : public DataFlow {
   const std::string& kind() const { return kind_; }
 
   bool all_have_random_access() const;
+  bool all_endless() const;
+  bool any_endless() const;
   // The points of all sources together; nothing if one does not know its own, or the sum passes 63 bits.
   std::optional<std::int64_t> sum_of_sizes() const;
 

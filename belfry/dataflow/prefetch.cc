@@ -17,6 +17,7 @@ class PrefetchFlow final : public StageFlow {
   PrefetchFlow(Flow source, int depth)
       : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth)),
         size_(StageFlow::size()),
+        endless_(StageFlow::endless()),
         epoch_(StageFlow::epoch()),
         consumed_(StageFlow::state()),
         queue_(static_cast<std::size_t>(depth)) {}
@@ -57,6 +58,7 @@ class PrefetchFlow final : public StageFlow {
 
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return size_; }
+  bool endless() const override { return endless_; }
   FlowState state() const override { return consumed_; }
 
   void cancel() override {
@@ -111,9 +113,11 @@ class PrefetchFlow final : public StageFlow {
 
   // The queue has a lock of its own. The rest is the consumer's; the source is the worker's while that runs, and
   // starting and joining it hand the source over.
-  const std::optional<std::int64_t> size_;  // the source's, which may not be asked while the worker runs
-  std::uint64_t epoch_ = 0;                 // the same
-  FlowState consumed_;                      // after the last point consumed
+  // The source's, which may not be asked while the worker runs.
+  const std::optional<std::int64_t> size_;
+  const bool endless_;
+  std::uint64_t epoch_ = 0;  // the same
+  FlowState consumed_;       // after the last point consumed
   Pass pass_ = Pass::ready;
   BoundedQueue<Made> queue_;
   std::atomic<bool> worker_ended_ = false;  // it does not touch the source any more

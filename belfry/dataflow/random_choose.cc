@@ -29,6 +29,7 @@ class RandomChooseFlow final : public JoinedFlow {
   }
 
   std::optional<std::int64_t> size() const override { return std::nullopt; }
+  bool endless() const override { return all_endless(); }
 
   // At the end of a pass the index stays, so that the same flow is asked again and has nothing again.
   std::optional<DataPoint> next() override {

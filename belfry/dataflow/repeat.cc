@@ -11,7 +11,7 @@ class RepeatFlow final : public StageFlow {
   RepeatFlow(Flow source, std::int64_t times)
       : StageFlow(std::move(source), "repeat", times == kForever ? "repeat" : fmt::format("repeat({})", times)),
         times_(times) {
-    if (endless()) check_not_empty(StageFlow::size() != 0);
+    if (forever()) check_not_empty(StageFlow::size() != 0);
   }
 
   void start_epoch(std::uint64_t epoch) override {
@@ -24,9 +24,11 @@ class RepeatFlow final : public StageFlow {
   std::optional<std::int64_t> size() const override {
     const std::optional<std::int64_t> one = StageFlow::size();
     std::int64_t all = 0;
-    if (endless() || !one || __builtin_mul_overflow(*one, times_, &all)) return std::nullopt;
+    if (forever() || !one || __builtin_mul_overflow(*one, times_, &all)) return std::nullopt;
     return all;
   }
+
+  bool endless() const override { return forever() || StageFlow::endless(); }
 
   std::optional<DataPoint> next() override {
     while (true) {
@@ -34,39 +36,41 @@ class RepeatFlow final : public StageFlow {
         round_has_points_ = true;
         return point;
       }
-      if (!endless() && round_ + 1 >= static_cast<std::uint64_t>(times_)) return std::nullopt;
-      if (endless()) check_not_empty(round_has_points_);
+      if (!forever() && round_ + 1 >= static_cast<std::uint64_t>(times_)) return std::nullopt;
+      if (forever()) check_not_empty(round_has_points_);
       start_round(round_ + 1);
     }
   }
 
   FlowState state() const override {
     FlowState state = StageFlow::state();
-    state.numbers = {{"epoch", epoch_}, {"round", round_}};
+    state.numbers = {{"times", times_in_state()}, {"epoch", epoch_}, {"round", round_}};
     return state;
   }
 
   void restore(const FlowState& state) override {
     StageFlow::restore(state);
+    state.expect_number("times", times_in_state());
     epoch_ = state.at("epoch");
     round_ = state.at("round");
     round_has_points_ = true;  // the state may be that of a round's end
   }
 
  private:
-  bool endless() const { return times_ == kForever; }
+  bool forever() const { return times_ == kForever; }
+  std::uint64_t times_in_state() const { return forever() ? 0 : static_cast<std::uint64_t>(times_); }
 
   void start_round(std::uint64_t round) {
     round_ = round;
     round_has_points_ = false;
-    source().start_epoch((endless() ? epoch_ : epoch_ * static_cast<std::uint64_t>(times_)) + round);
+    source().start_epoch((forever() ? epoch_ : epoch_ * static_cast<std::uint64_t>(times_)) + round);
   }
 
   void check_not_empty(bool has_points) const {
     BELFRY_CHECK(
         has_points,
         "[repeat] expected a flow with points to repeat forever, got an empty pass of '{}'. Is the batch larger "
-        "than the data?",
+        "than the data, or does a filter keep nothing?",
         source().describe());
   }
 

@@ -19,6 +19,7 @@ class StageFlow : public DataFlow {
   void start_epoch(std::uint64_t epoch) override { source_->start_epoch(epoch); }
   std::uint64_t epoch() const override { return source_->epoch(); }
   std::optional<std::int64_t> size() const override { return source_->size(); }
+  bool endless() const override { return source_->endless(); }
   FlowState state() const override { return {kind_, {}, {source_->state()}}; }
   void restore(const FlowState& state) override;
   std::string describe() const override { return source_->describe() + " | " + label_; }

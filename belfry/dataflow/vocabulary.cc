@@ -7,6 +7,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/quotes.h"
+#include "belfry/dataflow/internal/check_ends.h"
 #include "belfry/dataflow/internal/tokens.h"
 #include "belfry/dataflow/internal/utf8.h"
 #include "belfry/dataflow/internal/vocabulary_tokens.h"
@@ -91,6 +92,7 @@ Vocabulary Vocabulary::from_files(const std::vector<std::string>& paths, Vocabul
 }
 
 Vocabulary Vocabulary::from_flow(Flow texts, VocabularyOptions options) {
+  check_ends(*texts, "Vocabulary");
   Counter counter(std::move(options));
   while (const std::optional<DataPoint> point = texts.next()) {
     BELFRY_CHECK(!point->empty() && point->front().dtype() == u8,

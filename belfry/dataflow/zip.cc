@@ -37,6 +37,8 @@ class ZipFlow final : public JoinedFlow, public RandomAccess {
     return shortest;
   }
 
+  bool endless() const override { return all_endless(); }
+
   std::optional<DataPoint> next() override {
     DataPoint joined;
     const bool complete = step([&](DataFlow& flow) {

@@ -8,7 +8,6 @@ namespace belfry {
 struct FeedInput::State {
   Flow flow;
   std::optional<std::int64_t> size;
-  bool infinite = true;
   std::vector<TensorSpec> signature{};
   Tensors placeholders{};
   FlowState consumed{};  // after the last point of a finished run
@@ -49,13 +48,12 @@ FeedInput::FeedInput(Flow flow, FlowInputOptions options) {
   const std::optional<std::int64_t> size = flow.size();
   if (options.infinite) flow = std::move(flow) | repeat();
   const FlowState start = flow.state();
-  state_ = std::make_shared<State>(
-      State{.flow = std::move(flow), .size = size, .infinite = options.infinite, .consumed = start});
+  state_ = std::make_shared<State>(State{.flow = std::move(flow), .size = size, .consumed = start});
 }
 
 std::optional<std::int64_t> FeedInput::size() const { return state_->size; }
 
-bool FeedInput::endless() const { return state_->infinite; }
+bool FeedInput::endless() const { return state_->flow->endless(); }
 
 void FeedInput::reset_state() {
   state_->flow.start_epoch(0);

@@ -130,7 +130,7 @@ QueueInput::QueueInput(Flow flow, std::optional<std::int64_t> size, QueueInputOp
 
 std::optional<std::int64_t> QueueInput::size() const { return state_->size; }
 
-bool QueueInput::endless() const { return state_->options.infinite; }
+bool QueueInput::endless() const { return state_->flow->endless(); }
 
 void QueueInput::reset_state() {
   state_->read_again([this] { state_->flow.start_epoch(0); });

@@ -88,11 +88,12 @@ TEST_F(InferenceRunnerTest, ItsOwnPeriodAndPlaceBeforeTraining) {
   EXPECT_EQ(trainer.monitors().history("validation_cost"), (std::vector<Monitors::Entry>{{0, 2}, {4, 2}}));
 }
 
-TEST_F(InferenceRunnerTest, ARequestToStopEndsAPassThatHasNoEnd) {
-  const Flow flow = five() | repeat() | map([this, n = 0](DataPoint point) mutable {
-                      if (++n == 100) trainer.request_stop("that is no pass");
-                      return point;
-                    });
+TEST_F(InferenceRunnerTest, ARequestToStopEndsAPassThatMayHaveNoEnd) {
+  const Flow flow =
+      five() | repeat(1'000'000) | map([this, n = 0](DataPoint point) mutable -> std::optional<DataPoint> {
+        if (++n == 100) trainer.request_stop("that is no pass");
+        return point;
+      });
   EXPECT_EQ(trainer.train({.callbacks = {InferenceRunner(flow | batch(1), cost()), MinSaver("validation_cost")},
                            .steps_per_epoch = 2,
                            .max_epoch = 3}),
@@ -115,7 +116,10 @@ TEST_F(InferenceRunnerTest, MistakesAreNamed) {
             "the input inside it.");
   EXPECT_EQ(error_of([&] { InferenceRunner(PlaceholderInput(), cost()); }),
             "[InferenceRunner] expected an input that ends, got PlaceholderInput, which has no end and no size. Use "
-            ".infinite = false, or a size.");
+            ".infinite = false and a flow that ends, or a size.");
+  EXPECT_EQ(error_of([&] { InferenceRunner(five() | repeat() | batch(2), cost()); }),
+            "[InferenceRunner] expected an input that ends, got QueueInput, which has no end and no size. Use "
+            ".infinite = false and a flow that ends, or a size.");
   EXPECT_TRUE(contains(error_of([&] {
                          run(trainer,
                              {InferenceRunner(five() | batch(1), {ScalarStats("cosd")}, {.tower_name = "val"})});

@@ -1,12 +1,16 @@
 #include "belfry/dataflow/flow.h"
 
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/concat.h"
+#include "belfry/dataflow/fan_out.h"
+#include "belfry/dataflow/fixed_size.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/random_flows.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/zip.h"
 #include "tests/dataflow/flow_testing.h"
 
 namespace belfry {
@@ -110,6 +114,16 @@ TEST(Flow, FeedsOneOtherAtATime) {
         "[batch] expected a flow that nobody reads, got 'list', which feeds another flow already: they would take "
         "each other's points. Make a second one, or share it by fan_out().");
     EXPECT_EQ(drain(first), upto(4));
+    const std::string refusal =
+        "[flow] expected a flow that nobody draws on, got 'list', which feeds another flow: they would take each "
+        "other's points. Read that one, or share this by fan_out().";
+    EXPECT_EQ(error_of([&] { source.next(); }), refusal);
+    EXPECT_EQ(error_of([&] { source.start_epoch(1); }), refusal);
+    EXPECT_EQ(error_of([&] { source.restore(source.state()); }), refusal);
+    EXPECT_EQ(error_of([&] {
+                for (const DataPoint& point : source) FAIL() << point.size();
+              }),
+              refusal);
   }
   EXPECT_EQ(drain(source | batch(3)), upto(3));
 }
@@ -126,8 +140,29 @@ TEST(Flow, TheSizeOfAnEndlessFlowIsUnknownAndAskingForItIsAnError) {
   Flow flow = numbered(3) | repeat() | batch(2);
   EXPECT_EQ(flow.size(), std::nullopt);
   EXPECT_EQ(error_of([&] { flow.known_size(); }),
-            "[size] expected a flow of known length, got 'list | repeat | batch(2)', which has no end or none that is "
-            "known. Ask before repeat(), or give the number of steps.");
+            "[size] expected a flow of known length, got 'list | repeat | batch(2)', which has no end. Ask before "
+            "repeat(), or give the number of steps.");
+  EXPECT_EQ(error_of([] { Flow(Sequential(3)).known_size(); }),
+            "[size] expected a flow of known length, got 'sequential', which has none that is known. Count its points, "
+            "or give the number of steps.");
+}
+
+TEST(Flow, IsEndlessIfItIsKnownToHaveNoEnd) {
+  const auto forever = [] { return numbered(3) | repeat(); };
+  EXPECT_FALSE(numbered(3)->endless());
+  EXPECT_FALSE(Flow(Sequential(3))->endless());
+  EXPECT_FALSE((numbered(3) | repeat(5))->endless());
+  EXPECT_TRUE(forever()->endless());
+  EXPECT_TRUE((forever() | repeat(2))->endless());
+  EXPECT_TRUE((forever() | map(plus_hundred, {.threads = 2}) | prefetch(2) | batch(2) | shard({.rank = 0, .size = 2}))
+                  ->endless());
+  EXPECT_FALSE((forever() | fixed_size(4))->endless());
+  EXPECT_TRUE(fan_out(forever())[1]->endless());
+  EXPECT_TRUE(concat({numbered(3), forever()})->endless());
+  EXPECT_FALSE(zip({numbered(3), forever()})->endless());
+  EXPECT_TRUE(zip({forever(), forever()})->endless());
+  EXPECT_FALSE(random_choose({numbered(3), forever()})->endless());
+  EXPECT_TRUE(random_choose({forever(), forever()})->endless());
 }
 
 TEST(MapComponent, ChangesOnlyThatComponent) {

@@ -129,8 +129,8 @@ TEST(Concat, AnIndexBeyondTheEndIsAnError) {
 
 TEST(Concat, TheSizeIsUnknownWithAnEndlessFlow) {
   EXPECT_EQ(error_of([] { concat({numbered(2), numbered(2) | repeat()}).known_size(); }),
-            "[size] expected a flow of known length, got 'concat(list, list | repeat)', which has no end or none that "
-            "is known. Ask before repeat(), or give the number of steps.");
+            "[size] expected a flow of known length, got 'concat(list, list | repeat)', which has no end. Ask before "
+            "repeat(), or give the number of steps.");
 }
 
 TEST(Zip, JoinsComponentsAndEndsWithTheShortest) {

@@ -254,12 +254,11 @@ TEST(FixedSize, CanBeginAnewInEveryPass) {
 TEST(FixedSize, AnEmptyFlowIsAnErrorInsteadOfAHang) {
   EXPECT_EQ(error_of([] { numbered(3) | batch(4) | fixed_size(2); }),
             "[fixed_size] expected a flow with points to fill 2 places, got an empty pass of 'list | batch(4)'. Is the "
-            "batch larger than the data?");
+            "batch larger than the data, or does a filter keep nothing?");
   Flow unknown_size = Sequential(0) | fixed_size(2);
   const std::string empty =
       "[fixed_size] expected a flow with points to fill 2 places, got an empty pass of 'sequential'. Is the batch "
-      "larger "
-      "than the data?";
+      "larger than the data, or does a filter keep nothing?";
   EXPECT_EQ(error_of([&] { unknown_size.next(); }), empty);
   EXPECT_EQ(error_of([&] { unknown_size.start_epoch(3); }), empty);
   EXPECT_EQ(error_of([] { fixed_size(0); }), "[fixed_size] expected at least 1 point in a pass, got 0.");

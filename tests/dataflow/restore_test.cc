@@ -260,12 +260,23 @@ TEST(Restore, ADamagedPositionIsAnError) {
             "[restore] expected a state of 'list' with 'position', got {\"flow\":\"list\",\"count\":3,\"epoch\":0}.");
 }
 
+TEST(Restore, AStateOfAnotherSizeOfBatchOrNumberOfRoundsIsAnError) {
+  Flow two = numbered(8) | batch(2), four = numbered(8) | batch(4);
+  EXPECT_EQ(error_of([&] { four.restore(two.state()); }),
+            "[restore] expected a state of 'batch' with points = 4, got 2. The flow must be built as it was when the "
+            "state was taken.");
+  Flow twice = numbered(8) | repeat(2), thrice = numbered(8) | repeat(3);
+  EXPECT_EQ(error_of([&] { thrice.restore(twice.state()); }),
+            "[restore] expected a state of 'repeat' with times = 3, got 2. The flow must be built as it was when the "
+            "state was taken.");
+}
+
 TEST(FlowState, IsOneLineOfJson) {
   Flow flow = numbered(5) | batch(2);
   flow.start_epoch(3);
   flow.next();
   const std::string text = to_string(flow.state());
-  EXPECT_EQ(text, R"({"flow":"batch","from":[{"flow":"list","count":5,"epoch":3,"position":2}]})");
+  EXPECT_EQ(text, R"({"flow":"batch","points":2,"from":[{"flow":"list","count":5,"epoch":3,"position":2}]})");
   EXPECT_EQ(flow_state_from_string(text), flow.state());
   const FlowState large{"x", {{"n", ~std::uint64_t{0}}}, {}};
   EXPECT_EQ(flow_state_from_string(to_string(large)), large);

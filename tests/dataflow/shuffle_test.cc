@@ -112,12 +112,12 @@ TEST(Repeat, AnEmptyFlowForeverIsAnErrorInsteadOfAHang) {
   EXPECT_EQ(
       error_of([] { numbered(3) | batch(4) | repeat(); }),
       "[repeat] expected a flow with points to repeat forever, got an empty pass of 'list | batch(4)'. Is the batch "
-      "larger than the data?");
+      "larger than the data, or does a filter keep nothing?");
   Flow unknown_size = Sequential(3) | batch(4) | repeat();
   EXPECT_EQ(
       error_of([&] { unknown_size.next(); }),
       "[repeat] expected a flow with points to repeat forever, got an empty pass of 'sequential | batch(4)'. Is the "
-      "batch larger than the data?");
+      "batch larger than the data, or does a filter keep nothing?");
   EXPECT_TRUE(drain(numbered(3) | batch(4) | repeat(3)).empty());
 }
 

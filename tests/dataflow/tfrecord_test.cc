@@ -4,6 +4,7 @@
 #include "belfry/base/file.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/idx_files.h"
 #include "tests/dataflow/restore_checks.h"
@@ -196,6 +197,15 @@ TEST(TFRecord, WritesThatDoNotFinishLeaveWhatWasThere) {
   EXPECT_THROW(write_tfrecord(numbered(3), path), Error);
   EXPECT_EQ(texts(from_tfrecord(path)), std::vector<std::string>{"old"});
   EXPECT_EQ(dir.names(), std::vector<std::string>{"a"});
+}
+
+TEST(TFRecord, WritesNothingOfAFlowWithoutEnd) {
+  const TempDir dir;
+  EXPECT_EQ(error_of([&] { write_tfrecord(numbered(3) | repeat(), dir / "x", {.encode = true}); }),
+            "[write_tfrecord] expected a flow that ends, got 'list | repeat', which does not. Repeat it behind that, "
+            "or cut it "
+            "with fixed_size().");
+  EXPECT_TRUE(dir.names().empty());
 }
 
 TEST(TFRecord, WritesOnlyWhatARecordCanHold) {

@@ -3,13 +3,16 @@
 #include <cstdint>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/check_ends.h"
 
 namespace belfry {
 
 CachedFlow::CachedFlow(Flow source, std::string kind, std::string label)
     : StageFlow(std::move(source), std::move(kind), std::move(label)),
       source_size_(StageFlow::size()),
-      source_start_(StageFlow::source().state()) {}
+      source_start_(StageFlow::source().state()) {
+  check_ends(StageFlow::source(), StageFlow::kind());
+}
 
 void CachedFlow::start_epoch(std::uint64_t epoch) {
   make_ready();

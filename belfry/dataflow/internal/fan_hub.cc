@@ -21,6 +21,7 @@ FanHub::FanHub(Flow source, const FanOutOptions& options)
       feed_(std::make_unique<Feed>(std::move(source))),
       description_(feed_->flow().describe()),
       size_(feed_->size()),
+      endless_(feed_->endless()),
       start_(feed_->flow().state()),
       consumers_(static_cast<std::size_t>(options.consumers)) {
   read_.source = start_;

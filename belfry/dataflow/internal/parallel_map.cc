@@ -27,6 +27,7 @@ class ParallelMapFlow final : public StageFlow {
         seed_here_(seed_behind(options.seed, {source().state()})),
         access_(source().random_access()),
         size_(function_.drops() ? std::nullopt : StageFlow::size()),
+        endless_(StageFlow::endless()),
         window_(static_cast<std::size_t>(options.buffer > 0 ? options.buffer : 16 * options.threads), options.ordered) {
     make_ready(0, {});
   }
@@ -40,6 +41,7 @@ class ParallelMapFlow final : public StageFlow {
 
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return size_; }
+  bool endless() const override { return endless_; }
 
   FlowState state() const override {
     const Consumed done = window_.consumed();
@@ -240,6 +242,7 @@ class ParallelMapFlow final : public StageFlow {
   const std::uint64_t seed_here_;  // what numbers come from
   RandomAccess* const access_;
   const std::optional<std::int64_t> size_;
+  const bool endless_;
   std::uint64_t epoch_ = 0;
   std::uint64_t first_index_ = 0;  // of number 0, in the source's pass
   std::set<std::uint64_t> skip_;   // the numbers that were consumed before the position was saved

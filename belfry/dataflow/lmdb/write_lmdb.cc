@@ -6,6 +6,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/descriptor.h"
 #include "belfry/base/file.h"
+#include "belfry/dataflow/internal/check_ends.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_environment.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_record.h"
 #include "belfry/dataflow/lmdb/lmdb_flow.h"
@@ -88,6 +89,7 @@ class DatabaseWriter {
 }  // namespace
 
 std::int64_t write_lmdb(Flow flow, const std::string& path, const WriteLmdbOptions& options) {
+  check_ends(*flow, kWho);
   flow.reset_state();
   const std::optional<std::int64_t> size = flow.size();
   refuse_directory(path);

@@ -14,7 +14,8 @@ namespace {
 // Arrays with equally many rows.
 class RowsFlow final : public IndexedFlow {
  public:
-  explicit RowsFlow(std::vector<Array> arrays) : IndexedFlow("npz"), rows_(arrays[0].shape()[0]) {
+  RowsFlow(std::string path, std::vector<Array> arrays)
+      : IndexedFlow("npz"), path_(std::move(path)), rows_(arrays[0].shape()[0]) {
     for (Array& array : arrays) {
       spec_.push_back({array.dtype(), array.shape().without(0)});
       arrays_.push_back(std::make_shared<Array>(std::move(array)));
@@ -22,6 +23,7 @@ class RowsFlow final : public IndexedFlow {
   }
 
   std::int64_t count() const override { return rows_; }
+  std::string describe() const override { return fmt::format("npz(\"{}\")", path_); }
   const std::vector<ComponentSpec>* row_spec() const override { return &spec_; }
 
   DataPoint at(std::int64_t index) const override {
@@ -43,6 +45,7 @@ class RowsFlow final : public IndexedFlow {
     return static_cast<std::byte*>(arrays_[k]->raw()) + static_cast<std::size_t>(index) * row_bytes(k);
   }
 
+  std::string path_;
   std::int64_t rows_;
   std::vector<std::shared_ptr<Array>> arrays_;
   std::vector<ComponentSpec> spec_;
@@ -76,7 +79,7 @@ Flow from_npz(const std::string& path, FromNpzOptions options) {
       "[from_npz] expected an array whose rows have elements, got {} of shape {} in '{}'. Name one that has "
       "some in .arrays.",
       in_quotes(options.arrays[0]), to_string(arrays[0].shape()), path);
-  return std::make_shared<RowsFlow>(std::move(arrays));
+  return std::make_shared<RowsFlow>(path, std::move(arrays));
 }
 
 }  // namespace belfry

@@ -5,6 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/dataflow/encoding.h"
+#include "belfry/dataflow/internal/check_ends.h"
 #include "belfry/dataflow/internal/tfrecord_format.h"
 #include "belfry/dataflow/sources/example.h"
 
@@ -150,6 +151,7 @@ void TFRecordWriter::finish() { file_->commit(); }
 std::int64_t write_tfrecord(Flow flow, const std::string& path, const WriteTFRecordOptions& options) {
   BELFRY_CHECK(!options.encode || options.features.empty(),
                "[write_tfrecord] expected .encode or .features, got both. A record is one or the other.");
+  check_ends(*flow, "write_tfrecord");
   TFRecordWriter writer(path);
   flow.reset_state();
   while (const std::optional<DataPoint> point = flow.next()) writer.write(record_of(*point, options));

@@ -10,6 +10,7 @@
 #include "belfry/dataflow/lmdb/lmdb_flow.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/restore_checks.h"
 #include "tests/support/files.h"
@@ -59,6 +60,15 @@ TEST(Lmdb, GivesBackWhatWasWritten) {
   EXPECT_EQ(dir.names(), std::vector<std::string>{"points"}) << "no lock file, no temporary";
   EXPECT_EQ(write_lmdb(numbered(0), dir / "empty"), 0);
   EXPECT_EQ(from_lmdb(dir / "empty").size(), 0);
+}
+
+TEST(Lmdb, WritesNothingOfAFlowWithoutEnd) {
+  const TempDir dir;
+  EXPECT_EQ(
+      error_of([&] { write_lmdb(numbered(3) | repeat(), dir / "x"); }),
+      "[write_lmdb] expected a flow that ends, got 'list | repeat', which does not. Repeat it behind that, or cut it "
+      "with fixed_size().");
+  EXPECT_TRUE(dir.names().empty());
 }
 
 TEST(Lmdb, HoldsMoreThanItsFirstMap) {

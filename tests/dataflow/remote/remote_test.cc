@@ -331,7 +331,7 @@ TEST_F(RemoteTest, RefusesWhatCannotWork) {
   EXPECT_EQ(error_of<FileError>([&] { from_remote(taken); }),
             "[from_remote] cannot bind '" + taken + "': Address already in use.");
   EXPECT_EQ(error_of<FileError>([] { send_points(numbered(1), "tcp://nonsense"); }),
-            "[send_points] cannot connect to 'tcp://nonsense': Invalid argument.");
+            "[send_points] cannot connect to 'tcp://nonsense': Invalid argument. Write tcp://host:port or ipc://path.");
   EXPECT_EQ(error_of([&] { from_remote(address, {.senders = 0}); }),
             "[from_remote] expected 1 or more .senders, got 0.");
   EXPECT_EQ(error_of([&] { from_remote(address, {.high_water = 0}); }),

@@ -68,7 +68,7 @@ TEST_F(ZMQInputTest, RefillingTheQueueLosesNothing) {
 TEST_F(ZMQInputTest, AResumedTrainingCountsOnAndTakesWhatComes) {
   send(counting(1000));
   const std::string saved =
-      R"({"flow":"repeat","epoch":0,"round":4,"from":[{"flow":"remote","epoch":4,"position":7,"events":99,"phase":0}]})";
+      R"({"flow":"repeat","times":0,"epoch":0,"round":4,"from":[{"flow":"remote","epoch":4,"position":7,"events":99,"phase":0}]})";
   EXPECT_EQ(run(ZMQInput(address), 2, 1, nullptr, saved), (Values{1, 2}));
   const FlowState after = flow_state_from_string(position).from[0];
   EXPECT_EQ(after.at("position"), 9u);

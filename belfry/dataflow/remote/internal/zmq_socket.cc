@@ -72,9 +72,11 @@ ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options
   if (options.count_peers) start_counting();
   const int code =
       options.bind ? zmq_bind(socket_.get(), address.c_str()) : zmq_connect(socket_.get(), address.c_str());
-  if (code != 0)
-    fail<FileError>("[{}] cannot {} '{}': {}.", who_, options.bind ? "bind" : "connect to", address,
-                    zmq_strerror(errno));
+  if (code != 0) {
+    const int error = errno;
+    fail<FileError>("[{}] cannot {} '{}': {}.{}", who_, options.bind ? "bind" : "connect to", address,
+                    zmq_strerror(error), error == EINVAL ? " Write tcp://host:port or ipc://path." : "");
+  }
   if (!options.bind) return;
   std::array<char, 1024> endpoint{};
   std::size_t length = endpoint.size();
