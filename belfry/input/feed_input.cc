@@ -1,4 +1,5 @@
 #include "belfry/base/check.h"
+#include "belfry/dataflow/claimed_flow.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/ops/basic.h"
@@ -6,7 +7,7 @@
 namespace belfry {
 
 struct FeedInput::State {
-  Flow flow;
+  ClaimedFlow flow;
   std::optional<std::int64_t> size;
   std::vector<TensorSpec> signature{};
   Tensors placeholders{};
@@ -21,19 +22,19 @@ class FeedCallback final : public Callback {
 
   HookRequest before_run(const RunContext&) override {
     if (state_->placeholders.empty()) return {};
-    const std::optional<DataPoint> point = state_->flow.next();
+    const std::optional<DataPoint> point = state_->flow->next();
     if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
     check_point("FeedInput", state_->signature, *point);
     HookRequest out;
     for (std::size_t i = 0; i < point->size(); ++i) out.feeds.emplace_back(state_->placeholders[i], (*point)[i]);
     return out;
   }
-  void after_run(const RunContext&, const RunValues&) override { state_->consumed = state_->flow.state(); }
+  void after_run(const RunContext&, const RunValues&) override { state_->consumed = state_->flow->state(); }
 
   std::string state() const override { return to_string(state_->consumed); }
   void restore(const std::string& state) override {
     state_->consumed = flow_state_from_string(state);
-    state_->flow.restore(state_->consumed);
+    state_->flow->restore(state_->consumed);
   }
   bool chief_only() const override { return false; }
   std::string name() const override { return "FeedInput"; }
@@ -47,8 +48,8 @@ class FeedCallback final : public Callback {
 FeedInput::FeedInput(Flow flow, FlowInputOptions options) {
   const std::optional<std::int64_t> size = flow.size();
   if (options.infinite) flow = std::move(flow) | repeat();
-  const FlowState start = flow.state();
-  state_ = std::make_shared<State>(State{.flow = std::move(flow), .size = size, .consumed = start});
+  state_ = std::make_shared<State>(State{.flow = ClaimedFlow(std::move(flow), "FeedInput"), .size = size});
+  state_->consumed = state_->flow->state();
 }
 
 std::optional<std::int64_t> FeedInput::size() const { return state_->size; }
@@ -56,8 +57,8 @@ std::optional<std::int64_t> FeedInput::size() const { return state_->size; }
 bool FeedInput::endless() const { return state_->flow->endless(); }
 
 void FeedInput::reset_state() {
-  state_->flow.start_epoch(0);
-  state_->consumed = state_->flow.state();
+  state_->flow->start_epoch(0);
+  state_->consumed = state_->flow->state();
 }
 
 Callbacks FeedInput::make_callbacks() {

@@ -4,6 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/claimed_flow.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/trainer.h"
@@ -16,13 +17,14 @@ namespace belfry {
 // The thread that fills a queue, and where in the flow the runs are.
 struct QueueInput::State {
   State(Flow f, std::optional<std::int64_t> s, QueueInputOptions o)
-      : options(std::move(o)), size(s), flow(std::move(f)), consumed(position()) {}
+      : options(std::move(o)), size(s), flow(std::move(f), "QueueInput"), consumed(position()) {}
   ~State() { stop(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   void start(std::shared_ptr<DataQueue> target) {
-    pause();
+    halt();
+    go_back();
     points = std::move(target);
     points->restart();
     pausing = false;
@@ -32,26 +34,32 @@ struct QueueInput::State {
   // Ends the thread and every run that waits for a point, now and later.
   void stop() {
     if (points != nullptr) points->cancel();
-    pause();
+    halt();
   }
 
-  // Ends the thread, wherever it waits; the flow goes back to what was used. Runs that wait for a point go on waiting:
-  // towers that rest between two runs may do so.
-  void pause() {
+  // Ends the thread, wherever it waits. Runs that wait for a point go on waiting: towers that rest between two runs may
+  // do so.
+  void halt() {
     if (!worker.joinable()) return;
     pausing = true;
     points->wake();
     flow->cancel();
     worker.join();
-    flow.restore(*consumed);
+    ahead = true;
   }
 
-  std::shared_ptr<const FlowState> position() const { return std::make_shared<const FlowState>(flow.state()); }
+  // To what was used. Only where somebody reads on: not every flow can go back far.
+  void go_back() {
+    if (ahead) flow->restore(*consumed);
+    ahead = false;
+  }
+
+  std::shared_ptr<const FlowState> position() const { return std::make_shared<const FlowState>(flow->state()); }
 
   void fill(DataQueue& target) {
     std::exception_ptr error;
     try {
-      while (std::optional<DataPoint> point = flow.next()) {
+      while (std::optional<DataPoint> point = flow->next()) {
         check_point(name, signature, *point);
         if (!target.put({std::move(*point), position()}, &pausing)) return;
       }
@@ -72,21 +80,23 @@ struct QueueInput::State {
   template <class Move>
   void read_again(Move&& move) {
     const bool running = worker.joinable();
-    pause();
+    halt();
     try {
       move();
     } catch (...) {
       stop();  // nobody fills the queue any more: no run may wait for it
       throw;
     }
+    ahead = false;
     consumed = position();
     if (running) start(points);
   }
 
   QueueInputOptions options;
   std::optional<std::int64_t> size;
-  Flow flow;         // the worker's while that runs
-  std::string name;  // of the input, for texts
+  ClaimedFlow flow;    // the worker's while that runs
+  bool ahead = false;  // the flow stands behind what was used, and may be cancelled
+  std::string name;    // of the input, for texts
   std::vector<TensorSpec> signature;
   std::optional<Queue> queue;
   std::vector<Tensor> takes;  // the first component of each
@@ -108,7 +118,7 @@ class QueueCallback final : public Callback {
 
   std::string state() const override { return to_string(*state_->consumed); }
   void restore(const std::string& state) override {
-    state_->read_again([&] { state_->flow.restore(flow_state_from_string(state)); });
+    state_->read_again([&] { state_->flow->restore(flow_state_from_string(state)); });
   }
   bool chief_only() const override { return false; }
   std::string name() const override { return state_->name; }
@@ -133,11 +143,11 @@ std::optional<std::int64_t> QueueInput::size() const { return state_->size; }
 bool QueueInput::endless() const { return state_->flow->endless(); }
 
 void QueueInput::reset_state() {
-  state_->read_again([this] { state_->flow.start_epoch(0); });
+  state_->read_again([this] { state_->flow->start_epoch(0); });
 }
 
 void QueueInput::refill_queue() {
-  state_->read_again([] {});  // stopping took the flow back to what was used
+  state_->read_again([this] { state_->go_back(); });
 }
 
 void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }

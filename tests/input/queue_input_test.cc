@@ -8,6 +8,7 @@
 #include "belfry/base/mutex.h"
 #include "belfry/callbacks/summaries.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/stage_flow.h"
 #include "belfry/nn/summary.h"
 #include "belfry/ops/reduce.h"
 #include "tests/input/input_testing.h"
@@ -122,6 +123,30 @@ TEST_F(QueueInputTest, RestoringWhileItRunsGoesOnFromThere) {
   }
   const InputSourcePtr input = QueueInput(counting(9));
   EXPECT_EQ(run_two_epochs(input, [&](Trainer& t) { t.callbacks()[0]->restore(state); }), (Values{1, 2, 7, 8}));
+}
+
+// Cannot go back, as a stream from elsewhere.
+class OneWay final : public StageFlow {
+ public:
+  explicit OneWay(Flow source) : StageFlow(std::move(source), "one_way", "one_way") {}
+  std::optional<DataPoint> next() override { return source().next(); }
+  void restore(const FlowState&) override { throw FileError("[one_way] expected no restore()."); }
+};
+
+TEST_F(QueueInputTest, AFlowThatCannotGoBackEndsAsWellAsOthers) {
+  Reads reads;
+  const Flow stream = std::make_shared<OneWay>(counting(9));
+  const InputSourcePtr input = QueueInput(reads.watch(stream), {.capacity = 4});
+  EXPECT_EQ(run_two_epochs(input, [&](Trainer&) { reads.wait_for(7); }).size(), 4u);
+}
+
+TEST_F(QueueInputTest, TwoInputsDoNotReadOneFlow) {
+  const Flow flow = counting(4);
+  for (const bool infinite : {false, true}) {
+    const QueueInput first(flow, {.infinite = infinite});
+    EXPECT_TRUE(contains(error_of([&] { QueueInput(flow, {.infinite = infinite}); }), "feeds another flow already"));
+    EXPECT_TRUE(contains(error_of([&] { FeedInput(flow, {.infinite = infinite}); }), "feeds another flow already"));
+  }
 }
 
 TEST_F(QueueInputTest, ItsSizeIsAMovingSummary) {
