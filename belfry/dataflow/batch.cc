@@ -1,6 +1,7 @@
 #include "belfry/dataflow/batch.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/row_stack.h"
 #include "belfry/dataflow/internal/stack_points.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -19,19 +20,22 @@ class BatchFlow final : public StageFlow {
 
   void start_epoch(std::uint64_t epoch) override {
     components_.reset();
+    failed_ = false;
     StageFlow::start_epoch(epoch);
   }
 
   FlowState state() const override {
-    FlowState state = StageFlow::state();
-    state.numbers = {{"points", points_}};
+    FlowState state = failed_ ? before_ : StageFlow::state();
+    state.numbers = {{"points", points_}, {"keep", keep_ ? 1u : 0u}};
     return state;
   }
 
   void restore(const FlowState& state) override {
     components_.reset();
+    failed_ = false;
     StageFlow::restore(state);
     state.expect_number("points", points_);
+    state.expect_number("keep", keep_ ? 1 : 0);
   }
 
   std::optional<std::int64_t> size() const override {
@@ -41,9 +45,14 @@ class BatchFlow final : public StageFlow {
     return *all / points + (keep_ && *all % points != 0 ? 1 : 0);
   }
 
+  // If it throws, what was read so far is lost: state() is that before the batch.
   std::optional<DataPoint> next() override {
+    check_goes_on(!failed_, kind());
+    before_ = StageFlow::state();
+    failed_ = true;
     std::optional<DataPoint> out = options_.ragged == Ragged::refuse ? next_stacked() : next_ragged();
     if (out) components_.check(*out);
+    failed_ = false;
     return out;
   }
 
@@ -88,6 +97,8 @@ class BatchFlow final : public StageFlow {
   const bool keep_;
   const BatchOptions options_;
   RowStack rows_;
+  FlowState before_;  // the last batch
+  bool failed_ = false;
   ComponentCheck components_{"batch", "batches"};
 };
 

@@ -4,6 +4,7 @@
 #include "belfry/base/check.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/internal/catch_up.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/internal/stack_points.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -36,7 +37,9 @@ class BatchByShapeFlow final : public StageFlow {
   BatchByShapeFlow(Flow source, std::int64_t points, Remainder remainder)
       : StageFlow(std::move(source), "batch_by_shape", fmt::format("batch_by_shape({})", points)),
         points_(static_cast<std::size_t>(points)),
-        keep_(remainder == Remainder::keep) {}
+        keep_(remainder == Remainder::keep) {
+    check_ordered(StageFlow::source(), kind());
+  }
 
   void start_epoch(std::uint64_t epoch) override {
     clear();
@@ -60,7 +63,7 @@ class BatchByShapeFlow final : public StageFlow {
     const auto first = oldest();
     FlowState state = first == buckets_.end() ? StageFlow::state() : first->second[0].before;
     const std::uint64_t base = first == buckets_.end() ? read_ : first->second[0].number;
-    state.numbers = {{"points", points_}, {"read", read_ - base}};
+    state.numbers = {{"points", points_}, {"keep", keep_ ? 1u : 0u}, {"read", read_ - base}};
     std::vector<std::uint64_t> numbers;
     for (const auto& [key, bucket] : buckets_)
       for (const Waiting& waiting : bucket) numbers.push_back(waiting.number - base);
@@ -74,6 +77,7 @@ class BatchByShapeFlow final : public StageFlow {
     clear();
     StageFlow::restore(state);
     state.expect_number("points", points_);
+    state.expect_number("keep", keep_ ? 1 : 0);
     const std::uint64_t read = state.at("read");
     const std::vector<std::uint64_t> waiting = waiting_in(state);
     BELFRY_CHECK(std::ranges::is_sorted(waiting) && (waiting.empty() || waiting.back() < read),

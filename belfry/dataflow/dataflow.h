@@ -60,7 +60,8 @@ class DataFlow {
   void reset_state() { start_epoch(0); }
   // Begins a pass, wherever the last one was left.
   virtual void start_epoch(std::uint64_t epoch) = 0;
-  // The next point of this pass; nothing at its end, and again nothing when called again.
+  // The next point of this pass; nothing at its end, and again nothing when called again. After it threw, a stage may
+  // refuse to go on until start_epoch() or restore().
   virtual std::optional<DataPoint> next() = 0;
   // The epoch of the pass that was begun last.
   virtual std::uint64_t epoch() const = 0;
@@ -68,6 +69,8 @@ class DataFlow {
   virtual std::optional<std::int64_t> size() const = 0;
   // Whether a pass is known to have no end, so that what needs all of its points can refuse it. From any thread.
   virtual bool endless() const { return false; }
+  // Whether a pass gives its points in the same order each time. From any thread.
+  virtual bool ordered() const { return true; }
 
   // restore(state()) of a flow that was built alike continues with exactly the points that would have come next.
   // After a restore() that threw, call start_epoch() or restore() before going on. A flow that draws on others takes no

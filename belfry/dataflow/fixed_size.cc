@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -16,6 +17,7 @@ class FixedSizeFlow final : public StageFlow {
         points_(static_cast<std::uint64_t>(points)),
         keep_state_(keep_state) {
     check_not_empty(StageFlow::size() != 0);
+    check_ordered(StageFlow::source(), kind());
   }
 
   void start_epoch(std::uint64_t epoch) override {

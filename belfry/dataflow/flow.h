@@ -8,7 +8,8 @@
 // was left early is continued by the next one, and so is a position that was restored.
 //
 // Copies of a Flow are the same flow. A flow feeds at most one other at a time: two consumers would take each other's
-// points, so that is an error. Composing puts the flow back to the start of epoch 0.
+// points, so that is an error. Composing puts the flow back to the start of epoch 0. Once the other one is gone, it
+// stands anywhere: begin a pass, or restore a position.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,6 @@
 // Where a flow stands: a small tree that mirrors the composition, one node a flow. It goes into checkpoints as text.
 //
-//   {"flow":"batch","points":2,"from":[{"flow":"list","count":5,"epoch":1,"position":4}]}
+//   {"flow":"batch","points":2,"keep":0,"from":[{"flow":"list","count":5,"epoch":1,"position":4}]}
 #pragma once
 
 #include <cstdint>

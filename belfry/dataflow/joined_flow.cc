@@ -37,6 +37,10 @@ void JoinedFlow::cancel() {
   for (const ClaimedFlow& source : sources_) source->cancel();
 }
 
+bool JoinedFlow::ordered() const {
+  return std::ranges::all_of(sources_, [](const ClaimedFlow& source) { return source->ordered(); });
+}
+
 bool JoinedFlow::all_have_random_access() const {
   return std::ranges::all_of(sources_, [](const ClaimedFlow& source) { return source->random_access() != nullptr; });
 }

@@ -23,6 +23,7 @@ class JoinedFlow : public DataFlow {
   void restore(const FlowState& state) override;
   std::string describe() const override;
   void cancel() override;
+  bool ordered() const override;
 
  protected:
   std::size_t sources() const { return sources_.size(); }

@@ -1,6 +1,9 @@
 #include "belfry/dataflow/map.h"
 
+#include <algorithm>
+
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/map_as.h"
 #include "belfry/dataflow/internal/mapped_point.h"
 #include "belfry/dataflow/internal/parallel_map.h"
@@ -17,7 +20,9 @@ class MapFlow final : public StageFlow, public RandomAccess {
       : StageFlow(std::move(source), kind, kind),
         function_(std::move(function)),
         seed_(seed),
-        seed_here_(seed_behind(seed, {StageFlow::source().state()})) {}
+        seed_here_(seed_behind(seed, {StageFlow::source().state()})) {
+    if (function_.random()) check_ordered(StageFlow::source(), kind);
+  }
 
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);
@@ -32,18 +37,22 @@ class MapFlow final : public StageFlow, public RandomAccess {
     return std::nullopt;
   }
 
-  // Where nothing depends on the index, the source's position says it all.
+  // As that of a map() with threads that is in order: how many there are may change between save and restore.
   FlowState state() const override {
     FlowState state = StageFlow::state();
-    if (function_.random()) state.numbers = {{"seed", seed_}, {"index", index_}};
+    state.numbers = {{"index", index_}};
+    if (function_.random()) state.numbers.emplace_back("seed", seed_);
     return state;
   }
 
   void restore(const FlowState& state) override {
     StageFlow::restore(state);
-    index_ = 0;
-    if (!function_.random()) return;
-    state.expect_number("seed", seed_);
+    if (function_.random()) state.expect_number("seed", seed_);
+    const bool in_order = std::ranges::none_of(state.numbers, [](const auto& n) { return is_consumed_ahead(n.first); });
+    BELFRY_CHECK(in_order,
+                 "[restore] expected the state of a '{}' in order, got one with .ordered = false in the middle of its "
+                 "points. Restore it with .threads, as it was built.",
+                 kind());
     index_ = state.at("index");
   }
 

@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/queue.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/rethrow.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -17,7 +18,6 @@ class PrefetchFlow final : public StageFlow {
   PrefetchFlow(Flow source, int depth)
       : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth)),
         size_(StageFlow::size()),
-        endless_(StageFlow::endless()),
         epoch_(StageFlow::epoch()),
         consumed_(StageFlow::state()),
         queue_(static_cast<std::size_t>(depth)) {}
@@ -36,9 +36,7 @@ class PrefetchFlow final : public StageFlow {
   }
 
   std::optional<DataPoint> next() override {
-    BELFRY_CHECK(pass_ != Pass::failed,
-                 "[prefetch] expected a pass that goes on, got one that ended with an error. Call start_epoch() or "
-                 "restore() first.");
+    check_goes_on(pass_ != Pass::failed, kind());
     if (pass_ == Pass::finished) return std::nullopt;
     if (pass_ == Pass::ready) {
       worker_ended_ = false;
@@ -58,7 +56,6 @@ class PrefetchFlow final : public StageFlow {
 
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return size_; }
-  bool endless() const override { return endless_; }
   FlowState state() const override { return consumed_; }
 
   void cancel() override {
@@ -112,12 +109,10 @@ class PrefetchFlow final : public StageFlow {
   }
 
   // The queue has a lock of its own. The rest is the consumer's; the source is the worker's while that runs, and
-  // starting and joining it hand the source over.
-  // The source's, which may not be asked while the worker runs.
+  // starting and joining it hand the source over. So what is asked of the source is kept here.
   const std::optional<std::int64_t> size_;
-  const bool endless_;
-  std::uint64_t epoch_ = 0;  // the same
-  FlowState consumed_;       // after the last point consumed
+  std::uint64_t epoch_ = 0;
+  FlowState consumed_;  // after the last point consumed
   Pass pass_ = Pass::ready;
   BoundedQueue<Made> queue_;
   std::atomic<bool> worker_ended_ = false;  // it does not touch the source any more

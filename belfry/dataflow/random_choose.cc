@@ -29,7 +29,11 @@ class RandomChooseFlow final : public JoinedFlow {
   }
 
   std::optional<std::int64_t> size() const override { return std::nullopt; }
-  bool endless() const override { return all_endless(); }
+  bool endless() const override {
+    for (std::size_t i = 0; i < sources(); ++i)
+      if (weight(i) > 0 && !source(i).endless()) return false;
+    return true;
+  }
 
   // At the end of a pass the index stays, so that the same flow is asked again and has nothing again.
   std::optional<DataPoint> next() override {
@@ -51,6 +55,8 @@ class RandomChooseFlow final : public JoinedFlow {
   }
 
  private:
+  double weight(std::size_t i) const { return i == 0 ? ends_[0] : ends_[i] - ends_[i - 1]; }
+
   std::size_t chosen() const {
     RandomStream random = random_of(seed_here_, epoch(), index_);
     // The first whose end lies beyond: never one of weight 0. Rounding could reach the last end itself.

@@ -36,6 +36,7 @@ class RepeatFlow final : public StageFlow {
         round_has_points_ = true;
         return point;
       }
+      if (StageFlow::size() == 0) return std::nullopt;  // nor will there be one in any other round
       if (!forever() && round_ + 1 >= static_cast<std::uint64_t>(times_)) return std::nullopt;
       if (forever()) check_not_empty(round_has_points_);
       start_round(round_ + 1);

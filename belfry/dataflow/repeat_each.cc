@@ -2,6 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/internal/catch_up.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -10,7 +11,9 @@ namespace {
 class RepeatEachFlow final : public StageFlow, public RandomAccess {
  public:
   RepeatEachFlow(Flow source, std::int64_t times)
-      : StageFlow(std::move(source), "repeat_each", fmt::format("repeat_each({})", times)), times_(times) {}
+      : StageFlow(std::move(source), "repeat_each", fmt::format("repeat_each({})", times)), times_(times) {
+    check_ordered(StageFlow::source(), kind());
+  }
 
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);

@@ -1,6 +1,7 @@
 #include "belfry/dataflow/shard.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -12,7 +13,9 @@ class ShardFlow final : public StageFlow, public RandomAccess {
   ShardFlow(Flow source, const ShardOptions& options)
       : StageFlow(std::move(source), "shard", fmt::format("shard({} of {})", options.rank, options.size)),
         rank_(options.rank),
-        size_(options.size) {}
+        size_(options.size) {
+    check_ordered(StageFlow::source(), kind());
+  }
 
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);

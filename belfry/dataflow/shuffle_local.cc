@@ -1,5 +1,6 @@
 #include "belfry/base/check.h"
 #include "belfry/dataflow/internal/catch_up.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/permute.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -13,7 +14,9 @@ class ShuffleLocalFlow final : public StageFlow {
       : StageFlow(std::move(source), "shuffle_local", fmt::format("shuffle_local({})", buffer)),
         buffer_(buffer),
         seed_(seed),
-        run_start_(StageFlow::state()) {}
+        run_start_(StageFlow::state()) {
+    check_ordered(StageFlow::source(), kind());
+  }
 
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);
@@ -23,7 +26,7 @@ class ShuffleLocalFlow final : public StageFlow {
 
   std::optional<DataPoint> next() override {
     catch_up_.settle(kind(), [this](const FlowState& state) { read_again(state.at("given")); });
-    if (run_.empty()) read_run();
+    if (run_.empty()) begin_reading();
     if (run_.empty()) return std::nullopt;
     DataPoint point = std::move(run_[given_++]);
     if (given_ == run_.size()) begin_run(run_number_ + 1);
@@ -48,7 +51,16 @@ class ShuffleLocalFlow final : public StageFlow {
   }
 
  private:
+  // If it throws, what was read so far is lost: state() is that before the run.
+  void begin_reading() {
+    check_goes_on(!failed_, kind());
+    failed_ = true;
+    read_run();
+    failed_ = false;
+  }
+
   void begin_run(std::uint64_t number) {
+    failed_ = false;
     run_start_ = StageFlow::state();
     run_number_ = number;
     run_.clear();
@@ -82,6 +94,7 @@ class ShuffleLocalFlow final : public StageFlow {
   std::uint64_t run_number_ = 0;
   std::vector<DataPoint> run_;  // empty between runs
   std::size_t given_ = 0;       // points of run_ that are moved out
+  bool failed_ = false;
   CatchUp catch_up_;
 };
 

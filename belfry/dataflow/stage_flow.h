@@ -20,6 +20,7 @@ class StageFlow : public DataFlow {
   std::uint64_t epoch() const override { return source_->epoch(); }
   std::optional<std::int64_t> size() const override { return source_->size(); }
   bool endless() const override { return source_->endless(); }
+  bool ordered() const override { return source_->ordered(); }
   FlowState state() const override { return {kind_, {}, {source_->state()}}; }
   void restore(const FlowState& state) override;
   std::string describe() const override { return source_->describe() + " | " + label_; }

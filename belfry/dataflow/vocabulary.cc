@@ -7,7 +7,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/quotes.h"
-#include "belfry/dataflow/internal/check_ends.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/tokens.h"
 #include "belfry/dataflow/internal/utf8.h"
 #include "belfry/dataflow/internal/vocabulary_tokens.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/joined_flow.h"
 
 namespace belfry {
@@ -10,7 +11,10 @@ namespace {
 
 class ZipFlow final : public JoinedFlow, public RandomAccess {
  public:
-  explicit ZipFlow(std::vector<Flow> flows) : JoinedFlow(std::move(flows), "zip") {}
+  explicit ZipFlow(std::vector<Flow> flows) : JoinedFlow(std::move(flows), "zip") {
+    if (sources() > 1)
+      for (std::size_t i = 0; i < sources(); ++i) check_ordered(source(i), kind());
+  }
 
   void start_epoch(std::uint64_t epoch) override {
     JoinedFlow::start_epoch(epoch);

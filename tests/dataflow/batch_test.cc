@@ -1,5 +1,7 @@
 #include "belfry/dataflow/batch.h"
 
+#include <atomic>
+
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/shuffle.h"
 #include "tests/dataflow/flow_testing.h"
@@ -84,6 +86,27 @@ TEST(Batch, ComponentsMustStayTheSameWithinABatch) {
   Flow dtype = from_list({{Array(1)}, {Array(1.f)}}) | batch(2);
   EXPECT_EQ(error_of([&] { dtype.next(); }),
             "[batch] expected one dtype for component 0, got i32 in row 0 and f32 in row 1. cast() it in a map().");
+}
+
+TEST(Batch, AFailedBatchIsNotGoneOnWithAndCanBeReadAgain) {
+  for (const int threads : {0, 2}) {
+    std::atomic<bool> broken = true;
+    Flow flow = numbered(7) |
+                map(
+                    [&](DataPoint point) {
+                      if (point[0].item() == 3 && broken.exchange(false)) throw FileError("no such luck");
+                      return point;
+                    },
+                    {.threads = threads}) |
+                batch(2);
+    EXPECT_EQ((*flow.next())[0].item(1), 1);
+    EXPECT_THROW(flow.next(), FileError);
+    EXPECT_EQ(error_of([&] { flow.next(); }),
+              "[batch] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
+              "first.");
+    flow.restore(flow.state());
+    EXPECT_EQ(drain(flow), (std::vector<int>{2, 3, 4, 5})) << threads << " threads";
+  }
 }
 
 TEST(Batch, ComponentsMustStayTheSameThroughoutAPass) {

@@ -259,12 +259,28 @@ TEST_F(CacheOnDisk, AFileThatIsThereSparesTheSource) {
 TEST_F(CacheOnDisk, AStaleFileIsAnErrorAndStays) {
   const std::string before = written();
   EXPECT_EQ(file_error_of([&] { cached(5, "v2"); }),
-            "[cache_on_disk] expected the points of 'list' of 5 points with the key 'v2' in '" + path_ +
-                "', got those of 'list' of 4 points with the key ''. The cache is stale: remove the file, or name "
-                "another.");
+            "[cache_on_disk] expected the points of 'list' of 5 points with the key 'v2', which begin at " +
+                to_string(numbered(5).state()) + " in '" + path_ +
+                "', got those of 'list' of 4 points with the key '', which begin at " + to_string(numbered(4).state()) +
+                ". The cache is stale: remove the file, or name another.");
   EXPECT_TRUE(contains(file_error_of([&] { cached(4, "v2"); }), "The cache is stale"));
   EXPECT_TRUE(contains(file_error_of([&] { numbered(4) | batch(1) | cache_on_disk(path_); }), "The cache is stale"));
   EXPECT_EQ(read_file(path_), before);
+}
+
+TEST_F(CacheOnDisk, ASeedMakesAnotherCacheButThreadsDoNot) {
+  const auto noisy = [](DataPoint point, RandomStream& random) {
+    point[0] = Array(static_cast<int>(random.below(1000)));
+    return point;
+  };
+  const auto made = [&](std::uint64_t seed, int threads, int depth) {
+    Flow flow = numbered(9) | shuffle(seed) | map(noisy, {.seed = seed, .threads = threads});
+    return (depth > 0 ? flow | prefetch(depth) : flow) | batch(3) | cache_on_disk(path_);
+  };
+  const std::vector<int> points = drain(made(1, 0, 0));
+  EXPECT_EQ(drain(made(1, 2, 4)), points);
+  EXPECT_EQ(drain(made(1, 3, 1)), points);
+  EXPECT_TRUE(contains(file_error_of([&] { made(2, 0, 0); }), "The cache is stale"));
 }
 
 TEST_F(CacheOnDisk, ATruncatedFileIsAnErrorWhereverItEnds) {

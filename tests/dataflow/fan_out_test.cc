@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <set>
 #include <thread>
 
 #include "belfry/base/random.h"
@@ -47,6 +48,16 @@ TEST(FanOut, GivesEveryPointToAllIfAsked) {
   std::vector<Flow> all = fan_out(numbered(5), {.consumers = 3, .each = Each::all});
   for (Flow& flow : all) EXPECT_EQ(drain(flow), upto(5));
   EXPECT_EQ(all[2].known_size(), 5);
+}
+
+TEST(FanOut, RandomNumbersArePointsOwnInEveryPart) {
+  const auto draw = map([](const DataPoint&, RandomStream& random) { return DataPoint{Array(random.uniform())}; });
+  std::vector<Flow> parts = fan_out(numbered(20));
+  Flow first = parts[0] | draw, second = parts[1] | draw;
+  std::set<double> seen;
+  for (int i = 0; i < 10; ++i)
+    for (Flow* part : {&first, &second}) seen.insert((*part->next())[0].item());
+  EXPECT_EQ(seen.size(), 20u);
 }
 
 TEST(FanOut, BeginsPassesForAllTogether) {
@@ -350,10 +361,8 @@ TEST(FanOut, OneConsumerRestoresEverywhere) {
 
 // Stages that have to read again what they had read ahead, or keep.
 const std::vector<std::function<FlowStage()>> kStagesThatReadAgain = {
-    [] { return batch_by_shape(2, Remainder::keep); },
-    [] { return repeat_each(3); },
-    [] { return shuffle_local(4, 1); },
-    [] { return cache_in_memory(); },
+    [] { return batch_by_shape(2, Remainder::keep); }, [] { return repeat_each(3); },
+    [] { return shuffle_local(4, 1); }, [] { return cache_in_memory(); },
     [] { return cache_in_memory() | repeat_each(2) | shuffle_local(3, 2); }};
 
 // In the same turns for both of two consumers, so that neither needs more points than the other.

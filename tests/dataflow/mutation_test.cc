@@ -41,7 +41,7 @@ TEST(Mutation, DamagedStatesOfFlowsAreRefusedOrRestored) {
   Flow joined = zip({random_mix({numbered(9), numbered(7)}), numbered(7) | repeat_each(3)}) | batch_by_shape(3);
   Flow resized = concat({numbered(5), numbered(9)}) | shard({.rank = 0, .size = 2}) | fixed_size(20);
   // The longer the state, the fewer changes fall on a number that may be another.
-  for (const auto& [tried, least_read] : std::vector<std::pair<Flow, int>>{{staged, 30}, {joined, 15}, {resized, 15}}) {
+  for (const auto& [tried, least_read] : std::vector<std::pair<Flow, int>>{{staged, 15}, {joined, 15}, {resized, 15}}) {
     Flow flow = tried;
     SCOPED_TRACE(flow.describe());
     flow.next();

@@ -8,8 +8,17 @@
 
 #include "belfry/base/mutex.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
+#include "belfry/dataflow/fan_out.h"
+#include "belfry/dataflow/fixed_size.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/prefetch.h"
+#include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/repeat_each.h"
+#include "belfry/dataflow/select.h"
+#include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/zip.h"
 #include "tests/dataflow/flow_testing.h"
 
 namespace belfry {
@@ -71,6 +80,61 @@ TEST_P(ParallelMap, OutOfOrderAPositionBringsBackJustWhatIsMissing) {
     for (const int value : drain(again)) got.insert(value);
     EXPECT_EQ(got, expected) << at;
   }
+}
+
+TEST(ParallelMapOrder, WhatDependsOnItRefusesAMapWithoutOne) {
+  const auto unordered = [] { return numbered(20) | map(change, {.threads = 2, .ordered = false}); };
+  EXPECT_FALSE(unordered()->ordered());
+  EXPECT_FALSE((unordered() | batch(2) | prefetch(2) | repeat())->ordered());
+  EXPECT_TRUE(numbered(3)->ordered());
+  EXPECT_EQ(error_of([&] { unordered() | shuffle_local(4); }),
+            "[shuffle_local] expected points that come in the same order each time, got 'list | map(2 threads)' with a "
+            "map() that has .ordered = false. Leave that one in order, or put it behind.");
+  const auto refuses = [&](const FlowStage& stage, const std::string& who) {
+    const std::string error = error_of([&] { unordered() | stage; });
+    EXPECT_TRUE(contains(error, "[" + who + "] expected points that come in the same order")) << error;
+  };
+  refuses(map(change), "map");  // its random numbers are by index
+  refuses(map(change, {.threads = 2}), "map");
+  refuses(filter([](const DataPoint&) { return true; }, {.threads = 2, .ordered = false}), "filter");
+  refuses(repeat_each(2), "repeat_each");
+  refuses(batch_by_shape(2), "batch_by_shape");
+  refuses(shard({.rank = 0, .size = 2}), "shard");
+  refuses(fixed_size(5), "fixed_size");
+  refuses(cache_in_memory(), "cache_in_memory");
+  EXPECT_TRUE(contains(error_of([&] { zip({numbered(3), unordered()}); }), "[zip] expected points that come"));
+  EXPECT_TRUE(contains(error_of([&] { fan_out(unordered()); }), "[fan_out] expected points that come"));
+}
+
+TEST(ParallelMapOrder, BehindOneWithoutAPositionBringsBackJustWhatIsMissing) {
+  const auto keep = [](const DataPoint& point) { return point[0].item() != 5; };
+  const auto plain = [](DataPoint point) { return point; };
+  const std::vector<FlowStage> stages{prefetch(3),  repeat(2),   map(plain), map(plain, {.threads = 2}),
+                                      filter(keep), select({0}), batch(1),   batch(3, Remainder::keep)};
+  for (const FlowStage& stage : stages) {
+    const auto make = [&] { return numbered(30) | map(change, {.threads = 2, .ordered = false}) | stage; };
+    SCOPED_TRACE(make().describe());
+    const std::vector<int> all = drain(make());
+    for (int at = 0; at < 10; at += 3) {
+      Flow flow = make(), resumed = make();
+      std::vector<int> got;
+      for (int i = 0; i < at; ++i) {
+        const DataPoint point = *flow.next();
+        for (std::int64_t k = 0; k < point[0].elements(); ++k) got.push_back(static_cast<int>(point[0].item(k)));
+      }
+      resumed.restore(flow_state_from_string(to_string(flow.state())));
+      std::ranges::copy(drain(resumed), std::back_inserter(got));
+      EXPECT_EQ(std::multiset<int>(got.begin(), got.end()), std::multiset<int>(all.begin(), all.end())) << at;
+    }
+  }
+}
+
+TEST(ParallelMapOrder, AStateInTheMiddleOfOneWithoutDoesNotFitAMapWithoutThreads) {
+  const FlowState state{"map", {{"index", 2}, {"consumed0", 3}}, {numbered(9).state()}};
+  Flow plain = numbered(9) | map([](DataPoint point) { return point; });
+  EXPECT_EQ(error_of([&] { plain.restore(state); }),
+            "[restore] expected the state of a 'map' in order, got one with .ordered = false in the middle of its "
+            "points. Restore it with .threads, as it was built.");
 }
 
 TEST_P(ParallelMap, AnErrorArrivesOnceInThePlaceOfItsPoint) {

@@ -213,7 +213,7 @@ TEST(BatchByShape, ADamagedStateIsAnError) {
       flow.next();
     });
   };
-  EXPECT_EQ(to_string(good), R"({"flow":"batch_by_shape","points":3,"read":4,"waiting0":0,"waiting1":2,)"
+  EXPECT_EQ(to_string(good), R"({"flow":"batch_by_shape","points":3,"keep":0,"read":4,"waiting0":0,"waiting1":2,)"
                              R"("from":[{"flow":"list","count":9,"epoch":0,"position":1}]})");
   EXPECT_EQ(with("waiting1", 4),
             "[restore] expected the numbers of waiting points in 'batch_by_shape' below 4, in order, got others. The "

@@ -4,7 +4,9 @@
 
 #include "belfry/base/random.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/concat.h"
+#include "belfry/dataflow/fan_out.h"
 #include "belfry/dataflow/fixed_size.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
@@ -67,7 +69,7 @@ FlowStage random_fixed_size(RandomStream& random) {
 
 FlowStage random_stage(RandomStream& random, const Flow& flow, int threads) {
   const auto small = static_cast<int>(1 + random.below(4));
-  switch (random.below(flow->random_access() != nullptr ? 12 : 11)) {
+  switch (random.below(flow->random_access() != nullptr ? 15 : 14)) {
     case 0:
     case 1: return random_batch(random, flow, small);
     case 2:
@@ -83,6 +85,9 @@ FlowStage random_stage(RandomStream& random, const Flow& flow, int threads) {
     case 8: return select(random.below(2) == 0 ? std::vector<std::size_t>{0} : std::vector<std::size_t>{0, 0});
     case 9: return shard({.rank = static_cast<int>(random.below(2)), .size = 2});
     case 10: return random_fixed_size(random);
+    case 11: return cache_in_memory();
+    case 12: return filter([](const DataPoint& point) { return digest(point)[0].item() < 700; }, {.threads = threads});
+    case 13: return FlowStage([=](Flow f) { return fan_out(std::move(f), {.consumers = 1, .buffer = small})[0]; });
     default: return shuffle(random.bits());
   }
 }
@@ -138,6 +143,22 @@ TEST(Restore, TheNumberOfThreadsChangesNothing) {
         ASSERT_NO_FATAL_FAILURE(expect_same(others, points));
       }
     }
+  }
+}
+
+TEST(Restore, APositionFitsAnyNumberOfThreads) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Flow flow = random_flow(seed, 0);
+    SCOPED_TRACE(flow.describe());
+    for (std::uint64_t i = 0; i < seed % 7; ++i) flow.next();
+    const FlowState state = flow.state();
+    const std::vector<DataPoint> points = points_left(flow);
+    Flow two = random_flow(seed, 2);
+    two.restore(state);
+    const FlowState again = two.state();
+    ASSERT_NO_FATAL_FAILURE(expect_same(points_left(two), points));
+    flow.restore(again);
+    ASSERT_NO_FATAL_FAILURE(expect_same(points_left(flow), points));
   }
 }
 
@@ -260,6 +281,11 @@ TEST(Restore, ADamagedPositionIsAnError) {
             "[restore] expected a state of 'list' with 'position', got {\"flow\":\"list\",\"count\":3,\"epoch\":0}.");
 }
 
+TEST(Restore, AStateOfABatchThatKeepsItsRemainderDoesNotFitOneThatDropsIt) {
+  Flow keep = numbered(3) | batch(2, Remainder::keep), drop = numbered(3) | batch(2);
+  EXPECT_TRUE(contains(error_of([&] { drop.restore(keep.state()); }), "expected a state of 'batch' with keep = 0"));
+}
+
 TEST(Restore, AStateOfAnotherSizeOfBatchOrNumberOfRoundsIsAnError) {
   Flow two = numbered(8) | batch(2), four = numbered(8) | batch(4);
   EXPECT_EQ(error_of([&] { four.restore(two.state()); }),
@@ -276,7 +302,7 @@ TEST(FlowState, IsOneLineOfJson) {
   flow.start_epoch(3);
   flow.next();
   const std::string text = to_string(flow.state());
-  EXPECT_EQ(text, R"({"flow":"batch","points":2,"from":[{"flow":"list","count":5,"epoch":3,"position":2}]})");
+  EXPECT_EQ(text, R"({"flow":"batch","points":2,"keep":0,"from":[{"flow":"list","count":5,"epoch":3,"position":2}]})");
   EXPECT_EQ(flow_state_from_string(text), flow.state());
   const FlowState large{"x", {{"n", ~std::uint64_t{0}}}, {}};
   EXPECT_EQ(flow_state_from_string(to_string(large)), large);

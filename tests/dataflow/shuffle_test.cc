@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
@@ -106,6 +107,26 @@ TEST(Repeat, ForeverGoesOnThroughTheEpochs) {
   Flow once = numbered(5) | shuffle(2), endless = numbered(5) | shuffle(2) | repeat();
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch)
     for (int value : pass(once, epoch)) EXPECT_EQ((*endless.next())[0].item(), value);
+}
+
+TEST(ShuffleLocal, AFailedRunIsNotGoneOnWithAndCanBeReadAgain) {
+  bool broken = true;
+  Flow flow = numbered(6) | map([&](DataPoint point) {
+                if (point[0].item() == 4 && std::exchange(broken, false)) throw FileError("no such luck");
+                return point;
+              }) |
+              shuffle_local(3);
+  for (int i = 0; i < 3; ++i) flow.next();
+  EXPECT_THROW(flow.next(), FileError);
+  EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "[shuffle_local] expected a pass that goes on"));
+  flow.restore(flow.state());
+  std::vector<int> rest = drain(flow);
+  std::ranges::sort(rest);
+  EXPECT_EQ(rest, (std::vector<int>{3, 4, 5}));
+}
+
+TEST(Repeat, ManyTimesNothingIsNothingAtOnce) {
+  EXPECT_TRUE(drain(numbered(0) | repeat(std::int64_t{1} << 60)).empty());
 }
 
 TEST(Repeat, AnEmptyFlowForeverIsAnErrorInsteadOfAHang) {

@@ -159,15 +159,15 @@ TEST(DataflowPage, Position) {
   bf::Flow flow = make();
   flow.next();
   const std::string saved = to_string(flow.state());
-  // {"flow":"prefetch","from":[{"flow":"batch","points":4,"from":[{"flow":"shuffle","seed":7,"epoch":0, ...
+  // {"flow":"prefetch","from":[{"flow":"batch","points":4,"keep":0,"from":[{"flow":"shuffle", ...
 
   bf::Flow later = make();  // built alike: perhaps by another process
   later.restore(bf::flow_state_from_string(saved));
   const auto second = later.next();  // the second batch of epoch 0
 
   EXPECT_TRUE(bf::equal((*second)[0], (*flow.next())[0]));
-  EXPECT_TRUE(saved.starts_with(
-      R"({"flow":"prefetch","from":[{"flow":"batch","points":4,"from":[{"flow":"shuffle","seed":7,"epoch":0,)"))
+  EXPECT_TRUE(
+      saved.starts_with(R"({"flow":"prefetch","from":[{"flow":"batch","points":4,"keep":0,"from":[{"flow":"shuffle",)"))
       << saved;
 
   bf::Flow other = bf::from_list({points[0]}) | bf::shuffle(7) | bf::batch(4) | bf::prefetch(2);

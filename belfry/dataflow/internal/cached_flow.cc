@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "belfry/base/check.h"
-#include "belfry/dataflow/internal/check_ends.h"
 
 namespace belfry {
 
@@ -12,6 +11,7 @@ CachedFlow::CachedFlow(Flow source, std::string kind, std::string label)
       source_size_(StageFlow::size()),
       source_start_(StageFlow::source().state()) {
   check_ends(StageFlow::source(), StageFlow::kind());
+  check_ordered(StageFlow::source(), StageFlow::kind());
 }
 
 void CachedFlow::start_epoch(std::uint64_t epoch) {
@@ -70,13 +70,6 @@ void CachedFlow::cancel() {
 void CachedFlow::check_not_cancelled() const {
   BELFRY_CHECK_AS(Cancelled, !cancelled_, "[{}] expected a point of '{}', but the flow was cancelled.", kind(),
                   describe());
-}
-
-void CachedFlow::check_not_failed() const {
-  BELFRY_CHECK(!failed_,
-               "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
-               "first.",
-               kind());
 }
 
 void CachedFlow::make_ready() {

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "belfry/base/mutex.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -37,7 +38,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
   template <class Read>
   void read_with(Read&& read) const BELFRY_REQUIRES(mutex_) {
     check_not_cancelled();
-    check_not_failed();
+    check_goes_on(!failed_, kind());
     failed_ = true;
     read(source());
     failed_ = false;
@@ -58,7 +59,6 @@ class CachedFlow : public StageFlow, public RandomAccess {
  private:
   bool has_more() const;
   void check_position(std::uint64_t position, std::int64_t points) const;
-  void check_not_failed() const BELFRY_REQUIRES(mutex_);
   void make_ready();
 
   const std::optional<std::int64_t> source_size_;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "belfry/base/check.h"
 #include "belfry/dataflow/flow_state.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 
 namespace belfry {
 
@@ -28,10 +28,7 @@ class CatchUp {
   template <class Read>
   void settle(std::string_view kind, Read&& read) {
     if (!state_) return;
-    BELFRY_CHECK(!failed_,
-                 "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
-                 "first.",
-                 kind);
+    check_goes_on(!failed_, kind);
     failed_ = true;
     read(std::as_const(*state_));
     state_.reset();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/rethrow.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -21,9 +22,9 @@ FanHub::FanHub(Flow source, const FanOutOptions& options)
       feed_(std::make_unique<Feed>(std::move(source))),
       description_(feed_->flow().describe()),
       size_(feed_->size()),
-      endless_(feed_->endless()),
       start_(feed_->flow().state()),
       consumers_(static_cast<std::size_t>(options.consumers)) {
+  check_ordered(feed_->flow(), "fan_out");
   read_.source = start_;
   for (Consumer& consumer : consumers_) consumer.place = read_;
 }
@@ -58,6 +59,8 @@ std::optional<std::int64_t> FanHub::size(std::size_t consumer) const {
   const std::int64_t n = options_.consumers, k = static_cast<std::int64_t>(consumer);
   return *size_ / n + (k < *size_ % n ? 1 : 0);
 }
+
+bool FanHub::endless() const { return feed_->endless(); }
 
 std::string FanHub::describe(std::size_t consumer) const {
   return fmt::format("{} | fan_out({} of {})", description_, consumer, options_.consumers);
@@ -304,9 +307,7 @@ std::optional<DataPoint> FanHub::next(std::size_t consumer) {
       if (!begin_if_all_ask(consumer)) changed_.wait(mutex_);
       continue;
     }
-    BELFRY_CHECK(!c.failed,
-                 "[fan_out] expected a pass that goes on, got one that ended with an error. Call start_epoch() or "
-                 "restore() first.");
+    check_goes_on(!c.failed, "fan_out");
     if (c.finished) return std::nullopt;
     if (!begun_) check_nobody_asks(consumer);
     begun_ = true;

@@ -27,7 +27,7 @@ class FanHub {
   std::optional<DataPoint> next(std::size_t consumer);
   std::uint64_t epoch(std::size_t consumer) const;
   std::optional<std::int64_t> size(std::size_t consumer) const;
-  bool endless() const { return endless_; }
+  bool endless() const;
   FlowState state(std::size_t consumer) const;
   void restore(std::size_t consumer, const FlowState& state);
   void cancel(std::size_t consumer);
@@ -79,10 +79,9 @@ class FanHub {
   [[noreturn]] void fail_pass(Consumer& consumer) BELFRY_REQUIRES(mutex_);
 
   const FanOutOptions options_;
-  const std::unique_ptr<Feed> feed_;  // the source: whoever has set reading_ uses it, without the mutex
+  const std::unique_ptr<Feed> feed_;  // the source: whoever has set reader_ uses it, without the mutex
   const std::string description_;
   const std::optional<std::int64_t> size_;
-  const bool endless_;
   const FlowState start_;  // the source's, when it was new
 
   mutable Mutex mutex_;

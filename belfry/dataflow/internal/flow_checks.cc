@@ -1,4 +1,4 @@
-#include "belfry/dataflow/internal/check_ends.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 
 #include "belfry/base/check.h"
 
@@ -9,6 +9,20 @@ void check_ends(const DataFlow& flow, std::string_view who) {
                "[{}] expected a flow that ends, got '{}', which does not. Repeat it behind that, or cut it with "
                "fixed_size().",
                who, flow.describe());
+}
+
+void check_ordered(const DataFlow& flow, std::string_view who) {
+  BELFRY_CHECK(flow.ordered(),
+               "[{}] expected points that come in the same order each time, got '{}' with a map() that has .ordered = "
+               "false. Leave that one in order, or put it behind.",
+               who, flow.describe());
+}
+
+void check_goes_on(bool goes_on, std::string_view who) {
+  BELFRY_CHECK(goes_on,
+               "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
+               "first.",
+               who);
 }
 
 }  // namespace belfry

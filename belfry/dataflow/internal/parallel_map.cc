@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/map_window.h"
 #include "belfry/dataflow/internal/mapped_point.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -27,8 +28,8 @@ class ParallelMapFlow final : public StageFlow {
         seed_here_(seed_behind(options.seed, {source().state()})),
         access_(source().random_access()),
         size_(function_.drops() ? std::nullopt : StageFlow::size()),
-        endless_(StageFlow::endless()),
         window_(static_cast<std::size_t>(options.buffer > 0 ? options.buffer : 16 * options.threads), options.ordered) {
+    if (!options.ordered || function_.random()) check_ordered(source(), kind);
     make_ready(0, {});
   }
   ~ParallelMapFlow() override { stop(); }
@@ -41,7 +42,7 @@ class ParallelMapFlow final : public StageFlow {
 
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return size_; }
-  bool endless() const override { return endless_; }
+  bool ordered() const override { return options_.ordered && StageFlow::ordered(); }
 
   FlowState state() const override {
     const Consumed done = window_.consumed();
@@ -50,8 +51,7 @@ class ParallelMapFlow final : public StageFlow {
     std::set<std::uint64_t> ahead(done.ahead.begin(), done.ahead.end());
     ahead.insert(skip_.lower_bound(done.base), skip_.end());
     std::size_t count = 0;  // names are keys in the state's text
-    for (const std::uint64_t number : ahead)
-      state.numbers.emplace_back(fmt::format("consumed{}", count++), number - done.base);
+    for (const std::uint64_t number : ahead) state.numbers.emplace_back(consumed_ahead(count++), number - done.base);
     return state;
   }
 
@@ -61,15 +61,12 @@ class ParallelMapFlow final : public StageFlow {
     if (function_.random()) state.expect_number("seed", options_.seed);
     std::set<std::uint64_t> skip;
     for (const auto& [name, number] : state.numbers)
-      if (name.starts_with("consumed")) skip.insert(number);
+      if (is_consumed_ahead(name)) skip.insert(number);
     make_ready(state.at("index"), std::move(skip));
   }
 
   std::optional<DataPoint> next() override {
-    BELFRY_CHECK(pass_ != Pass::failed,
-                 "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
-                 "first.",
-                 kind());
+    check_goes_on(pass_ != Pass::failed, kind());
     if (pass_ == Pass::ready) start();
     while (pass_ == Pass::running) {
       std::optional<MappedPoint> point = window_.take();
@@ -242,7 +239,6 @@ class ParallelMapFlow final : public StageFlow {
   const std::uint64_t seed_here_;  // what numbers come from
   RandomAccess* const access_;
   const std::optional<std::int64_t> size_;
-  const bool endless_;
   std::uint64_t epoch_ = 0;
   std::uint64_t first_index_ = 0;  // of number 0, in the source's pass
   std::set<std::uint64_t> skip_;   // the numbers that were consumed before the position was saved
@@ -254,6 +250,11 @@ class ParallelMapFlow final : public StageFlow {
 };
 
 }  // namespace
+
+constexpr std::string_view kConsumedAhead = "consumed";
+
+std::string consumed_ahead(std::size_t i) { return fmt::format("{}{}", kConsumedAhead, i); }
+bool is_consumed_ahead(std::string_view name) { return name.starts_with(kConsumedAhead); }
 
 Flow parallel_map(Flow source, const std::string& kind, PointFunction function, const MapOptions& options) {
   return std::make_shared<ParallelMapFlow>(std::move(source), kind, std::move(function), options);

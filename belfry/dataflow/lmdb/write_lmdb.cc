@@ -6,7 +6,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/descriptor.h"
 #include "belfry/base/file.h"
-#include "belfry/dataflow/internal/check_ends.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_environment.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_record.h"
 #include "belfry/dataflow/lmdb/lmdb_flow.h"

@@ -1,6 +1,7 @@
 #include "belfry/dataflow/sources/generator.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/rethrow.h"
 
 namespace belfry {
@@ -23,9 +24,7 @@ class GeneratorFlow final : public DataFlow {
   std::string describe() const override { return options_.name; }
 
   std::optional<DataPoint> next() override {
-    BELFRY_CHECK(!failed_,
-                 "[from_generator] expected a pass that goes on, got one that ended with an error. Call start_epoch() "
-                 "or restore() first.");
+    check_goes_on(!failed_, "from_generator");
     if (ended_) return std::nullopt;
     std::optional<DataPoint> point = generate();
     if (point) {

@@ -5,7 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/dataflow/encoding.h"
-#include "belfry/dataflow/internal/check_ends.h"
+#include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/tfrecord_format.h"
 #include "belfry/dataflow/sources/example.h"
 
