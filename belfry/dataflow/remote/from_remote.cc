@@ -223,7 +223,10 @@ class RemoteFlow final : public DataFlow {
     Event event = events_[cursor_ - first_];
     ++cursor_;
     if (event) ++kept_;
-    for (; kept_ > replay_; ++first_) {
+    // Ends are counted too: passes without points would otherwise be kept for ever. Between the points that are kept
+    // and around them lie at most replay_ + 1, if no pass is empty.
+    const auto too_many = [this] { return kept_ > replay_ || cursor_ - first_ - kept_ > replay_ + 1; };
+    for (; too_many(); ++first_) {
       if (events_.front()) --kept_;
       events_.pop_front();
     }

@@ -43,7 +43,7 @@ struct RemoteOptions {
   int high_water = 16;  // points that may wait here, for each sender
   std::int64_t max_message_bytes = std::int64_t{1} << 30;  // whoever sends a larger one is disconnected
   // So many points are kept after they were given out, for restore() to go back to: at least what is read ahead of
-  // the consumer, by prefetch(), QueueInput and the like.
+  // the consumer, by prefetch(), QueueInput and the like. Of ends of passes, one more is kept.
   int replay = 64;
   std::function<void(const std::string&)> bound = nullptr;  // as in SendOptions
 };

@@ -283,6 +283,26 @@ TEST_F(RemoteTest, RestoreFartherBackIsAnError) {
   EXPECT_EQ(drain(flow), (std::vector<int>{3, 4, 5, 6, 7}));
 }
 
+TEST_F(RemoteTest, OfPassesWithoutPointsNoMoreIsKeptThanReplayAsksFor) {
+  constexpr std::size_t kPasses = 12, kReplay = 2;
+  Flow flow = from_remote(address, {.timeout = kLong, .replay = kReplay});
+  SendingThread sender(numbered(0), address, {.passes = kPasses});
+  std::vector<FlowState> states;
+  for (std::size_t epoch = 0; epoch < kPasses; ++epoch) {
+    flow.start_epoch(epoch);
+    states.push_back(flow.state());
+    EXPECT_EQ(flow.next(), std::nullopt);
+  }
+  EXPECT_EQ(sender.outcome(), "no error");
+  for (std::size_t back = 1; back <= kReplay + 1; ++back) {
+    flow.restore(states[kPasses - back]);
+    EXPECT_EQ(flow.next(), std::nullopt);
+    for (std::size_t epoch = kPasses - back + 1; epoch < kPasses; ++epoch) EXPECT_TRUE(pass(flow, epoch).empty());
+  }
+  EXPECT_TRUE(contains(error_of([&] { flow.restore(states[kPasses - kReplay - 2]); }), "got one that is 4 away"));
+  EXPECT_TRUE(contains(error_of([&] { flow.restore(states[0]); }), "got one that is 12 away"));
+}
+
 // As when a training is resumed from a checkpoint, in a new process, while the senders went on.
 TEST_F(RemoteTest, ANewFlowTakesAnyStateAndGoesOnWithWhatComes) {
   const FlowState saved{"remote", {{"epoch", 3}, {"position", 70}, {"events", 400}, {"phase", 0}}, {}};
