@@ -1,10 +1,13 @@
 #include "benchmarks/data/dataloader.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/image/augmentor.h"
@@ -22,41 +25,64 @@ namespace {
 
 constexpr int kWorkers = 2, kLoaderBatch = 32;
 
-// What the command prints on stdout; nothing if it fails.
-std::optional<std::string> output_of(const std::string& command) {
-  FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
-  if (pipe == nullptr) return std::nullopt;
-  std::string out;
-  char buffer[256];
-  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) out += buffer;
-  if (pclose(pipe) != 0) return std::nullopt;
-  return out;
-}
-
 std::optional<std::string> python_with_torch() {
   const char *chosen = std::getenv("PEER_PYTHON"), *home = std::getenv("HOME");
   const std::string candidates[] = {chosen != nullptr ? chosen : "",
                                     fmt::format("{}/.cache/belfry-peers/bin/python3", home != nullptr ? home : ""),
                                     "/usr/bin/python3"};
   for (const std::string& python : candidates)
-    if (!python.empty() && output_of(fmt::format("'{}' -c 'import torch'", python))) return python;
+    if (!python.empty() && std::system(fmt::format("'{}' -c 'import torch' >/dev/null 2>&1", python).c_str()) == 0)
+      return python;
   return std::nullopt;
 }
 
-double images_per_second(const std::string& directory, int crop, int repeats) {
-  const Augmentor augmentor = random_crop(crop) | flip_horizontal() |
-                              normalize({kMean[0], kMean[1], kMean[2]}, {kDeviation[0], kDeviation[1], kDeviation[2]});
-  Flow flow =
-      image_folder(directory) | shuffle() | augment_images(augmentor, {.threads = kWorkers}) | batch(kLoaderBatch);
-  double best = 0;
-  for (int r = 0; r < repeats; ++r) {
-    flow.start_epoch(static_cast<std::uint64_t>(r));
-    std::int64_t images = 0;
-    const double begin = now();
-    while (const std::optional<DataPoint> point = flow.next()) images += (*point)[0].shape()[0];
-    best = std::max(best, static_cast<double>(images) / (now() - begin));
+// The other side, in a process of its own: it makes a pass when it is told to.
+class DataLoaderProcess {
+ public:
+  DataLoaderProcess(const std::string& python, const std::string& directory, int crop) {
+    const std::string turns = scratch_.path() + "/turns";
+    // Opened for both: it then waits neither here nor there for the other side, and is at its end when this one closes.
+    if (mkfifo(turns.c_str(), 0600) != 0 || (turns_ = open(turns.c_str(), O_RDWR | O_CLOEXEC)) < 0) return;
+    const std::string command = fmt::format("'{}' '{}' '{}' {} {} {} '{}' 2>/dev/null", python, BELFRY_DATALOADER,
+                                            directory, crop, kLoaderBatch, kWorkers, turns);
+    printed_ = popen(command.c_str(), "r");
+    decoder_ = line();
   }
-  return best;
+  ~DataLoaderProcess() {
+    if (turns_ >= 0) close(turns_);
+    if (printed_ != nullptr) pclose(printed_);
+  }
+  DataLoaderProcess(const DataLoaderProcess&) = delete;
+  DataLoaderProcess& operator=(const DataLoaderProcess&) = delete;
+
+  const std::string& decoder() const { return decoder_; }
+  // Images per second of a pass; 0 if it has failed.
+  double pass() {
+    if (decoder_.empty() || write(turns_, "\n", 1) != 1) return 0;
+    return std::strtod(line().c_str(), nullptr);
+  }
+
+ private:
+  std::string line() {
+    char buffer[256];
+    if (printed_ == nullptr || std::fgets(buffer, sizeof buffer, printed_) == nullptr) return "";
+    std::string text = buffer;
+    return text.substr(0, text.find('\n'));
+  }
+
+  const tools::ScratchDirectory scratch_;
+  int turns_ = -1;
+  FILE* printed_ = nullptr;
+  std::string decoder_;
+};
+
+// Images per second of a pass.
+double pass_of(Flow& flow, std::uint64_t epoch) {
+  flow.start_epoch(epoch);
+  std::int64_t images = 0;
+  const double begin = now();
+  while (const std::optional<DataPoint> point = flow.next()) images += (*point)[0].shape()[0];
+  return static_cast<double>(images) / (now() - begin);
 }
 
 }  // namespace
@@ -66,13 +92,18 @@ std::optional<DataLoaderRatio> compare_with_dataloader(const std::vector<Array>&
   if (!python) return std::nullopt;
   const tools::ScratchDirectory folder;
   write_jpegs(folder.path(), jpegs);
-  DataLoaderRatio out;
-  out.images_per_s = images_per_second(folder.path(), crop, repeats);
-  const std::optional<std::string> printed = output_of(
-      fmt::format("'{}' '{}' '{}' {} {} {}", *python, BELFRY_DATALOADER, folder.path(), crop, kLoaderBatch, kWorkers));
-  if (!printed) return std::nullopt;
-  std::istringstream(*printed) >> out.decoder >> out.dataloader_images_per_s;
-  out.images_per_s = std::max(out.images_per_s, images_per_second(folder.path(), crop, repeats));
+  const Augmentor augmentor = random_crop(crop) | flip_horizontal() |
+                              normalize({kMean[0], kMean[1], kMean[2]}, {kDeviation[0], kDeviation[1], kDeviation[2]});
+  Flow flow =
+      image_folder(folder.path()) | shuffle() | augment_images(augmentor, {.threads = kWorkers}) | batch(kLoaderBatch);
+  DataLoaderProcess loader(*python, folder.path(), crop);
+  DataLoaderRatio out{.decoder = loader.decoder()};
+  for (int r = 0; r < repeats; ++r) {
+    const double theirs = loader.pass();
+    if (theirs <= 0) return std::nullopt;
+    out.dataloader_images_per_s = std::max(out.dataloader_images_per_s, theirs);
+    out.images_per_s = std::max(out.images_per_s, pass_of(flow, static_cast<std::uint64_t>(r)));
+  }
   out.ratio = out.images_per_s / out.dataloader_images_per_s;
   return out;
 }

@@ -15,6 +15,7 @@ struct DataLoaderRatio {
   std::string decoder;  // what decodes there: cv2, PIL
 };
 
+// The two take turns, with as many passes each; the best of each counts.
 // Nothing if no Python with torch and a decoder is at hand: $PEER_PYTHON, that of shared/peers/setup, Debian's.
 std::optional<DataLoaderRatio> compare_with_dataloader(const std::vector<Array>& jpegs, int crop, int repeats);
 

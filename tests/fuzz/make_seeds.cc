@@ -1,9 +1,11 @@
 // Writes the seeds of tests/fuzz/corpus anew: fuzz_make_seeds FOLDER. Small files that are right, and a few that are
-// nearly: what fuzzers start from.
+// nearly: what fuzzers start from. Those of LMDB's and ZeroMQ's parts only where these are built.
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,14 +14,25 @@
 #include "belfry/array/npz.h"
 #include "belfry/base/file.h"
 #include "belfry/dataflow/encoding.h"
+#include "belfry/dataflow/internal/point_file.h"
+#include "belfry/dataflow/sources/example.h"
+#include "belfry/dataflow/sources/tfrecord.h"
 #include "tests/dataflow/idx_files.h"
 #include "tests/support/files.h"
 #include "tests/support/zip_maker.h"
+#ifdef BELFRY_HAS_LMDB
+#include "belfry/dataflow/lmdb/internal/lmdb_record.h"
+#endif
+#ifdef BELFRY_HAS_ZEROMQ
+#include "belfry/dataflow/remote/internal/wire.h"
+#endif
 
 namespace belfry {
 namespace {
 
 using Seeds = std::vector<std::pair<std::string, std::string>>;  // name, bytes
+
+DataPoint small_point() { return {Array(3), Array::of<float>({2}, {1, 2})}; }
 
 Seeds idx_seeds() {
   const std::string bytes = idx_bytes(0x08, {2, 3}, "abcdef"),
@@ -108,6 +121,86 @@ Seeds vocabulary_seeds() {
           {"truncated", "belfry vocabulary 1 words\n\n<unk"}};
 }
 
+Seeds tfrecord_seeds() {
+  const auto records = [](const std::vector<std::string>& contents) {
+    return file_of([&](const std::string& path) {
+      TFRecordWriter writer(path);
+      for (const std::string& content : contents) writer.write(content);
+      writer.finish();
+    });
+  };
+  return {{"records", records({"abc", "", "defgh"})},
+          {"point", records({encode(small_point())})},
+          {"example", encode_example({{"a", Array::of<std::int64_t>({3}, {1, 300, -1})},
+                                      {"b", Array::of<float>({2}, {1, 2})},
+                                      {"c", Array::of<std::uint8_t>({3}, {7, 8, 9})}})},
+          // The int64 list 5, 6, 7 of the feature "x", each with a tag of its own, as old writers have it.
+          {"unpacked", "\n\x0f\n\r\n\1x\x12\x08\x1a\6\x08\5\x08\6\x08\7"}};
+}
+
+Seeds point_file_seeds() {
+  const auto points_file = [](int points, const std::string& text) {
+    return file_of([&](const std::string& path) {
+      PointFileWriter writer(path);
+      for (int i = 0; i < points; ++i) writer.add(i == 1 ? DataPoint{} : small_point());
+      writer.commit(text);
+    });
+  };
+  const std::string three = points_file(3, "list, 3 points");
+  return {{"three", three},
+          {"one", points_file(1, "")},
+          {"empty", points_file(0, "nothing")},
+          {"damaged", three.substr(0, 8) + '?' + three.substr(9)},
+          {"truncated", three.substr(0, three.size() - 5)},
+          {"begin", three.substr(0, 8)}};
+}
+
+// With no picture in them: what is looked at is how files are put together.
+Seeds image_end_seeds() {
+  const std::string begin("\xff\xd8", 2), end("\xff\xd9", 2);
+  const auto segment = [](char marker, const std::string& content) {
+    return std::string{'\xff', marker, '\0', static_cast<char>(content.size() + 2)} + content;
+  };
+  const std::string scan = segment('\xda', "scan") + std::string(
+                                                         "ab\xff\0cd\xff\xd0"
+                                                         "ef",
+                                                         10);
+  const std::string jpeg = begin + segment('\xe0', "JFIF") + segment('\xe1', begin + "thumbnail" + end) + scan + end;
+  const auto chunk = [](const std::string& name, const std::string& content) {
+    return std::string{'\0', '\0', '\0', static_cast<char>(content.size())} + name + content + "sum.";
+  };
+  const std::string signature = "\x89PNG\r\n\x1a\n", header = chunk("IHDR", std::string(13, '\1'));
+  const std::string png = signature + header + chunk("IDAT", "pixels") + chunk("IEND", "");
+  return {{"jpeg", jpeg},
+          {"progressive", begin + scan + scan + "\xff" + end + "behind"},
+          {"jpeg_cut", jpeg.substr(0, jpeg.size() - 2)},
+          {"jpeg_in_segment", jpeg.substr(0, 15)},
+          {"png", png},
+          {"png_behind", png + "behind"},
+          {"png_cut", png.substr(0, png.size() - 6)},
+          {"png_huge", signature + header + "\xff\xff\xff\xffIDAT"}};
+}
+
+#ifdef BELFRY_HAS_LMDB
+Seeds lmdb_record_seeds() {
+  return {
+      {"record", encode_lmdb_record(small_point())}, {"point", encode(small_point())}, {"meta", encode_lmdb_meta(17)}};
+}
+#endif
+
+#ifdef BELFRY_HAS_ZEROMQ
+Seeds wire_seeds() {
+  const auto message = [](WireKind kind, const std::string& payload) {
+    std::string bytes(kWireHeaderBytes, '\0');
+    write_wire_header({.kind = kind, .sender = 1, .pass = 2, .index = 3}, std::as_writable_bytes(std::span(bytes)));
+    return bytes + payload;
+  };
+  return {{"point", message(WireKind::point, encode(small_point()))},
+          {"end", message(WireKind::end, "")},
+          {"error", message(WireKind::error, "failed")}};
+}
+#endif
+
 void write_seeds(const std::string& folder, const std::string& target, const Seeds& seeds) {
   std::filesystem::create_directories(folder + "/" + target);
   for (const auto& [name, bytes] : seeds) testing_support::put_bytes(folder + "/" + target + "/" + name, bytes);
@@ -128,4 +221,13 @@ int main(int argc, char** argv) {
   belfry::write_seeds(argv[1], "svmlight", belfry::svmlight_seeds());
   belfry::write_seeds(argv[1], "text", belfry::text_seeds());
   belfry::write_seeds(argv[1], "vocabulary", belfry::vocabulary_seeds());
+  belfry::write_seeds(argv[1], "tfrecord", belfry::tfrecord_seeds());
+  belfry::write_seeds(argv[1], "point_file", belfry::point_file_seeds());
+  belfry::write_seeds(argv[1], "image_end", belfry::image_end_seeds());
+#ifdef BELFRY_HAS_LMDB
+  belfry::write_seeds(argv[1], "lmdb_record", belfry::lmdb_record_seeds());
+#endif
+#ifdef BELFRY_HAS_ZEROMQ
+  belfry::write_seeds(argv[1], "wire", belfry::wire_seeds());
+#endif
 }

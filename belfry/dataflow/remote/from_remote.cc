@@ -15,6 +15,8 @@ namespace belfry {
 namespace {
 
 constexpr int kLinger = 1000;  // milliseconds for a receipt to leave when the flow is destroyed
+// More lost passes of a sender than that do not count: a damaged message may claim any number.
+constexpr std::uint64_t kMaxLostPasses = 10'000;
 
 using Event = std::optional<DataPoint>;  // nothing: the end of a pass
 
@@ -105,7 +107,8 @@ class Receiver {
     if (header.pass == progress.pass && header.index == progress.index) return "";
     const std::string loss =
         fmt::format("point {} of pass {}, got {} of pass {}", progress.index, progress.pass, header.index, header.pass);
-    if (header.pass != progress.pass) count_end(events);
+    const std::uint64_t later = header.pass > progress.pass ? header.pass - progress.pass : 0;
+    for (std::uint64_t lost = std::min(later, kMaxLostPasses); lost > 0; --lost) count_end(events);
     progress = {header.pass, header.index};
     return loss;
   }
@@ -223,7 +226,10 @@ class RemoteFlow final : public DataFlow {
     Event event = events_[cursor_ - first_];
     ++cursor_;
     if (event) ++kept_;
-    for (; kept_ > replay_; ++first_) {
+    // Ends are counted too: passes without points would otherwise be kept for ever. Between the points that are kept
+    // and around them lie at most replay_ + 1, if no pass is empty.
+    const auto too_many = [this] { return kept_ > replay_ || cursor_ - first_ - kept_ > replay_ + 1; };
+    for (; too_many(); ++first_) {
       if (events_.front()) --kept_;
       events_.pop_front();
     }

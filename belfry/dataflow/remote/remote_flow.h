@@ -43,7 +43,7 @@ struct RemoteOptions {
   int high_water = 16;  // points that may wait here, for each sender
   std::int64_t max_message_bytes = std::int64_t{1} << 30;  // whoever sends a larger one is disconnected
   // So many points are kept after they were given out, for restore() to go back to: at least what is read ahead of
-  // the consumer, by prefetch(), QueueInput and the like.
+  // the consumer, by prefetch(), QueueInput and the like. Of ends of passes, one more is kept.
   int replay = 64;
   std::function<void(const std::string&)> bound = nullptr;  // as in SendOptions
 };
@@ -52,8 +52,9 @@ struct RemoteOptions {
 // drops what is left of one that was begun.
 //
 // An error (a message that is no point, points that were lost on the way, a flow that failed at the sender's, a time of
-// silence) is thrown once; the next next() goes on behind it. A sender that failed has ended its pass. One that was
-// killed says nothing: set a timeout. cancel() ends a next() that waits within a fraction of a second.
+// silence) is thrown once; the next next() goes on behind it. A sender that failed has ended its pass, and the ends of
+// passes that were lost count. One that was killed says nothing: set a timeout. cancel() ends a next() that waits
+// within a fraction of a second.
 //
 // A stream cannot be rewound. restore() goes back exactly as far as .replay reaches, and farther is an Error. A new
 // flow, which has received nothing, takes any state: it goes on counting from there, with the points that come. That is

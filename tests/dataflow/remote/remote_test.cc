@@ -190,6 +190,36 @@ TEST_F(RemoteTest, LostPointsAreNoticedAndNothingElseIsLost) {
   EXPECT_EQ(pass(flow, 2), std::vector<int>{7});
 }
 
+TEST_F(RemoteTest, TheEndsOfAllPassesThatWereLostCount) {
+  Flow flow = from_remote(address, {.senders = 2, .timeout = kLong});
+  RawPeer peer(address);
+  peer.point(0, 0);
+  peer.point(5, 3);  // the ends of passes 0 to 4 are missing: two of ours and a half
+  peer.end(5, 4);
+  EXPECT_EQ((*flow.next())[0].item(), 0);
+  EXPECT_TRUE(contains(error_of<FileError>([&] { flow.next(); }), "expected point 1 of pass 0, got 3 of pass 5"));
+  EXPECT_EQ(flow.next(), std::nullopt);
+  EXPECT_TRUE(pass(flow, 1).empty());
+  EXPECT_EQ(pass(flow, 2), std::vector<int>{3});
+}
+
+TEST_F(RemoteTest, APassThatNoSenderReachesDoesNotFillTheMemory) {
+  Flow flow = from_remote(address, {.timeout = kLong});
+  RawPeer peer(address);
+  peer.point(0, 0);
+  peer.point(~std::uint64_t{0}, 7);
+  peer.point(0, 1);  // back again: no pass ends by that
+  EXPECT_EQ((*flow.next())[0].item(), 0);
+  EXPECT_TRUE(contains(error_of<FileError>([&] { flow.next(); }), "got 7 of pass 18446744073709551615"));
+  std::uint64_t passes = 0;
+  std::optional<DataPoint> point;
+  for (; !(point = flow.next()); flow.start_epoch(++passes)) ASSERT_LE(passes, 100'000u);
+  EXPECT_GT(passes, 0u);
+  EXPECT_EQ((*point)[0].item(), 7);
+  EXPECT_TRUE(contains(error_of<FileError>([&] { flow.next(); }), "got 1 of pass 0"));
+  EXPECT_EQ((*flow.next())[0].item(), 1);
+}
+
 TEST_F(RemoteTest, AMessageThatIsTooLargeIsNotReceived) {
   Flow flow = from_remote(address, {.timeout = kLong, .max_message_bytes = 10'000});
   const Flow source = numbered(3) | map([](DataPoint point) {
@@ -281,6 +311,26 @@ TEST_F(RemoteTest, RestoreFartherBackIsAnError) {
   EXPECT_EQ(error_of([&] { flow.restore(later); }),
             "[restore] expected a phase of at most 2 in 'remote', got 3. The state is damaged.");
   EXPECT_EQ(drain(flow), (std::vector<int>{3, 4, 5, 6, 7}));
+}
+
+TEST_F(RemoteTest, OfPassesWithoutPointsNoMoreIsKeptThanReplayAsksFor) {
+  constexpr std::size_t kPasses = 12, kReplay = 2;
+  Flow flow = from_remote(address, {.timeout = kLong, .replay = kReplay});
+  SendingThread sender(numbered(0), address, {.passes = kPasses});
+  std::vector<FlowState> states;
+  for (std::size_t epoch = 0; epoch < kPasses; ++epoch) {
+    flow.start_epoch(epoch);
+    states.push_back(flow.state());
+    EXPECT_EQ(flow.next(), std::nullopt);
+  }
+  EXPECT_EQ(sender.outcome(), "no error");
+  for (std::size_t back = 1; back <= kReplay + 1; ++back) {
+    flow.restore(states[kPasses - back]);
+    EXPECT_EQ(flow.next(), std::nullopt);
+    for (std::size_t epoch = kPasses - back + 1; epoch < kPasses; ++epoch) EXPECT_TRUE(pass(flow, epoch).empty());
+  }
+  EXPECT_TRUE(contains(error_of([&] { flow.restore(states[kPasses - kReplay - 2]); }), "got one that is 4 away"));
+  EXPECT_TRUE(contains(error_of([&] { flow.restore(states[0]); }), "got one that is 12 away"));
 }
 
 // As when a training is resumed from a checkpoint, in a new process, while the senders went on.
