@@ -69,6 +69,13 @@ void check_probability(const char* where, double probability) {
                probability);
 }
 
+void check_image_shape(const char* where, const Shape& shape) {
+  BELFRY_CHECK(shape.rank() == 3 && shape[0] > 0 && shape[1] > 0 && shape[2] > 0,
+               "[{}] expected the shape of an image, [height, width, channels], got {}.", where, to_string(shape));
+  BELFRY_CHECK(shape[0] <= kMaxSide && shape[1] <= kMaxSide,
+               "[{}] expected an image of at most 2^28 x 2^28 pixels, got {}.", where, to_string(shape));
+}
+
 ImageTransform::ImageTransform(const Shape& from, const Shape& to, std::vector<std::shared_ptr<const ImageStep>> steps)
     : from_(from), to_(to), steps_(std::move(steps)) {}
 
@@ -103,8 +110,7 @@ Array ImageTransform::points(const Array& points) const {
 }
 
 ImageTransform Augmentor::sample(const Shape& image, RandomStream& random) const {
-  BELFRY_CHECK(image.rank() == 3 && image[0] > 0 && image[1] > 0 && image[2] > 0,
-               "[augment] expected the shape of an image, [height, width, channels], got {}.", to_string(image));
+  check_image_shape("augment", image);
   Sampling sampling{image, {}};
   for (const auto& impl : impls_) impl->sample(sampling, random);
   return {image, sampling.shape, std::move(sampling.steps)};

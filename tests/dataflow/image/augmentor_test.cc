@@ -154,5 +154,11 @@ TEST(Augmentor, OneOfTheUsersOwnWorksLikeTheOthers) {
       "shape comes out.");
 }
 
+TEST(Augmentor, SidesThatNoPictureHasAreRefused) {
+  RandomStream random(0);
+  EXPECT_EQ(error_of([&] { resize_shortest(3).sample({std::int64_t{1} << 32, 1, 3}, random); }),
+            "[augment] expected an image of at most 2^28 x 2^28 pixels, got [4294967296, 1, 3].");
+}
+
 }  // namespace
 }  // namespace belfry
