@@ -47,6 +47,10 @@ class CustomStep final : public ImageStep {
   }
   void mask(ImageView& mask) const override {
     if (transform_.mask) mask = ImageView::of_mask(transform_.mask(mask.to_array()), "custom_augmentor");
+    BELFRY_CHECK(mask.height() == result_[0] && mask.width() == result_[1],
+                 "[custom_augmentor] expected a mask of {} x {} pixels, as the image has, got {} x {}. Let "
+                 "CustomTransform::mask change it along with the image.",
+                 result_[0], result_[1], mask.height(), mask.width());
   }
   void points(std::span<float> points) const override {
     if (!transform_.points) return;
@@ -136,7 +140,14 @@ Augmentor custom_augmentor(std::function<CustomTransform(const Shape& image, Ran
   BELFRY_CHECK(sample, "[custom_augmentor] expected a function, got an empty one.");
   return make_augmentor([sample = std::move(sample)](Sampling& sampling, RandomStream& random) {
     CustomTransform transform = sample(sampling.shape, random);
-    if (transform.result) sampling.shape = *transform.result;
+    if (transform.result) {
+      check_image_shape("custom_augmentor", *transform.result);
+      BELFRY_CHECK(transform.image || *transform.result == sampling.shape,
+                   "[custom_augmentor] expected CustomTransform::image, which makes the image of shape {} that .result "
+                   "promises, got none. Give both or neither.",
+                   to_string(*transform.result));
+      sampling.shape = *transform.result;
+    }
     sampling.add(CustomStep(std::move(transform), sampling.shape));
   });
 }
