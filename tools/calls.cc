@@ -126,17 +126,25 @@ std::int64_t Call::whole_or(const std::string& argument, std::int64_t other) {
   return text ? number<std::int64_t>(*this, argument, *text, "a whole number") : other;
 }
 
+int Call::count_or(const std::string& argument, int other) {
+  const std::int64_t value = whole_or(argument, other);
+  BELFRY_CHECK(value >= 0 && value <= 1'000'000, "[{}] expected 0 to 1000000 for {}, got {}.", name, argument, value);
+  return static_cast<int>(value);
+}
+
 double Call::number_or(const std::string& argument, double other) {
   const std::optional<std::string> text = take(argument);
   return text ? number<double>(*this, argument, *text, "a number") : other;
 }
 
-bool Call::flag_or(const std::string& argument, bool other) {
+std::optional<bool> Call::flag(const std::string& argument) {
   const std::optional<std::string> text = take(argument);
   BELFRY_CHECK(!text || *text == "true" || *text == "false", "[{}] expected true or false for {}, got '{}'.", name,
                argument, *text);
-  return text ? *text == "true" : other;
+  return text ? std::optional(*text == "true") : std::nullopt;
 }
+
+bool Call::flag_or(const std::string& argument, bool other) { return flag(argument).value_or(other); }
 
 void Call::check_all_used() const {
   const std::string* extra = nullptr;

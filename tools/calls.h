@@ -25,8 +25,10 @@ class Call {
   std::string text(const std::string& argument);  // throws if it is not there
   std::string text_or(const std::string& argument, std::string_view other);
   std::int64_t whole_or(const std::string& argument, std::int64_t other);  // throws if it is no whole number
+  int count_or(const std::string& argument, int other);                    // 0 to 1000000
   double number_or(const std::string& argument, double other);             // throws if it is no number
-  bool flag_or(const std::string& argument, bool other);                   // true, false
+  std::optional<bool> flag(const std::string& argument);                   // true, false
+  bool flag_or(const std::string& argument, bool other);
   void check_all_used() const;
 };
 

@@ -51,6 +51,8 @@ TEST(Calls, CheckTheirArguments) {
             "[batch] expected a whole number for points, got '3x'.");
   EXPECT_EQ(error_of([] { parse_calls("resize(wide)")[0].number_or("side", 1); }),
             "[resize] expected a number for side, got 'wide'.");
+  EXPECT_EQ(error_of([] { parse_calls("resize(-1)")[0].count_or("side", 1); }),
+            "[resize] expected 0 to 1000000 for side, got -1.");
   EXPECT_EQ(error_of([] { parse_calls("a(flag=yes)")[0].flag_or("flag", true); }),
             "[a] expected true or false for flag, got 'yes'.");
   EXPECT_EQ(error_of([] { parse_calls("shuffle(1,2)")[0].check_all_used(); }),

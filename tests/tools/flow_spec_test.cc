@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "belfry/array/npz.h"
 #include "tests/support/errors.h"
@@ -42,7 +43,6 @@ TEST(FlowSpec, ReadsFilesOfArraysAndTexts) {
   write_npz(dir / "points.npz",
             {{"x", Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}, {"y", Array::of<float>({3}, {7, 8, 9})}});
   Flow rows = flow_from_spec("npz(" + (dir / "points.npz") + ")");
-  EXPECT_EQ(flow_from_spec("from_npz(" + (dir / "points.npz") + ")").describe(), rows.describe());
   EXPECT_EQ(rows.size(), 3);
   EXPECT_EQ((*rows.next())[0].item(1), 2);
 
@@ -71,7 +71,29 @@ TEST(FlowSpec, ReadsAFolderOfImages) {
   EXPECT_EQ(first_shape(folder + " | random_resized_crop(7, threads=1)"), (Shape{7, 7, 3}));
   EXPECT_EQ(first_shape(folder + " | flip"), (Shape{6, 8, 3}));
 }
+
 #endif
+
+TEST(FlowSpec, KnowsTheLibrarysNames) {
+  const TempDir dir;
+  write_npz(dir / "points.npz", {{"x", Array::of<float>({3}, {1, 2, 3})}});
+  for (const auto& [word, function] : std::vector<std::pair<std::string, std::string>>{
+           {"npz(" + (dir / "points.npz") + ")", "from_npz(" + (dir / "points.npz") + ")"},
+           {"fake", "fake_data"},
+           {"fake | cache", "fake | cache_in_memory"},
+#ifdef BELFRY_TOOLS_IMAGES
+           {"fake | flip", "fake | flip_horizontal"},
+           {"fake | decode", "fake | decode_images"},
+#endif
+       })
+    EXPECT_EQ(flow_from_spec(function).describe(), flow_from_spec(word).describe());
+  EXPECT_TRUE(contains(flow_spec_help(), "[cache_in_memory]"));
+  // Where the library has no such function, neither have we.
+  EXPECT_TRUE(contains(error_of([] { flow_from_spec("from_mnist(x)"); }),
+                       "[flow] expected the name of a source, got 'from_mnist'."));
+  EXPECT_TRUE(contains(error_of([] { flow_from_spec("fake | from_batch"); }),
+                       "[flow] expected the name of a stage, got 'from_batch'."));
+}
 
 // Of 10 points of shape [2, 2, 3]: how many come out, and the shape of the first.
 struct Result {
@@ -127,8 +149,8 @@ TEST(FlowSpec, ArgumentsThatNobodyAskedForAreErrors) {
 
 TEST(FlowSpec, TheHelpNamesEveryWord) {
   const std::string help = flow_spec_help();
-  for (const SourceWord& word : source_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.name;
-  for (const StageWord& word : stage_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.name;
+  for (const SourceWord& word : source_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.names[0];
+  for (const StageWord& word : stage_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.names[0];
 }
 
 }  // namespace
