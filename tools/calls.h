@@ -2,6 +2,8 @@
 //
 //   calls  = call { "|" call }          call     = name [ "(" [ argument { "," argument } ] ")" ]
 //   argument = [ name "=" ] text        text     = 'quoted' | "quoted" | anything without , ( ) | = and outer spaces
+//
+// An argument of several values has ; between them: "normalize(0.5;0.4;0.4, 0.2)".
 #pragma once
 
 #include <cstdint>
@@ -29,6 +31,10 @@ class Call {
   double number_or(const std::string& argument, double other);             // throws if it is no number
   std::optional<bool> flag(const std::string& argument);                   // true, false
   bool flag_or(const std::string& argument, bool other);
+  std::vector<std::string> texts(const std::string& argument);  // a;b
+  std::vector<std::string> texts_or(const std::string& argument, std::vector<std::string> other);
+  std::vector<double> numbers(const std::string& argument);  // 1;2
+  std::vector<double> numbers_or(const std::string& argument, std::vector<double> other);
   void check_all_used() const;
 };
 

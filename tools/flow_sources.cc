@@ -85,6 +85,13 @@ const std::vector<SourceWord>& source_words() {
          const std::string directory = c.text("directory");
          return image_folder(directory, {.decode = c.flag_or("decode", true)});
        }},
+      {{"image_files"},
+       "image_files(path;path, decode=true)",
+       "JPEG and PNG files, one or several",
+       [](Call& c) {
+         const std::vector<std::string> paths = c.texts("path");
+         return image_files(paths, {.decode = c.flag_or("decode", true)});
+       }},
 #endif
 #ifdef BELFRY_TOOLS_LMDB
       {{"lmdb", "from_lmdb"},
@@ -97,11 +104,12 @@ const std::vector<SourceWord>& source_words() {
        [](Call& c) { return from_lmdb_bytes(c.text("path")); }},
 #endif
       {{"tfrecord", "from_tfrecord"},
-       "tfrecord(path, decode=false)",
-       "records as bytes; decode: points of write_tfrecord()",
+       "tfrecord(path, decode=false, features=image;label)",
+       "records as bytes; decode: points of write_tfrecord(); features: those of Examples",
        [](Call& c) {
          const std::string path = c.text("path");
-         return from_tfrecord(path, {.decode = c.flag_or("decode", false)});
+         const bool decode = c.flag_or("decode", false);
+         return from_tfrecord(path, {.decode = decode, .features = c.texts_or("features", {})});
        }},
       {{"npz", "from_npz"}, "npz(path)", "rows of NumPy's arrays", [](Call& c) { return from_npz(c.text("path")); }},
       {{"svmlight", "from_svmlight"},

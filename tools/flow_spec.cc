@@ -27,7 +27,7 @@ template <class Made>
 std::string lines(const std::vector<Word<Made>>& words) {
   std::string out;
   for (const Word<Made>& word : words)
-    out += fmt::format("  {:<58} {}{}\n", word.usage, word.meaning,
+    out += fmt::format("  {:<66} {}{}\n", word.usage, word.meaning,
                        word.names.size() > 1 ? fmt::format(" [{}]", word.names[1]) : "");
   return out;
 }
@@ -47,7 +47,8 @@ Flow flow_from_spec(std::string_view spec) {
 
 std::string flow_spec_help() {
   return fmt::format(
-      "sources:\n{}stages, behind a '|':\n{}\nIn [brackets]: the library's name, which means the same.\n",
+      "sources:\n{}stages, behind a '|':\n{}\nIn [brackets]: the library's name, which means the same. "
+      "Several values of one argument: a;b;c. A range: 0.8;1.2, or a single number.\n",
       lines(source_words()), lines(stage_words()));
 }
 
