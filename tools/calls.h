@@ -3,7 +3,7 @@
 //   calls  = call { "|" call }          call     = name [ "(" [ argument { "," argument } ] ")" ]
 //   argument = [ name "=" ] text        text     = 'quoted' | "quoted" | anything without , ( ) | = and outer spaces
 //
-// An argument of several values has ; between them: "normalize(0.5;0.4;0.4, 0.2)".
+// An argument of several values has ; between them: "normalize(0.5;0.4;0.4, 0.2;0.2;0.2)".
 #pragma once
 
 #include <cstdint>
