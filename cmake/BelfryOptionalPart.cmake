@@ -1,7 +1,8 @@
 # belfry_optional_part(NAME folder purpose HEADER header LIBRARIES library...): whether belfry/dataflow/<folder>
 # is built, and belfry/input/<folder> if there is one.
 #
-# BELFRY_WITH_<NAME> is AUTO (if header and libraries are found), ON or OFF; BELFRY_HAS_<NAME> says what came of it.
+# BELFRY_WITH_<NAME> is AUTO (if header and libraries are found), ON or OFF, or what CMake takes for ON and OFF;
+# BELFRY_HAS_<NAME> says what came of it.
 # belfry_parts collects the interface targets of the parts that are built, belfry_left_out the folders of the others.
 set(belfry_parts)
 set(belfry_left_out)
@@ -11,10 +12,19 @@ function(belfry_optional_part name folder purpose)
   set(BELFRY_WITH_${name} AUTO CACHE STRING "${purpose}: AUTO, ON or OFF")
   set_property(CACHE BELFRY_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
 
+  set(with "${BELFRY_WITH_${name}}")
+  if("${with}")  # quoted, only texts that CMake takes for true are
+    set(with ON)
+  elseif(NOT with)
+    set(with OFF)
+  elseif(NOT with MATCHES "^[Aa][Uu][Tt][Oo]$")
+    message(FATAL_ERROR "[BELFRY_WITH_${name}] expected AUTO, ON or OFF, got '${with}'.")
+  endif()
+
   # Debian's packages of OpenCV's parts bring no CMake files; those of LMDB and ZeroMQ none that are of use.
   find_path(BELFRY_${name}_HEADERS ${part_HEADER} PATH_SUFFIXES opencv4)
   mark_as_advanced(BELFRY_${name}_HEADERS)
-  set(found ${BELFRY_WITH_${name}})
+  set(found ${with})
   if(NOT BELFRY_${name}_HEADERS)
     set(found OFF)
   endif()
@@ -36,7 +46,7 @@ function(belfry_optional_part name folder purpose)
     set(BELFRY_HAS_${name} TRUE PARENT_SCOPE)
     return()
   endif()
-  if(BELFRY_WITH_${name} STREQUAL "ON")
+  if(with STREQUAL "ON")
     message(FATAL_ERROR "[BELFRY_WITH_${name}] expected ${part_HEADER} and ${part_LIBRARIES}, got none or not all of "
       "them. Install what is missing, or set it to AUTO or OFF.")
   endif()

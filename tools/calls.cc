@@ -1,5 +1,6 @@
 #include "tools/calls.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -97,6 +98,25 @@ T number(const Call& call, const std::string& argument, const std::string& text,
   return value;
 }
 
+// The values between the semicolons, without outer spaces.
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> out;
+  while (true) {
+    std::string_view part = text.substr(0, text.find(';'));
+    text.remove_prefix(part.size());
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    out.emplace_back(part.substr(0, part.find_last_not_of(' ') + 1));
+    if (text.empty()) return out;
+    text.remove_prefix(1);
+  }
+}
+
+std::vector<double> numbers_in(const Call& call, const std::string& argument, const std::string& text) {
+  std::vector<double> out;
+  for (const std::string& part : split(text)) out.push_back(number<double>(call, argument, part, "a number"));
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::string> Call::take(const std::string& argument) {
@@ -126,16 +146,38 @@ std::int64_t Call::whole_or(const std::string& argument, std::int64_t other) {
   return text ? number<std::int64_t>(*this, argument, *text, "a whole number") : other;
 }
 
+int Call::count_or(const std::string& argument, int other) {
+  const std::int64_t value = whole_or(argument, other);
+  BELFRY_CHECK(value >= 0 && value <= 1'000'000, "[{}] expected 0 to 1000000 for {}, got {}.", name, argument, value);
+  return static_cast<int>(value);
+}
+
 double Call::number_or(const std::string& argument, double other) {
   const std::optional<std::string> text = take(argument);
   return text ? number<double>(*this, argument, *text, "a number") : other;
 }
 
-bool Call::flag_or(const std::string& argument, bool other) {
+std::optional<bool> Call::flag(const std::string& argument) {
   const std::optional<std::string> text = take(argument);
   BELFRY_CHECK(!text || *text == "true" || *text == "false", "[{}] expected true or false for {}, got '{}'.", name,
                argument, *text);
-  return text ? *text == "true" : other;
+  return text ? std::optional(*text == "true") : std::nullopt;
+}
+
+bool Call::flag_or(const std::string& argument, bool other) { return flag(argument).value_or(other); }
+
+std::vector<std::string> Call::texts(const std::string& argument) { return split(text(argument)); }
+
+std::vector<std::string> Call::texts_or(const std::string& argument, std::vector<std::string> other) {
+  const std::optional<std::string> text = take(argument);
+  return text ? split(*text) : other;
+}
+
+std::vector<double> Call::numbers(const std::string& argument) { return numbers_in(*this, argument, text(argument)); }
+
+std::vector<double> Call::numbers_or(const std::string& argument, std::vector<double> other) {
+  const std::optional<std::string> text = take(argument);
+  return text ? numbers_in(*this, argument, *text) : other;
 }
 
 void Call::check_all_used() const {

@@ -38,11 +38,7 @@ Flow fake_images(Call& call) {
 template <class Options>
 Options shuffled(Call& call) {
   Options options;
-  if (const std::optional<std::string> shuffle = call.take("shuffle")) {
-    BELFRY_CHECK(*shuffle == "true" || *shuffle == "false", "[{}] expected true or false for shuffle, got '{}'.",
-                 call.name, *shuffle);
-    options.shuffle = *shuffle == "true";
-  }
+  options.shuffle = call.flag("shuffle");
   return options;
 }
 
@@ -50,54 +46,81 @@ Options shuffled(Call& call) {
 
 const std::vector<SourceWord>& source_words() {
   static const std::vector<SourceWord> words{
-      {"fashion_mnist", "fashion_mnist(split=train)", "where Debian's package puts it, or $BELFRY_DATA_DIR",
+      {{"fashion_mnist"},
+       "fashion_mnist(split=train)",
+       "where Debian's package puts it, or $BELFRY_DATA_DIR",
        [](Call& c) {
          const std::string split = c.text_or("split", "train");
          return fashion_mnist(split, shuffled<MnistOptions>(c));
        }},
-      {"mnist", "mnist(directory, split=train)", "idx files, plain or gzipped",
+      {{"mnist"},
+       "mnist(directory, split=train)",
+       "idx files, plain or gzipped",
        [](Call& c) {
          const std::string directory = c.text("directory");
          const std::string split = c.text_or("split", "train");
          return mnist(directory, split, shuffled<MnistOptions>(c));
        }},
-      {"cifar10", "cifar10(directory, split=train)", "the binary version",
+      {{"cifar10"},
+       "cifar10(directory, split=train)",
+       "the binary version",
        [](Call& c) {
          const std::string directory = c.text("directory");
          const std::string split = c.text_or("split", "train");
          return cifar10(directory, split, shuffled<Cifar10Options>(c));
        }},
-      {"cifar100", "cifar100(directory, split=train)", "the binary version, fine labels",
+      {{"cifar100"},
+       "cifar100(directory, split=train)",
+       "the binary version, fine labels",
        [](Call& c) {
          const std::string directory = c.text("directory");
          const std::string split = c.text_or("split", "train");
          return cifar100(directory, split, shuffled<Cifar100Options>(c));
        }},
 #ifdef BELFRY_TOOLS_IMAGES
-      {"image_folder", "image_folder(directory, decode=true)", "a folder of JPEG and PNG files for each class",
+      {{"image_folder"},
+       "image_folder(directory, decode=true)",
+       "a folder of JPEG and PNG files for each class",
        [](Call& c) {
          const std::string directory = c.text("directory");
          return image_folder(directory, {.decode = c.flag_or("decode", true)});
        }},
+      {{"image_files"},
+       "image_files(path;path, decode=true)",
+       "JPEG and PNG files, one or several",
+       [](Call& c) {
+         const std::vector<std::string> paths = c.texts("path");
+         return image_files(paths, {.decode = c.flag_or("decode", true)});
+       }},
 #endif
 #ifdef BELFRY_TOOLS_LMDB
-      {"lmdb", "lmdb(path)", "points of write_lmdb()", [](Call& c) { return from_lmdb(c.text("path")); }},
-      {"lmdb_bytes", "lmdb_bytes(path)", "keys and values of any LMDB database",
+      {{"lmdb", "from_lmdb"},
+       "lmdb(path)",
+       "points of write_lmdb()",
+       [](Call& c) { return from_lmdb(c.text("path")); }},
+      {{"lmdb_bytes", "from_lmdb_bytes"},
+       "lmdb_bytes(path)",
+       "keys and values of any LMDB database",
        [](Call& c) { return from_lmdb_bytes(c.text("path")); }},
 #endif
-      {"tfrecord", "tfrecord(path, decode=false)", "records as bytes; decode: points of write_tfrecord()",
+      {{"tfrecord", "from_tfrecord"},
+       "tfrecord(path, decode=false, features=image;label)",
+       "records as bytes; decode: points of write_tfrecord(); features: those of Examples",
        [](Call& c) {
          const std::string path = c.text("path");
-         return from_tfrecord(path, {.decode = c.flag_or("decode", false)});
+         const bool decode = c.flag_or("decode", false);
+         return from_tfrecord(path, {.decode = decode, .features = c.texts_or("features", {})});
        }},
-      {"npz", "npz(path)", "rows of NumPy's arrays", [](Call& c) { return from_npz(c.text("path")); }},
-      {"svmlight", "svmlight(path, zero_based=false)", "SVMLight's and LIBSVM's text",
+      {{"npz", "from_npz"}, "npz(path)", "rows of NumPy's arrays", [](Call& c) { return from_npz(c.text("path")); }},
+      {{"svmlight", "from_svmlight"},
+       "svmlight(path, zero_based=false)",
+       "SVMLight's and LIBSVM's text",
        [](Call& c) {
          const std::string path = c.text("path");
          return from_svmlight(path, {.zero_based = c.flag_or("zero_based", false)});
        }},
-      {"text", "text(path, unit=words, length=32)", "words or characters of a text, as ids", text_flow},
-      {"fake", "fake(side=32, classes=10, size=1000)", "made-up images with labels", fake_images},
+      {{"text", "from_text"}, "text(path, unit=words, length=32)", "words or characters of a text, as ids", text_flow},
+      {{"fake", "fake_data"}, "fake(side=32, classes=10, size=1000)", "made-up images with labels", fake_images},
   };
   return words;
 }

@@ -12,21 +12,23 @@
 namespace belfry::tools {
 namespace {
 
-template <class Word>
-const Word& find(const std::vector<Word>& words, const std::string& name, const char* what) {
-  const std::string prefix = "from_";  // as the function of the library has it: from_npz() is the word npz
-  const auto at = std::ranges::find(words, name.starts_with(prefix) ? name.substr(prefix.size()) : name, &Word::name);
-  if (at != words.end()) return *at;
+template <class Made>
+const Word<Made>& find(const std::vector<Word<Made>>& words, const std::string& name, const char* what) {
   std::vector<std::string> names;
-  for (const Word& word : words) names.push_back(word.name);
+  for (const Word<Made>& word : words) {
+    if (std::ranges::find(word.names, name) != word.names.end()) return word;
+    names.insert(names.end(), word.names.begin(), word.names.end());
+  }
   fail("[flow] expected the name of a {}, got '{}'.{} belfry data words lists them.", what, name,
        did_you_mean(name, names));
 }
 
-template <class Word>
-std::string lines(const std::vector<Word>& words) {
+template <class Made>
+std::string lines(const std::vector<Word<Made>>& words) {
   std::string out;
-  for (const Word& word : words) out += fmt::format("  {:<58} {}\n", word.usage, word.meaning);
+  for (const Word<Made>& word : words)
+    out += fmt::format("  {:<66} {}{}\n", word.usage, word.meaning,
+                       word.names.size() > 1 ? fmt::format(" [{}]", word.names[1]) : "");
   return out;
 }
 
@@ -44,8 +46,10 @@ Flow flow_from_spec(std::string_view spec) {
 }
 
 std::string flow_spec_help() {
-  return fmt::format("sources (those that are functions from_... may be written so):\n{}stages, behind a '|':\n{}",
-                     lines(source_words()), lines(stage_words()));
+  return fmt::format(
+      "sources:\n{}stages, behind a '|':\n{}\nIn [brackets]: the library's name, which means the same. "
+      "Several values of one argument: a;b;c. A range: 0.8;1.2, or a single number.\n",
+      lines(source_words()), lines(stage_words()));
 }
 
 }  // namespace belfry::tools

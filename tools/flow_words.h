@@ -1,6 +1,7 @@
 // The sources and stages that can be named on the command line.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -10,16 +11,20 @@
 
 namespace belfry::tools {
 
-struct SourceWord {
-  std::string name, usage, meaning;
-  std::function<Flow(Call&)> make;
+template <class Made>
+struct Word {
+  std::vector<std::string> names;  // the word and, if that is another one, the name of the library's function
+  std::string usage, meaning;
+  std::function<Made(Call&)> make;
 };
-struct StageWord {
-  std::string name, usage, meaning;
-  std::function<FlowStage(Call&)> make;
-};
+using SourceWord = Word<Flow>;
+using StageWord = Word<FlowStage>;
 
 const std::vector<SourceWord>& source_words();
 const std::vector<StageWord>& stage_words();
+// Those of stage_words() that change images; none in a build without OpenCV.
+std::vector<StageWord> image_stage_words();
+
+inline std::uint64_t seed_of(Call& call) { return static_cast<std::uint64_t>(call.whole_or("seed", 0)); }
 
 }  // namespace belfry::tools

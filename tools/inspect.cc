@@ -34,7 +34,8 @@ std::string points_in(const Flow& flow) {
 }
 
 // Before the work, not behind it.
-void check_folder_of(const std::string& path) {
+void check_place_of_sheet(const std::string& path) {
+  check_sheet(path);
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   BELFRY_CHECK_AS(FileError, std::filesystem::is_directory(folder),
                   "[inspect] expected a folder for the sheet '{}', got none at '{}'. Make it first.", path,
@@ -60,7 +61,7 @@ void print_summaries(Flow flow, std::int64_t count) {
 }  // namespace
 
 void inspect(Flow flow, const InspectOptions& options) {
-  if (!options.sheet.empty()) check_folder_of(options.sheet);
+  if (!options.sheet.empty()) check_place_of_sheet(options.sheet);
   const std::optional<std::int64_t> size = flow.size();
   fmt::print("{}\n{} a pass, {}\n", flow.describe(), points_in(flow),
              flow->random_access() != nullptr ? "in any order" : "in order only");

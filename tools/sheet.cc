@@ -66,6 +66,8 @@ std::string label_of(const DataPoint& point, std::size_t component, std::optiona
 
 }  // namespace
 
+void check_sheet(const std::string& path) { check_image_path(path); }
+
 int write_sheet(const std::string& path, Flow flow, int most) {
   std::vector<Array> images;
   std::vector<std::string> labels;
@@ -87,8 +89,13 @@ int write_sheet(const std::string& path, Flow flow, int most) {
   return static_cast<int>(images.size());
 }
 #else
-int write_sheet(const std::string& path, Flow, int) {
+void check_sheet(const std::string& path) {
   fail("[sheet] expected a build with OpenCV to write '{}', got one without. Install it and build again.", path);
+}
+
+int write_sheet(const std::string& path, Flow, int) {
+  check_sheet(path);
+  return 0;
 }
 #endif
 

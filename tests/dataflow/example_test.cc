@@ -44,6 +44,7 @@ TEST(Example, HasTheBytesOfProtobuf) {
 TEST(Example, GivesTheFeaturesThatAreAskedForInTheirOrder) {
   const std::string bytes = encode_example({{"a", Array(1)}, {"b", Array(2.5f)}, {"c", Array(true)}});
   EXPECT_TRUE(same(read(bytes, {"c", "b"}), {Array::of<std::int64_t>({1}, {1}), Array::of<float>({1}, {2.5f})}));
+  EXPECT_TRUE(same(read(bytes, {"a", "a"}), {Array::of<std::int64_t>({1}, {1}), Array::of<std::int64_t>({1}, {1})}));
 }
 
 TEST(Example, NumbersMayBeWrittenOneByOne) {

@@ -78,6 +78,8 @@ TEST_F(Svmlight, LinesThatSaySomethingElseAreNamed) {
   EXPECT_EQ(refusal("1 2:1 2:1\n"), "[from_svmlight] expected indices that rise, got '2:1' in line 1.");
   EXPECT_EQ(refusal("1 -2:1\n"),
             "[from_svmlight] expected an index of one of 2147483647 features, got '-2:1' in line 1.");
+  EXPECT_EQ(refusal("1 -9223372036854775808:1\n"),
+            "[from_svmlight] expected an index of one of 2147483647 features, got '-9223372036854775808:1' in line 1.");
   EXPECT_EQ(refusal("1 4:1\n", {.features = 3}),
             "[from_svmlight] expected an index of one of 3 features, got '4:1' in line 1.");
   EXPECT_EQ(refusal("1.5 1:1\n", {.label = i32}),

@@ -220,6 +220,10 @@ TEST(TFRecord, WritesOnlyWhatARecordCanHold) {
             "[write_tfrecord] expected 1 component(s), one for each of .features, got a point of 2.");
   EXPECT_EQ(error_of([&] { write_tfrecord(numbered(3), dir / "x", {.encode = true, .features = {"a"}}); }),
             "[write_tfrecord] expected .encode or .features, got both. A record is one or the other.");
+  EXPECT_EQ(error_of([&] { write_tfrecord(numbered(3), dir / "x", {.features = {"a", "a"}}); }),
+            "[write_tfrecord] expected names in .features that differ, got 'a' twice. An Example has one feature of a "
+            "name.");
+  EXPECT_TRUE(dir.names().empty());
   EXPECT_EQ(error_of([&] { from_tfrecord(dir / "x", {.decode = true, .features = {"a"}}); }),
             "[from_tfrecord] expected .decode or .features, got both. A record is one or the other.");
 }

@@ -48,6 +48,8 @@ if [[ $images == 1 ]]; then
   shows '^sheet\.png: 6 image\(s\)$'
   [[ $(head -c 4 sheet.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'expected sheet.png to be a PNG'
   expect 1 "^\[inspect\] expected a folder for the sheet 'no/such/sheet.png'" "$belfry" data inspect 'fake(side=8)' --sheet no/such/sheet.png
+  expect 1 "expected a name that ends in .jpg, .jpeg or .png, got 'x.bmp'" "$belfry" data inspect 'fake(side=8)' --sheet x.bmp
+  [[ ! -s out ]] || fail 'expected the name of the sheet to be checked before the work'
   expect 1 '^\[sheet\] expected points with an image' "$belfry" data inspect 'fake | select(1)' --sheet none.png
   [[ ! -e none.png ]] || fail 'expected no sheet without images'
 else

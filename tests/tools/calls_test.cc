@@ -45,12 +45,26 @@ TEST(Calls, SayWhereTheyAreNotUnderstood) {
             "stage(...).");
 }
 
+TEST(Calls, AnArgumentMayHaveSeveralValues) {
+  std::vector<Call> calls = parse_calls("a(image ;label, 0.5;-1e-2; 3, features='x, y;z')");
+  EXPECT_EQ(calls[0].texts("names"), (std::vector<std::string>{"image", "label"}));
+  EXPECT_EQ(calls[0].numbers("mean"), (std::vector<double>{0.5, -0.01, 3}));
+  EXPECT_EQ(calls[0].texts_or("features", {}), (std::vector<std::string>{"x, y", "z"}));
+  calls[0].check_all_used();
+  EXPECT_EQ(calls[0].texts_or("features", {"other"}), std::vector<std::string>{"other"});
+  EXPECT_EQ(calls[0].numbers_or("sigma", {1, 2}), (std::vector<double>{1, 2}));
+  EXPECT_EQ(error_of([&] { calls[0].numbers("mean"); }), "[a] expected a value for mean, got none.");
+  EXPECT_EQ(error_of([] { parse_calls("a(1;;2)")[0].numbers("mean"); }), "[a] expected a number for mean, got ''.");
+}
+
 TEST(Calls, CheckTheirArguments) {
   EXPECT_EQ(error_of([] { parse_calls("batch")[0].text("points"); }), "[batch] expected a value for points, got none.");
   EXPECT_EQ(error_of([] { parse_calls("batch(3x)")[0].whole_or("points", 1); }),
             "[batch] expected a whole number for points, got '3x'.");
   EXPECT_EQ(error_of([] { parse_calls("resize(wide)")[0].number_or("side", 1); }),
             "[resize] expected a number for side, got 'wide'.");
+  EXPECT_EQ(error_of([] { parse_calls("resize(-1)")[0].count_or("side", 1); }),
+            "[resize] expected 0 to 1000000 for side, got -1.");
   EXPECT_EQ(error_of([] { parse_calls("a(flag=yes)")[0].flag_or("flag", true); }),
             "[a] expected true or false for flag, got 'yes'.");
   EXPECT_EQ(error_of([] { parse_calls("shuffle(1,2)")[0].check_all_used(); }),

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "belfry/array/npz.h"
+#include "belfry/dataflow/sources/list.h"
+#include "belfry/dataflow/sources/tfrecord.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tools/flow_words.h"
@@ -42,7 +45,6 @@ TEST(FlowSpec, ReadsFilesOfArraysAndTexts) {
   write_npz(dir / "points.npz",
             {{"x", Array::of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}, {"y", Array::of<float>({3}, {7, 8, 9})}});
   Flow rows = flow_from_spec("npz(" + (dir / "points.npz") + ")");
-  EXPECT_EQ(flow_from_spec("from_npz(" + (dir / "points.npz") + ")").describe(), rows.describe());
   EXPECT_EQ(rows.size(), 3);
   EXPECT_EQ((*rows.next())[0].item(1), 2);
 
@@ -71,7 +73,95 @@ TEST(FlowSpec, ReadsAFolderOfImages) {
   EXPECT_EQ(first_shape(folder + " | random_resized_crop(7, threads=1)"), (Shape{7, 7, 3}));
   EXPECT_EQ(first_shape(folder + " | flip"), (Shape{6, 8, 3}));
 }
+
+TEST(FlowSpec, ReadsImageFiles) {
+  const TempDir dir;
+  write_image(dir / "a.png", Array::full(u8, {6, 8, 3}, 200));
+  write_image(dir / "b.png", Array::full(u8, {3, 2, 3}, 100));
+  EXPECT_EQ(first_shape("image_files(" + (dir / "a.png") + ")"), (Shape{6, 8, 3}));
+  EXPECT_EQ(first_shape("image_files(" + (dir / "a.png") + ", decode=false)").rank(), 1);
+  Flow both = flow_from_spec("image_files(" + (dir / "a.png") + ";" + (dir / "b.png") + ")");
+  EXPECT_EQ(both.size(), 2);
+  both.next();
+  EXPECT_EQ((*both.next())[0].shape(), (Shape{3, 2, 3}));
+  EXPECT_EQ(error_of([] { flow_from_spec("image_files"); }), "[image_files] expected a value for path, got none.");
+}
+
+// The first pixel of a picture of 4 x 4 pixels whose columns are 0, 40, 80 and 120, and whose last row is 200.
+double pixel_of(const std::string& stage) {
+  const TempDir dir;
+  Array picture(u8, {4, 4, 3});
+  for (std::int64_t i = 0; i < picture.elements(); ++i)
+    picture.set_item(i, i >= 36 ? 200 : static_cast<double>(i / 3 % 4 * 40));
+  write_image(dir / "a.png", picture);
+  return (*flow_from_spec("image_files(" + (dir / "a.png") + ") | " + stage).next())[0].item();
+}
+
+TEST(FlowSpec, ChangesImages) {
+  EXPECT_EQ(pixel_of("flip(0)"), 0);
+  EXPECT_EQ(pixel_of("flip(1)"), 120);
+  EXPECT_EQ(pixel_of("flip_vertical(1)"), 200);
+  EXPECT_EQ(pixel_of("rotate(180)"), 200);
+  EXPECT_EQ(pixel_of("rotate(90;90)"), 120);
+  EXPECT_EQ(pixel_of("affine(degrees=90)"), 120);
+  EXPECT_EQ(pixel_of("affine(scale=1;1, translate_x=0, shear=0)"), 0);
+  EXPECT_NEAR(pixel_of("normalize(0.5, 0.25)"), -2, 1e-6);
+  EXPECT_NEAR(pixel_of("normalize(mean=0.3;0.4;0.5, deviation=0.1;0.2;0.3)"), -3, 1e-6);
+  EXPECT_NEAR(pixel_of("flip(1) | to_float"), 120 / 255.0, 1e-6);
+  EXPECT_EQ(pixel_of("flip(1) | color_jitter"), 120) << "of nothing";
+  EXPECT_NE(pixel_of("flip(1) | color_jitter(brightness=0.5, seed=3)"), 120);
+  EXPECT_EQ(pixel_of("flip(1) | random_gamma(2)"), 56);
+  EXPECT_EQ(pixel_of("flip(1) | gaussian_noise(0)"), 120);
+  EXPECT_NE(pixel_of("flip(1) | gaussian_noise(0.3;0.4, seed=1)"), 120);
+  EXPECT_GT(pixel_of("gaussian_blur(sigma=1, kernel=3)"), 0);
+  EXPECT_GE(pixel_of("flip(1) | jpeg_noise(1;2)"), 0);
+  EXPECT_EQ(pixel_of("cutout(side=9, value=77)"), 77);
+  EXPECT_EQ(pixel_of("random_crop(8, padding=2)"), 0);
+  EXPECT_EQ(error_of([] { pixel_of("rotate"); }), "[rotate] expected a value for degrees, got none.");
+  EXPECT_EQ(error_of([] { pixel_of("rotate(1;2;3)"); }),
+            "[rotate] expected a number or a range, low;high, for degrees, got 3 numbers.");
+  EXPECT_EQ(error_of([] { pixel_of("color_jitter(hue=red)"); }),
+            "[color_jitter] expected a number for hue, got 'red'.");
+}
+
+TEST(FlowSpec, MixesBatches) {
+  const DataPoint point = *flow_from_spec("fake(side=4, classes=3) | batch(8) | mixup(alpha=1, classes=3)").next();
+  EXPECT_EQ(point[0].shape(), (Shape{8, 4, 4, 3}));
+  EXPECT_EQ(point[1].shape(), (Shape{8, 3}));
+}
 #endif
+
+TEST(FlowSpec, ReadsTheFeaturesOfExamples) {
+  const TempDir dir;
+  const std::string path = dir / "examples";
+  write_tfrecord(from_list({{Array(7), Array(2.5f)}}), path, {.features = {"label", "weight"}});
+  const DataPoint point = *flow_from_spec("tfrecord(" + path + ", features=weight;label)").next();
+  ASSERT_EQ(point.size(), 2u);
+  EXPECT_EQ(point[0].item(), 2.5);
+  EXPECT_EQ(point[1].item(), 7);
+  EXPECT_EQ((*flow_from_spec("tfrecord(" + path + ")").next())[0].dtype(), u8);
+}
+
+TEST(FlowSpec, KnowsTheLibrarysNames) {
+  const TempDir dir;
+  write_npz(dir / "points.npz", {{"x", Array::of<float>({3}, {1, 2, 3})}});
+  for (const auto& [word, function] : std::vector<std::pair<std::string, std::string>>{
+           {"npz(" + (dir / "points.npz") + ")", "from_npz(" + (dir / "points.npz") + ")"},
+           {"fake", "fake_data"},
+           {"fake | cache", "fake | cache_in_memory"},
+#ifdef BELFRY_TOOLS_IMAGES
+           {"fake | flip", "fake | flip_horizontal"},
+           {"fake | decode", "fake | decode_images"},
+#endif
+       })
+    EXPECT_EQ(flow_from_spec(function).describe(), flow_from_spec(word).describe());
+  EXPECT_TRUE(contains(flow_spec_help(), "[cache_in_memory]"));
+  // Where the library has no such function, neither have we.
+  EXPECT_TRUE(contains(error_of([] { flow_from_spec("from_mnist(x)"); }),
+                       "[flow] expected the name of a source, got 'from_mnist'."));
+  EXPECT_TRUE(contains(error_of([] { flow_from_spec("fake | from_batch"); }),
+                       "[flow] expected the name of a stage, got 'from_batch'."));
+}
 
 // Of 10 points of shape [2, 2, 3]: how many come out, and the shape of the first.
 struct Result {
@@ -127,8 +217,8 @@ TEST(FlowSpec, ArgumentsThatNobodyAskedForAreErrors) {
 
 TEST(FlowSpec, TheHelpNamesEveryWord) {
   const std::string help = flow_spec_help();
-  for (const SourceWord& word : source_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.name;
-  for (const StageWord& word : stage_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.name;
+  for (const SourceWord& word : source_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.names[0];
+  for (const StageWord& word : stage_words()) EXPECT_TRUE(contains(help, "\n  " + word.usage)) << word.names[0];
 }
 
 }  // namespace

@@ -47,6 +47,10 @@ class CustomStep final : public ImageStep {
   }
   void mask(ImageView& mask) const override {
     if (transform_.mask) mask = ImageView::of_mask(transform_.mask(mask.to_array()), "custom_augmentor");
+    BELFRY_CHECK(mask.height() == result_[0] && mask.width() == result_[1],
+                 "[custom_augmentor] expected a mask of {} x {} pixels, as the image has, got {} x {}. Let "
+                 "CustomTransform::mask change it along with the image.",
+                 result_[0], result_[1], mask.height(), mask.width());
   }
   void points(std::span<float> points) const override {
     if (!transform_.points) return;
@@ -67,6 +71,13 @@ class CustomStep final : public ImageStep {
 void check_probability(const char* where, double probability) {
   BELFRY_CHECK(probability >= 0 && probability <= 1, "[{}] expected a probability from 0 to 1, got {}.", where,
                probability);
+}
+
+void check_image_shape(const char* where, const Shape& shape) {
+  BELFRY_CHECK(shape.rank() == 3 && shape[0] > 0 && shape[1] > 0 && shape[2] > 0,
+               "[{}] expected the shape of an image, [height, width, channels], got {}.", where, to_string(shape));
+  BELFRY_CHECK(shape[0] <= kMaxSide && shape[1] <= kMaxSide,
+               "[{}] expected an image of at most 2^28 x 2^28 pixels, got {}.", where, to_string(shape));
 }
 
 ImageTransform::ImageTransform(const Shape& from, const Shape& to, std::vector<std::shared_ptr<const ImageStep>> steps)
@@ -103,8 +114,7 @@ Array ImageTransform::points(const Array& points) const {
 }
 
 ImageTransform Augmentor::sample(const Shape& image, RandomStream& random) const {
-  BELFRY_CHECK(image.rank() == 3 && image[0] > 0 && image[1] > 0 && image[2] > 0,
-               "[augment] expected the shape of an image, [height, width, channels], got {}.", to_string(image));
+  check_image_shape("augment", image);
   Sampling sampling{image, {}};
   for (const auto& impl : impls_) impl->sample(sampling, random);
   return {image, sampling.shape, std::move(sampling.steps)};
@@ -130,7 +140,14 @@ Augmentor custom_augmentor(std::function<CustomTransform(const Shape& image, Ran
   BELFRY_CHECK(sample, "[custom_augmentor] expected a function, got an empty one.");
   return make_augmentor([sample = std::move(sample)](Sampling& sampling, RandomStream& random) {
     CustomTransform transform = sample(sampling.shape, random);
-    if (transform.result) sampling.shape = *transform.result;
+    if (transform.result) {
+      check_image_shape("custom_augmentor", *transform.result);
+      BELFRY_CHECK(transform.image || *transform.result == sampling.shape,
+                   "[custom_augmentor] expected CustomTransform::image, which makes the image of shape {} that .result "
+                   "promises, got none. Give both or neither.",
+                   to_string(*transform.result));
+      sampling.shape = *transform.result;
+    }
     sampling.add(CustomStep(std::move(transform), sampling.shape));
   });
 }

@@ -65,7 +65,8 @@ Augmentor random_apply(double probability, Augmentor augmentor);
 // One of them, each as likely as the others.
 Augmentor random_choice(std::vector<Augmentor> augmentors);
 
-// A transform of your own. A function that is not given changes nothing.
+// A transform of your own. A function that is not given changes nothing. If the image's height or width changes, masks
+// must follow.
 struct CustomTransform {
   std::function<Array(Array)> image = nullptr, mask = nullptr, points = nullptr;
   std::optional<Shape> result = std::nullopt;  // the image's shape afterwards, if that is another one

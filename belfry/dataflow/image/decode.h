@@ -48,6 +48,8 @@ Array encode_png(const Array& image);                     // 1, 3 or 4 channels
 // not at all. Throws FileError, with the path.
 Array read_image(const std::string& path, DecodeOptions options = {});
 void write_image(const std::string& path, const Array& image);
+// Throws unless write_image() knows the format that the name asks for: to find out before the work.
+void check_image_path(const std::string& path);
 
 // How many images were skipped. Copies share the number, and any thread may read it.
 class SkippedImages {

@@ -61,12 +61,16 @@ Array encode_jpeg(const Array& image, int quality) { return encode_jpeg_as("enco
 
 Array encode_png(const Array& image) { return encode_png_as("encode_png", image); }
 
-void write_image(const std::string& path, const Array& image) {
+void check_image_path(const std::string& path) {
   const std::string extension = extension_of(path);
-  const bool jpeg = extension == ".jpg" || extension == ".jpeg";
-  BELFRY_CHECK(jpeg || extension == ".png", "[write_image] expected a name that ends in .jpg, .jpeg or .png, got '{}'.",
-               path);
-  const Array file = jpeg ? encode_jpeg_as("write_image", image, 95) : encode_png_as("write_image", image);
+  BELFRY_CHECK(extension == ".jpg" || extension == ".jpeg" || extension == ".png",
+               "[write_image] expected a name that ends in .jpg, .jpeg or .png, got '{}'.", path);
+}
+
+void write_image(const std::string& path, const Array& image) {
+  check_image_path(path);
+  const bool png = extension_of(path) == ".png";
+  const Array file = png ? encode_png_as("write_image", image) : encode_jpeg_as("write_image", image, 95);
   write_file_atomically(path, {static_cast<const char*>(file.raw()), file.bytes()});
 }
 

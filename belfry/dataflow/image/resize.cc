@@ -69,8 +69,12 @@ Augmentor resize_shortest(int side, Interpolation interpolation) {
   resize_flag(interpolation);
   return make_augmentor([=](Sampling& sampling, RandomStream&) {
     const std::int64_t height = sampling.height(), width = sampling.width(), shortest = std::min(height, width);
-    add_resize(sampling, static_cast<int>(side * height / shortest), static_cast<int>(side * width / shortest),
-               interpolation);
+    const std::int64_t new_height = side * height / shortest, new_width = side * width / shortest;
+    BELFRY_CHECK(std::max(new_height, new_width) <= kMaxMadeSide,
+                 "[resize_shortest] expected an image that becomes no longer than 2^20 pixels, got {}, which would be "
+                 "{} x {}. Crop it first, or make it smaller.",
+                 to_string(sampling.shape), new_height, new_width);
+    add_resize(sampling, static_cast<int>(new_height), static_cast<int>(new_width), interpolation);
   });
 }
 

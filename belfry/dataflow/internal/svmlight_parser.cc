@@ -105,9 +105,11 @@ class Parser {
     check(index.has_value() && value.has_value(), "a feature as index:value", word);
     check(std::abs(*value) <= std::numeric_limits<float>::max(), "a value that fits f32", word);
     check(options_.zero_based || *index != 0, "indices from 1 on", word, " If 0 is the first, set .zero_based.");
-    const std::int64_t column = options_.zero_based ? *index : *index - 1;
+    const std::int64_t first = options_.zero_based ? 0 : 1;
     const std::int64_t features = options_.features.value_or(kLargestIndex);
-    check(*index >= 0 && column < features, fmt::format("an index of one of {} features", features), word);
+    // The sign before the difference: nothing is below the smallest number.
+    check(*index >= 0 && *index - first < features, fmt::format("an index of one of {} features", features), word);
+    const std::int64_t column = *index - first;
     check(column > last, "indices that rise", word);
     out_.columns.push_back(column);
     out_.values.push_back(static_cast<float>(*value));

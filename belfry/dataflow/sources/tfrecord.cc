@@ -1,9 +1,13 @@
 #include "belfry/dataflow/sources/tfrecord.h"
 
+#include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/quotes.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/tfrecord_format.h"
@@ -151,6 +155,13 @@ void TFRecordWriter::finish() { file_->commit(); }
 std::int64_t write_tfrecord(Flow flow, const std::string& path, const WriteTFRecordOptions& options) {
   BELFRY_CHECK(!options.encode || options.features.empty(),
                "[write_tfrecord] expected .encode or .features, got both. A record is one or the other.");
+  std::set<std::string_view> names;
+  for (const std::string& name : options.features)
+    BELFRY_CHECK(
+        names.insert(name).second,
+        "[write_tfrecord] expected names in .features that differ, got {} twice. An Example has one feature of "
+        "a name.",
+        in_quotes(name));
   check_ends(*flow, "write_tfrecord");
   TFRecordWriter writer(path);
   flow.reset_state();

@@ -154,5 +154,44 @@ TEST(Augmentor, OneOfTheUsersOwnWorksLikeTheOthers) {
       "shape comes out.");
 }
 
+TEST(Augmentor, OneOfTheUsersOwnThatChangesTheSizeMustSayWhatBecomesOfMasks) {
+  const auto smaller = [](Array) { return Array::zeros(u8, {3, 3, 1}); };
+  RandomStream random(0);
+  const auto sampled = [&](const CustomTransform& custom) {
+    const auto give = [custom](const Shape&, RandomStream&) { return custom; };
+    return (custom_augmentor(give) | center_crop(2)).sample({5, 5, 1}, random);
+  };
+  const Array mask = Array::zeros(u8, {5, 5, 1});
+  const ImageTransform without = sampled({.image = smaller, .result = Shape{3, 3, 1}});
+  EXPECT_EQ(without.image(mask).shape(), (Shape{2, 2, 1}));
+  EXPECT_EQ(
+      error_of([&] { without.mask(mask); }),
+      "[custom_augmentor] expected a mask of 3 x 3 pixels, as the image has, got 5 x 5. Let CustomTransform::mask "
+      "change it along with the image.");
+  EXPECT_EQ(sampled({.image = smaller, .mask = smaller, .result = Shape{3, 3, 1}}).mask(mask).shape(),
+            (Shape{2, 2, 1}));
+  EXPECT_TRUE(contains(error_of([&] { sampled({.mask = smaller}).mask(mask); }),
+                       "[custom_augmentor] expected a mask of 5 x 5 pixels, as the image has, got 3 x 3."));
+}
+
+TEST(Augmentor, OneOfTheUsersOwnPromisesOnlyImagesThatItMakes) {
+  RandomStream random(0);
+  const auto error = [&](const CustomTransform& custom) {
+    const Augmentor augmentor = custom_augmentor([custom](const Shape&, RandomStream&) { return custom; });
+    return error_of([&] { augmentor.sample({5, 5, 1}, random); });
+  };
+  EXPECT_EQ(error({.result = Shape{3, 3, 1}}),
+            "[custom_augmentor] expected CustomTransform::image, which makes the image of shape [3, 3, 1] that .result "
+            "promises, got none. Give both or neither.");
+  EXPECT_EQ(error({.image = [](Array image) { return image; }, .result = Shape{0, 3, 1}}),
+            "[custom_augmentor] expected the shape of an image, [height, width, channels], got [0, 3, 1].");
+}
+
+TEST(Augmentor, SidesThatNoPictureHasAreRefused) {
+  RandomStream random(0);
+  EXPECT_EQ(error_of([&] { resize_shortest(3).sample({std::int64_t{1} << 32, 1, 3}, random); }),
+            "[augment] expected an image of at most 2^28 x 2^28 pixels, got [4294967296, 1, 3].");
+}
+
 }  // namespace
 }  // namespace belfry

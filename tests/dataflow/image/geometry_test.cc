@@ -167,6 +167,16 @@ TEST(Resize, KeepsWhatIsUniformAndHasTheSizeAskedFor) {
   EXPECT_EQ(error_of([] { resize({0, 3}); }), "[resize] expected a size of at least 1 x 1, got 0 x 3.");
 }
 
+TEST(Resize, SizesThatAreTooLargeAreRefused) {
+  EXPECT_EQ(error_of([] { resize({3, (1 << 20) + 1}); }),
+            "[resize] expected a size of at most 2^20 x 2^20, got 3 x 1048577.");
+  RandomStream random(0);
+  EXPECT_EQ(error_of([&] { resize_shortest(300'000).sample({1, 100'000, 3}, random); }),
+            "[resize_shortest] expected an image that becomes no longer than 2^20 pixels, got [1, 100000, 3], which "
+            "would be 300000 x 30000000000. Crop it first, or make it smaller.");
+  EXPECT_EQ(resize_shortest(10).sample({1, 100'000, 3}, random).result(), (Shape{10, 1'000'000, 3}));
+}
+
 TEST(Resize, AreaIsTheMeanAndNearestTakesPixels) {
   const Array picture = Array::of<std::uint8_t>({2, 4, 1}, {0, 4, 10, 20, 8, 12, 30, 40});
   EXPECT_TRUE(

@@ -1,6 +1,7 @@
 // What augmentors are made of. An AugmentorImpl samples ImageSteps; an ImageTransform applies them in a row.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,6 +22,11 @@ class ImageStep {
   virtual void mask(ImageView&) const {}
   virtual void points(std::span<float>) const {}  // x, y, x, y, ...
 };
+
+// Longer sides are refused, so that sides with a padding, or times channels, fit int.
+constexpr std::int64_t kMaxSide = 1 << 28;
+// Throws "[where] ..." unless it is [height, width, channels], none of them 0 or too large.
+void check_image_shape(const char* where, const Shape& shape);
 
 // The steps so far, and the shape of the image behind them.
 struct Sampling {

@@ -34,6 +34,8 @@ int border_flag(BorderMode mode) {
 void check_size(const char* where, const ImageSize& size) {
   BELFRY_CHECK(size.height > 0 && size.width > 0, "[{}] expected a size of at least 1 x 1, got {} x {}.", where,
                size.height, size.width);
+  BELFRY_CHECK(size.height <= kMaxMadeSide && size.width <= kMaxMadeSide,
+               "[{}] expected a size of at most 2^20 x 2^20, got {} x {}.", where, size.height, size.width);
 }
 
 void check_interval(const char* where, const char* what, const Interval& interval, double least, double most) {

@@ -13,6 +13,9 @@ int warp_flag(Interpolation interpolation);
 int border_flag(BorderMode mode);
 inline cv::Scalar in_all_channels(double value) { return cv::Scalar::all(value); }
 
+// What an augmentor makes has no longer side. OpenCV reads no image with a longer one either, and its products of sides
+// and channels stay within int.
+constexpr int kMaxMadeSide = 1 << 20;
 void check_size(const char* where, const ImageSize& size);
 // Throws unless least <= low <= high <= most.
 void check_interval(const char* where, const char* what, const Interval& interval, double least, double most);

@@ -1,0 +1,39 @@
+# BELFRY_WITH_... of an optional part means what CMake takes it for: optional_parts_test.sh SOURCE CMAKE GENERATOR
+set -euo pipefail
+source=$1 cmake=$2 generator=$3
+scratch=$(mktemp -d)
+trap 'rm -r "$scratch"' EXIT
+
+# One part whose header is there, and one whose header is not.
+touch "$scratch/here.h"
+cat >"$scratch/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(parts NONE)
+set(CMAKE_INCLUDE_PATH "$scratch")
+include($source/cmake/BelfryOptionalPart.cmake)
+belfry_optional_part(HERE here "is installed" HEADER here.h)
+belfry_optional_part(GONE gone "is not" HEADER belfry_no_such_header.h)
+message(STATUS "here: \${BELFRY_HAS_HERE}, gone: \${BELFRY_HAS_GONE}, left out: \${belfry_left_out}")
+END
+
+# expect TEXT SETTING...: what a configuration with these settings says, in lines joined by blanks.
+expect() {
+  local said
+  rm -rf "$scratch/build"
+  said=$("$cmake" -G "$generator" -S "$scratch" -B "$scratch/build" "${@:2}" 2>&1 | tr -s ' \n' ' ') || true
+  if [[ $said != *"$1"* ]]; then
+    printf '%s: expected\n%s\ngot\n%s\n' "${*:2}" "$1" "$said"
+    exit 1
+  fi
+}
+
+expect 'here: TRUE, gone: FALSE, left out: gone'
+expect 'here: TRUE, gone: FALSE, left out: gone' -DBELFRY_WITH_HERE=auto -DBELFRY_WITH_GONE=auto
+for true in ON on TRUE 1; do
+  expect 'here: TRUE, gone: FALSE' -DBELFRY_WITH_HERE=$true
+  expect '[BELFRY_WITH_GONE] expected belfry_no_such_header.h' -DBELFRY_WITH_GONE=$true
+done
+for false in OFF no 0 ''; do
+  expect 'here: FALSE, gone: FALSE, left out: here;gone' -DBELFRY_WITH_HERE=$false -DBELFRY_WITH_GONE=$false
+done
+expect "[BELFRY_WITH_HERE] expected AUTO, ON or OFF, got 'maybe'." -DBELFRY_WITH_HERE=maybe
