@@ -25,11 +25,12 @@ class Array {
   Array(DType dtype, const Shape& shape, void* data, std::shared_ptr<void> owner);
 
   // Scalars, so that literals can be fed and returned.
-  Array(float value);         // NOLINT(google-explicit-constructor)
-  Array(double value);        // NOLINT(google-explicit-constructor)
-  Array(std::int32_t value);  // NOLINT(google-explicit-constructor)
-  Array(std::int64_t value);  // NOLINT(google-explicit-constructor)
-  Array(bool value);          // NOLINT(google-explicit-constructor)
+  Array(float value);           // NOLINT(google-explicit-constructor)
+  Array(double value);          // NOLINT(google-explicit-constructor)
+  Array(std::int32_t value);    // NOLINT(google-explicit-constructor)
+  Array(std::int64_t value);    // NOLINT(google-explicit-constructor)
+  Array(bool value);            // NOLINT(google-explicit-constructor)
+  Array(const void*) = delete;  // would be a bool: a text is not an array
 
   static Array zeros(DType dtype, const Shape& shape);
   static Array full(DType dtype, const Shape& shape, double value);  // converted as cast() does
