@@ -1,8 +1,7 @@
 #include "belfry/dataflow/fixed_size.h"
 
-#include <atomic>
-
 #include "belfry/base/check.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -21,7 +20,7 @@ class FixedSizeFlow final : public StageFlow {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    const bool cancelled = cancelled_.exchange(false);  // in any case: what follows lifts it
+    const bool cancelled = cancelled_.lift();  // in any case: what follows lifts it for the source
     const bool placed = std::exchange(placed_, false) && !cancelled;
     if (keep_state_)
       seek(epoch, placed);
@@ -57,7 +56,7 @@ class FixedSizeFlow final : public StageFlow {
 
   void restore(const FlowState& state) override {
     placed_ = false;
-    cancelled_ = false;
+    cancelled_.lift();
     StageFlow::restore(state);
     state.expect_number("points", points_);
     state.expect_number("keep_state", keep_state_ ? 1 : 0);
@@ -73,7 +72,7 @@ class FixedSizeFlow final : public StageFlow {
   }
 
   void cancel() override {
-    cancelled_ = true;
+    cancelled_.set();
     StageFlow::cancel();
   }
 
@@ -109,6 +108,7 @@ class FixedSizeFlow final : public StageFlow {
     while (!move()) {
       check_not_empty(round_has_points_);
       start_round(source().epoch() + 1);
+      cancelled_.check(*this);  // that may have lifted it for the source
     }
     round_has_points_ = true;
   }
@@ -128,10 +128,10 @@ class FixedSizeFlow final : public StageFlow {
   const std::uint64_t points_;
   const bool keep_state_;
   std::uint64_t epoch_ = 0;
-  std::uint64_t given_ = 0;              // points of this pass
-  bool round_has_points_ = false;        // whether the source's pass has had any
-  bool placed_ = true;                   // the source stands where epoch_ and given_ say: nothing threw on the way
-  std::atomic<bool> cancelled_ = false;  // the source needs a start_epoch() to go on; set from any thread
+  std::uint64_t given_ = 0;        // points of this pass
+  bool round_has_points_ = false;  // whether the source's pass has had any
+  bool placed_ = true;             // the source stands where epoch_ and given_ say: nothing threw on the way
+  CancelFlag cancelled_;           // the source needs a start_epoch() to go on
 };
 
 }  // namespace

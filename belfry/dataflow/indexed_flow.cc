@@ -5,11 +5,13 @@
 namespace belfry {
 
 void IndexedFlow::start_epoch(std::uint64_t epoch) {
+  cancelled_.lift();
   epoch_ = epoch;
   position_ = 0;
 }
 
 std::optional<std::int64_t> IndexedFlow::next_index() {
+  cancelled_.check(*this);
   if (position_ >= count()) return std::nullopt;
   return position_++;
 }
@@ -35,6 +37,7 @@ void IndexedFlow::restore(const FlowState& state) {
   BELFRY_CHECK(position <= static_cast<std::uint64_t>(count()),
                "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", count(), kind_,
                position);
+  cancelled_.lift();
   epoch_ = state.at("epoch");
   position_ = static_cast<std::int64_t>(position);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/dataflow/dataflow.h"
+#include "belfry/dataflow/cancel_flag.h"
 
 namespace belfry {
 
@@ -23,11 +23,13 @@ class IndexedFlow : public DataFlow, public RandomAccess {
   void restore(const FlowState& state) override;
   std::string describe() const override { return kind_; }
   RandomAccess* random_access() override { return this; }
+  void cancel() override { cancelled_.set(); }
 
  private:
   std::string kind_;
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
+  CancelFlag cancelled_;
 };
 
 // One whose points all have the same components and are made when they are read: needs count() and read_row().

@@ -1,6 +1,7 @@
 #include "belfry/dataflow/repeat.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -15,6 +16,7 @@ class RepeatFlow final : public StageFlow {
   }
 
   void start_epoch(std::uint64_t epoch) override {
+    cancelled_.lift();
     epoch_ = epoch;
     start_round(0);
   }
@@ -32,6 +34,7 @@ class RepeatFlow final : public StageFlow {
 
   std::optional<DataPoint> next() override {
     while (true) {
+      cancelled_.check(*this);  // the beginning of a round may have lifted it for the source
       if (std::optional<DataPoint> point = source().next()) {
         round_has_points_ = true;
         return point;
@@ -49,7 +52,13 @@ class RepeatFlow final : public StageFlow {
     return state;
   }
 
+  void cancel() override {
+    cancelled_.set();
+    StageFlow::cancel();
+  }
+
   void restore(const FlowState& state) override {
+    cancelled_.lift();
     StageFlow::restore(state);
     state.expect_number("times", times_in_state());
     epoch_ = state.at("epoch");
@@ -79,6 +88,7 @@ class RepeatFlow final : public StageFlow {
   std::uint64_t epoch_ = 0;
   std::uint64_t round_ = 0;  // passes of the source that are behind us in this epoch
   bool round_has_points_ = false;
+  CancelFlag cancelled_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/indexed_flow.h"
 #include "belfry/dataflow/permute.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -24,6 +25,7 @@ class ShuffleFlow final : public StageFlow, public RandomAccess {
   }
 
   void start_epoch(std::uint64_t epoch) override {
+    cancelled_.lift();
     StageFlow::start_epoch(epoch);
     set_order(epoch);
     position_ = 0;
@@ -33,6 +35,7 @@ class ShuffleFlow final : public StageFlow, public RandomAccess {
   std::optional<std::int64_t> size() const override { return static_cast<std::int64_t>(order_.size()); }
 
   std::optional<std::int64_t> next_index() override {
+    cancelled_.check(*this);
     if (position_ >= count()) return std::nullopt;
     return position_++;
   }
@@ -50,7 +53,13 @@ class ShuffleFlow final : public StageFlow, public RandomAccess {
     return state;
   }
 
+  void cancel() override {
+    cancelled_.set();
+    StageFlow::cancel();
+  }
+
   void restore(const FlowState& state) override {
+    cancelled_.lift();
     StageFlow::restore(state);
     state.expect_number("seed", seed_);
     const std::uint64_t position = state.at("position");
@@ -85,6 +94,7 @@ class ShuffleFlow final : public StageFlow, public RandomAccess {
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
   std::vector<std::int64_t> order_;  // of epoch_
+  CancelFlag cancelled_;
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "belfry/dataflow/flow.h"
 
+#include <atomic>
+#include <thread>
+
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/concat.h"
 #include "belfry/dataflow/fan_out.h"
 #include "belfry/dataflow/fixed_size.h"
@@ -10,6 +14,9 @@
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
+#include "belfry/dataflow/sources/fake.h"
+#include "belfry/dataflow/sources/function.h"
+#include "belfry/dataflow/sources/generator.h"
 #include "belfry/dataflow/zip.h"
 #include "tests/dataflow/flow_testing.h"
 
@@ -163,6 +170,83 @@ TEST(Flow, IsEndlessIfItIsKnownToHaveNoEnd) {
   EXPECT_TRUE(zip({forever(), forever()})->endless());
   EXPECT_FALSE(random_choose({numbered(3), forever()})->endless());
   EXPECT_TRUE(random_choose({forever(), forever()})->endless());
+}
+
+// The flow's function calls it for every point; it cancels the flow from another thread once there were some.
+class CancelsAfter {
+ public:
+  explicit CancelsAfter(int calls) : calls_(calls) {}
+  ~CancelsAfter() {
+    if (thread_.joinable()) thread_.join();
+  }
+  void watch(Flow flow) { flow_ = std::move(flow); }
+  DataPoint pass(DataPoint point) {
+    if (++made_ == calls_) {
+      thread_ = std::thread([this] {
+        flow_->cancel();
+        cancelled_ = true;
+      });
+    }
+    if (made_ > calls_)
+      while (!cancelled_) std::this_thread::yield();
+    return point;
+  }
+  int made() const { return made_; }
+  void forget() { flow_ = Flow(); }
+
+ private:
+  const int calls_;
+  std::atomic<int> made_ = 0;
+  std::atomic<bool> cancelled_ = false;
+  Flow flow_;
+  std::thread thread_;
+};
+
+TEST(Cancel, EndsChainsWithoutThreadsBetweenTwoPoints) {
+  const auto nothing = [](const DataPoint&) { return false; };
+  const std::vector<FlowStage> stages{filter(nothing),        filter(nothing) | repeat(3),     batch(900'000),
+                                      shuffle_local(900'000), filter(nothing) | fixed_size(2), batch_by_shape(900'000)};
+  for (const FlowStage& stage : stages) {
+    for (const bool shuffled : {false, true}) {
+      CancelsAfter cancels(10);
+      Flow source = fake_data({{.dtype = i32}}, {.size = 1'000'000, .fixed = true});
+      if (shuffled) source = source | shuffle();
+      Flow flow = source | map([&](DataPoint point) { return cancels.pass(std::move(point)); }) | stage;
+      SCOPED_TRACE(flow.describe());
+      cancels.watch(flow);
+      EXPECT_THROW(flow.next(), Cancelled);
+      EXPECT_LT(cancels.made(), 20);
+      cancels.forget();
+    }
+  }
+}
+
+TEST(Cancel, IsLiftedByTheNextPassOrPosition) {
+  std::int64_t i = 0;
+  const auto generate = [&](std::uint64_t) {
+    i = 0;
+    return [&]() -> std::optional<DataPoint> {
+      if (i == 4) return std::nullopt;
+      return DataPoint{Array(static_cast<int>(i++))};
+    };
+  };
+  const auto function = [](std::int64_t k) -> std::optional<DataPoint> {
+    if (k == 4) return std::nullopt;
+    return DataPoint{Array(static_cast<int>(k))};
+  };
+  for (Flow flow : {numbered(4), from_function(function), from_generator(generate), numbered(4) | cache_in_memory()}) {
+    SCOPED_TRACE(flow.describe());
+    const std::vector<int> points = pass(flow, 0);
+    flow.start_epoch(0);
+    flow.next();
+    const FlowState state = flow.state();
+    flow->cancel();
+    EXPECT_THROW(flow.next(), Cancelled);
+    flow.restore(state);
+    EXPECT_EQ(drain(flow), std::vector<int>(points.begin() + 1, points.end()));
+    flow->cancel();
+    EXPECT_EQ(pass(flow, 0), points);
+  }
 }
 
 TEST(MapComponent, ChangesOnlyThatComponent) {

@@ -127,6 +127,16 @@ TEST(Concat, AnIndexBeyondTheEndIsAnError) {
   EXPECT_EQ(error_of([&] { flow->random_access()->at(7); }), "[concat] expected an index below 7, got 7.");
 }
 
+TEST(RandomMix, DoesNotGoOnBehindAPointThatWasLost) {
+  Flow flow = random_mix({numbered(3) | map([](const DataPoint&) -> DataPoint { throw FileError("no such luck"); })});
+  EXPECT_THROW(flow.next(), FileError);
+  const std::string refusal =
+      "[random_mix] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
+      "first.";
+  EXPECT_EQ(error_of([&] { flow.next(); }), refusal);
+  EXPECT_EQ(error_of([&] { flow.state(); }), refusal);
+}
+
 TEST(Concat, TheSizeIsUnknownWithAnEndlessFlow) {
   EXPECT_EQ(error_of([] { concat({numbered(2), numbered(2) | repeat()}).known_size(); }),
             "[size] expected a flow of known length, got 'concat(list, list | repeat)', which has no end. Ask before "

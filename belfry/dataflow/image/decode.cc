@@ -59,8 +59,12 @@ Array decode_image(std::span<const std::byte> bytes, DecodeOptions options) {
 }
 
 std::span<const std::byte> bytes_of(const Array& bytes, const char* where) {
-  BELFRY_CHECK(bytes.dtype() == u8, "[{}] expected the bytes of an image, u8, got {} {}.", where,
-               name_of(bytes.dtype()), to_string(bytes.shape()));
+  BELFRY_CHECK(bytes.dtype() == u8 && bytes.shape().rank() == 1,
+               "[{}] expected the bytes of an image file, u8 [n], got {} {}.{}", where, name_of(bytes.dtype()),
+               to_string(bytes.shape()),
+               bytes.shape().rank() == 3 ? " It is decoded already: image_folder() and image_files() do so unless "
+                                           ".decode = false is given."
+                                         : "");
   return {static_cast<const std::byte*>(bytes.raw()), bytes.bytes()};
 }
 

@@ -122,8 +122,10 @@ Flow image_folder(const std::string& directory, ImageSourceOptions options) {
 }
 
 Flow image_files(std::vector<std::string> paths, ImageSourceOptions options) {
-  return std::make_shared<ImageFilesFlow>("image_files", "image_files", std::move(paths), std::vector<std::int32_t>{},
-                                          options);
+  std::string description = paths.size() == 1 ? fmt::format("image_files(\"{}\")", paths[0])
+                                              : fmt::format("image_files({} files)", paths.size());
+  return std::make_shared<ImageFilesFlow>("image_files", std::move(description), std::move(paths),
+                                          std::vector<std::int32_t>{}, options);
 }
 
 }  // namespace belfry

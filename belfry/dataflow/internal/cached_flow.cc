@@ -22,6 +22,7 @@ void CachedFlow::start_epoch(std::uint64_t epoch) {
 
 // A restored position is only now known to lie within the pass: restore() reads nothing.
 bool CachedFlow::has_more() const {
+  check_not_cancelled();
   if (has(position_)) return true;
   check_position(static_cast<std::uint64_t>(position_), count());
   return false;
@@ -63,18 +64,13 @@ void CachedFlow::check_position(std::uint64_t position, std::int64_t points) con
 }
 
 void CachedFlow::cancel() {
-  cancelled_ = true;
+  cancelled_.set();
   StageFlow::cancel();
-}
-
-void CachedFlow::check_not_cancelled() const {
-  BELFRY_CHECK_AS(Cancelled, !cancelled_, "[{}] expected a point of '{}', but the flow was cancelled.", kind(),
-                  describe());
 }
 
 void CachedFlow::make_ready() {
   const MutexLock lock(mutex_);
-  const bool cancelled = cancelled_.exchange(false);
+  const bool cancelled = cancelled_.lift();
   if (complete_ || (!failed_ && !cancelled)) return;
   failed_ = true;  // if the source throws
   if (!cancelled) {

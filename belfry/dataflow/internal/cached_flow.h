@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "belfry/base/mutex.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -44,7 +45,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
     failed_ = false;
   }
 
-  void check_not_cancelled() const;
+  void check_not_cancelled() const { cancelled_.check(*this); }
 
   // What was read so far is kept: the source need not be read again before where it stands.
   void keep_so_far() const BELFRY_REQUIRES(mutex_) { reached_ = source().state(); }
@@ -67,7 +68,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
   std::int64_t position_ = 0;
   mutable std::optional<FlowState> reached_ BELFRY_GUARDED_BY(mutex_);  // the source's, behind what is kept
   mutable bool failed_ BELFRY_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> cancelled_ = false;
+  CancelFlag cancelled_;
 };
 
 }  // namespace belfry

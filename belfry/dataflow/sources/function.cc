@@ -1,6 +1,7 @@
 #include "belfry/dataflow/sources/function.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/indexed_flow.h"
 #include "belfry/dataflow/internal/rethrow.h"
 
@@ -43,12 +44,13 @@ class FunctionFlow final : public DataFlow {
   FunctionFlow(EpochIndexFunction function, std::string name)
       : function_(std::move(function)), name_(std::move(name)) {}
 
-  void start_epoch(std::uint64_t epoch) override { epoch_ = epoch, position_ = 0; }
+  void start_epoch(std::uint64_t epoch) override { go_to(epoch, 0); }
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return std::nullopt; }
   std::string describe() const override { return name_; }
 
   std::optional<DataPoint> next() override {
+    cancelled_.check(*this);
     std::optional<DataPoint> point = call(function_, name_, epoch_, static_cast<std::int64_t>(position_));
     if (point) ++position_;
     return point;
@@ -57,15 +59,21 @@ class FunctionFlow final : public DataFlow {
   FlowState state() const override { return {name_, {{"epoch", epoch_}, {"position", position_}}, {}}; }
   void restore(const FlowState& state) override {
     state.expect(name_, 0);
-    const std::uint64_t position = state.at("position");
-    epoch_ = state.at("epoch");
+    go_to(state.at("epoch"), state.at("position"));
+  }
+  void cancel() override { cancelled_.set(); }
+
+ private:
+  void go_to(std::uint64_t epoch, std::uint64_t position) {
+    cancelled_.lift();
+    epoch_ = epoch;
     position_ = position;
   }
 
- private:
   const EpochIndexFunction function_;
   const std::string name_;
   std::uint64_t epoch_ = 0, position_ = 0;
+  CancelFlag cancelled_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "belfry/dataflow/sources/generator.h"
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/rethrow.h"
 
@@ -13,6 +14,7 @@ class GeneratorFlow final : public DataFlow {
       : make_(std::move(make)), options_(std::move(options)) {}
 
   void start_epoch(std::uint64_t epoch) override {
+    cancelled_.lift();
     generator_ = nullptr;
     ended_ = failed_ = false;
     epoch_ = epoch;
@@ -26,6 +28,7 @@ class GeneratorFlow final : public DataFlow {
   std::optional<DataPoint> next() override {
     check_goes_on(!failed_, "from_generator");
     if (ended_) return std::nullopt;
+    cancelled_.check(*this);
     std::optional<DataPoint> point = generate();
     if (point) {
       ++position_;
@@ -34,6 +37,8 @@ class GeneratorFlow final : public DataFlow {
     }
     return point;
   }
+
+  void cancel() override { cancelled_.set(); }
 
   FlowState state() const override { return {options_.name, {{"epoch", epoch_}, {"position", position_}}, {}}; }
 
@@ -79,6 +84,7 @@ class GeneratorFlow final : public DataFlow {
   Generator generator_;  // empty before the first point of a pass and after the last
   bool ended_ = false, failed_ = false;
   std::uint64_t epoch_ = 0, position_ = 0;
+  CancelFlag cancelled_;
 };
 
 }  // namespace

@@ -16,8 +16,10 @@ constexpr std::int64_t kMostUnasked = std::int64_t{1} << 24;
 
 class SvmlightFlow final : public RowFlow {
  public:
-  SvmlightFlow(SparseRows rows, std::vector<ComponentSpec> spec)
-      : RowFlow("svmlight", std::move(spec)), rows_(std::move(rows)) {}
+  SvmlightFlow(std::string path, SparseRows rows, std::vector<ComponentSpec> spec)
+      : RowFlow("svmlight", std::move(spec)), path_(std::move(path)), rows_(std::move(rows)) {}
+
+  std::string describe() const override { return fmt::format("svmlight(\"{}\")", path_); }
 
   std::int64_t count() const override { return static_cast<std::int64_t>(rows_.rows()); }
 
@@ -41,6 +43,7 @@ class SvmlightFlow final : public RowFlow {
   }
 
  private:
+  std::string path_;
   SparseRows rows_;
 };
 
@@ -66,7 +69,7 @@ Flow from_svmlight(const std::string& path, SvmlightOptions options) {
   ComponentSpec label{options.label, {}};
   if (options.multilabel) label = {f32, {length(options.classes, rows.classes, "classes", path)}};
   std::vector<ComponentSpec> spec{{f32, {length(options.features, rows.features, "features", path)}}, label};
-  return std::make_shared<SvmlightFlow>(std::move(rows), std::move(spec));
+  return std::make_shared<SvmlightFlow>(path, std::move(rows), std::move(spec));
 }
 
 }  // namespace belfry

@@ -19,8 +19,10 @@ using Ids = std::vector<std::int32_t>;
 // The base of both: what begins at `first` and is `length` long, and with targets what begins one later.
 class TextFlow : public IndexedFlow {
  public:
-  TextFlow(Ids ids, bool targets)
-      : IndexedFlow("text"), ids_(std::make_shared<Ids>(std::move(ids))), targets_(targets) {}
+  TextFlow(std::string path, Ids ids, bool targets)
+      : IndexedFlow("text"), path_(std::move(path)), ids_(std::make_shared<Ids>(std::move(ids))), targets_(targets) {}
+
+  std::string describe() const override { return fmt::format("text(\"{}\")", path_); }
 
  protected:
   DataPoint point(std::size_t first, std::int64_t length) const {
@@ -32,14 +34,15 @@ class TextFlow : public IndexedFlow {
   const Ids& ids() const { return *ids_; }
 
  private:
+  std::string path_;
   std::shared_ptr<Ids> ids_;  // shared with the points
   bool targets_;
 };
 
 class SequencesFlow final : public TextFlow {
  public:
-  SequencesFlow(Ids ids, const TextOptions& options)
-      : TextFlow(std::move(ids), options.targets),
+  SequencesFlow(std::string path, Ids ids, const TextOptions& options)
+      : TextFlow(std::move(path), std::move(ids), options.targets),
         length_(options.sequence_length),
         stride_(options.stride > 0 ? options.stride : length_),
         spec_(components(), {i32, {length_}}) {
@@ -73,8 +76,8 @@ struct Line {
 
 class LinesFlow final : public TextFlow {
  public:
-  LinesFlow(Ids ids, std::vector<Line> lines, bool targets)
-      : TextFlow(std::move(ids), targets), lines_(std::move(lines)) {}
+  LinesFlow(std::string path, Ids ids, std::vector<Line> lines, bool targets)
+      : TextFlow(std::move(path), std::move(ids), targets), lines_(std::move(lines)) {}
 
   std::int64_t count() const override { return static_cast<std::int64_t>(lines_.size()); }
   DataPoint at(std::int64_t index) const override {
@@ -86,7 +89,7 @@ class LinesFlow final : public TextFlow {
   std::vector<Line> lines_;
 };
 
-Flow by_line(std::string_view text, const TextOptions& options) {
+Flow by_line(const std::string& path, std::string_view text, const TextOptions& options) {
   const Vocabulary& vocabulary = options.vocabulary;
   const TokenRules rules{.unit = vocabulary.unit(), .end_of_line = {}};
   const std::int64_t behind = options.targets ? 1 : 0;  // tokens of a line that x does not have
@@ -100,7 +103,7 @@ Flow by_line(std::string_view text, const TextOptions& options) {
     if (length < 1) return;
     lines.push_back({first, options.sequence_length > 0 ? std::min(length, options.sequence_length) : length});
   });
-  return std::make_shared<LinesFlow>(std::move(ids), std::move(lines), options.targets);
+  return std::make_shared<LinesFlow>(path, std::move(ids), std::move(lines), options.targets);
 }
 
 void check_options(const TextOptions& options) {
@@ -121,8 +124,8 @@ Flow from_text(const std::string& path, TextOptions options) {
   std::string text;
   append_contents(text, path, "from_text", {.bytes = options.max_unpacked_bytes});
   check_utf8(text, "from_text", path);
-  if (options.by_line) return by_line(text, options);
-  return std::make_shared<SequencesFlow>(options.vocabulary.encode(text), options);
+  if (options.by_line) return by_line(path, text, options);
+  return std::make_shared<SequencesFlow>(path, options.vocabulary.encode(text), options);
 }
 
 }  // namespace belfry

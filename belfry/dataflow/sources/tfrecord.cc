@@ -8,6 +8,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/base/quotes.h"
+#include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/tfrecord_format.h"
@@ -25,12 +26,17 @@ class TFRecordFlow final : public DataFlow {
     for (const std::string& path : paths_) ByteSource(path, "from_tfrecord");  // throws if it cannot be read
   }
 
-  void start_epoch(std::uint64_t epoch) override { stand_at(epoch, 0, {}); }
+  void start_epoch(std::uint64_t epoch) override {
+    cancelled_.lift();
+    go_to(epoch, 0, {});
+  }
+  void cancel() override { cancelled_.set(); }
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return std::nullopt; }
 
   std::optional<DataPoint> next() override {
-    for (; file_ < paths_.size(); stand_at(epoch_, file_ + 1, {}))
+    cancelled_.check(*this);
+    for (; file_ < paths_.size(); go_to(epoch_, file_ + 1, {}))
       if (std::optional<DataPoint> point = next_in_file()) return point;
     return std::nullopt;
   }
@@ -53,7 +59,8 @@ class TFRecordFlow final : public DataFlow {
                  "[restore] expected a file of at most {} in 'tfrecord', got {}. The state is "
                  "damaged.",
                  paths_.size(), file);
-    stand_at(state.at("epoch"), file, {.offset = state.at("offset"), .record = state.at("record")});
+    cancelled_.lift();
+    go_to(state.at("epoch"), file, {.offset = state.at("offset"), .record = state.at("record")});
   }
 
   std::string describe() const override {
@@ -65,7 +72,7 @@ class TFRecordFlow final : public DataFlow {
   bool raw() const { return !options_.decode && options_.features.empty(); }
 
   // The file is opened by the first next() that needs it.
-  void stand_at(std::uint64_t epoch, std::uint64_t file, TFRecordPosition position) {
+  void go_to(std::uint64_t epoch, std::uint64_t file, TFRecordPosition position) {
     epoch_ = epoch;
     file_ = file;
     position_ = position;
@@ -100,6 +107,7 @@ class TFRecordFlow final : public DataFlow {
   std::uint64_t file_ = 0;  // paths_.size(): the pass is over
   TFRecordPosition position_;
   std::optional<TFRecordReader> reader_;  // stands at position_
+  CancelFlag cancelled_;
 };
 
 std::string record_of(const DataPoint& point, const WriteTFRecordOptions& options) {

@@ -138,7 +138,7 @@ TEST(DecodeImage, WhatIsNoImageIsAnError) {
   EXPECT_EQ(error_of([] { decode_image(bytes_array("")); }),
             "[decode_image] expected the bytes of an image, got none.");
   EXPECT_EQ(error_of([] { decode_image(Array(1.f)); }),
-            "[decode_image] expected the bytes of an image, u8, got f32 [].");
+            "[decode_image] expected the bytes of an image file, u8 [n], got f32 [].");
   const Array jpeg = encode_jpeg(smooth_picture(64, 64)), half = first_half(jpeg);
   EXPECT_EQ(error_of([&] { decode_image(half); }),
             fmt::format("[decode_image] expected a whole JPEG, got {} bytes of one that is cut off.", half.bytes()));
@@ -271,7 +271,9 @@ TEST(DecodeImages, DamagedImagesAreSkippedCountedAndMentionedOnce) {
 
 TEST(DecodeImages, AWrongComponentIsAnErrorAlsoWhereImagesAreSkipped) {
   Flow flow = numbered(3) | decode_images({.on_error = OnBadImage::skip});
-  EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "expected the bytes of an image, u8, got i32 []."));
+  EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "expected the bytes of an image file, u8 [n], got i32 []."));
+  Flow decoded = from_list({{smooth_picture(8, 8)}}) | decode_images({.on_error = OnBadImage::skip});
+  EXPECT_TRUE(contains(error_of([&] { decoded.next(); }), "u8 [n], got u8 [8, 8, 3]. It is decoded already"));
   Flow missing = numbered(3) | decode_images({.component = 2, .on_error = OnBadImage::skip});
   EXPECT_TRUE(contains(error_of([&] { missing.next(); }),
                        "[decode_images] expected a point with a component 2, got one of 2 component(s)."));

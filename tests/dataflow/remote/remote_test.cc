@@ -380,6 +380,8 @@ TEST_F(RemoteTest, RefusesWhatCannotWork) {
   const std::string taken = flow.describe().substr(8, flow.describe().size() - 10);
   EXPECT_EQ(error_of<FileError>([&] { from_remote(taken); }),
             "[from_remote] cannot bind '" + taken + "': Address already in use.");
+  EXPECT_EQ(error_of([] { from_remote("tcp://127.0.0.1:99999"); }),
+            "[from_remote] expected a port of at most 65535, got 'tcp://127.0.0.1:99999'.");
   EXPECT_EQ(error_of<FileError>([] { send_points(numbered(1), "tcp://nonsense"); }),
             "[send_points] cannot connect to 'tcp://nonsense': Invalid argument. Write tcp://host:port or ipc://path.");
   EXPECT_EQ(error_of([&] { from_remote(address, {.senders = 0}); }),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -16,6 +17,15 @@ namespace belfry {
 namespace {
 
 constexpr const char* kEvents = "inproc://events";
+// ZeroMQ would take the rest of a division.
+bool has_too_large_a_port(std::string_view address) {
+  const std::string_view port = address.substr(address.rfind(':') + 1);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool whole = end == port.data() + port.size() && end != port.data();
+  return address.starts_with("tcp://") && whole && (error != std::errc() || number > 65535);
+}
+
 constexpr long kSlice = 50;  // milliseconds between two questions whether somebody has given up
 
 }  // namespace
@@ -59,6 +69,7 @@ ZmqSocket::ZmqSocket(const std::string& address, const ZmqSocketOptions& options
   BELFRY_CHECK(address.starts_with("tcp://") || address.starts_with("ipc://"),
                "[{}] expected an address like tcp://host:port or ipc://path, got '{}'.{}", who_, address,
                address.starts_with("inproc://") ? " Within one process, prefetch() and map() have threads." : "");
+  BELFRY_CHECK(!has_too_large_a_port(address), "[{}] expected a port of at most 65535, got '{}'.", who_, address);
   BELFRY_CHECK(options.high_water >= 1, "[{}] expected a .high_water of at least 1 point, got {}.", who_,
                options.high_water);
   context_.reset(zmq_ctx_new());
