@@ -29,7 +29,7 @@ std::string without_threads(std::string description) {
 }
 
 FlowState without_prefetch(FlowState state) {
-  while (state.flow == "prefetch") state = FlowState(std::move(state.from[0]));
+  while (state.flow == "prefetch" && state.from.size() == 1) state = FlowState(std::move(state.from[0]));
   for (FlowState& source : state.from) source = without_prefetch(std::move(source));
   return state;
 }

@@ -83,7 +83,7 @@ class DataFlow {
   // Null if points come only in order.
   virtual RandomAccess* random_access() { return nullptr; }
   // From any thread: ends a next() that waits, now or later, with an Error; start_epoch() and restore() lift it.
-  // For flows that wait for somebody else; those that draw on another flow pass it on.
+  // For sources: a stage above may want many of their points; those that draw on another flow pass it on.
   virtual void cancel() {}
 
  private:

@@ -36,6 +36,7 @@ class FixedSizeFlow final : public StageFlow {
   bool endless() const override { return false; }
 
   std::optional<DataPoint> next() override {
+    check_goes_on(placed_, kind());
     if (given_ == points_) return std::nullopt;
     placed_ = false;
     std::optional<DataPoint> point;
@@ -49,6 +50,7 @@ class FixedSizeFlow final : public StageFlow {
   }
 
   FlowState state() const override {
+    check_goes_on(placed_, kind());
     FlowState state = StageFlow::state();
     state.numbers = {{"points", points_}, {"keep_state", keep_state_ ? 1u : 0u}, {"epoch", epoch_}, {"given", given_}};
     return state;

@@ -36,7 +36,7 @@ class Flow {
   DataFlow& operator*() const;  // throws if empty
   DataFlow* operator->() const { return &**this; }
 
-  // Those that move the flow throw if it feeds another one: that reads it.
+  // Those that move the flow throw if it feeds another one: that reads it. (A loop that runs already does not ask.)
   void reset_state() { unclaimed().reset_state(); }
   void start_epoch(std::uint64_t epoch) { unclaimed().start_epoch(epoch); }
   std::uint64_t epoch() const { return (**this).epoch(); }

@@ -27,18 +27,20 @@ class MapFlow final : public StageFlow, public RandomAccess {
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);
     index_ = 0;
+    failed_ = false;
   }
 
   std::optional<std::int64_t> size() const override { return function_.drops() ? std::nullopt : StageFlow::size(); }
 
   std::optional<DataPoint> next() override {
-    while (std::optional<DataPoint> point = source().next())
+    while (std::optional<DataPoint> point = next_of_source())
       if (std::optional<DataPoint> out = apply_to(std::move(*point), index_++)) return out;
     return std::nullopt;
   }
 
   // As that of a map() with threads that is in order: how many there are may change between save and restore.
   FlowState state() const override {
+    check_goes_on(!failed_ || !function_.random(), kind());
     FlowState state = StageFlow::state();
     state.numbers = {{"index", index_}};
     if (function_.random()) state.numbers.emplace_back("seed", seed_);
@@ -54,6 +56,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
                  "points. Restore it with .threads, as it was built.",
                  kind());
     index_ = state.at("index");
+    failed_ = false;
   }
 
   RandomAccess* random_access() override {
@@ -70,6 +73,15 @@ class MapFlow final : public StageFlow, public RandomAccess {
   }
 
  private:
+  // Once it has thrown, nobody knows the index of what comes.
+  std::optional<DataPoint> next_of_source() {
+    check_goes_on(!failed_, kind());
+    failed_ = true;
+    std::optional<DataPoint> point = source().next();
+    failed_ = false;
+    return point;
+  }
+
   std::optional<DataPoint> apply_to(DataPoint&& point, std::uint64_t index) const {
     return apply(function_, std::move(point), {seed_here_, source().epoch(), index}, *this, kind());
   }
@@ -78,6 +90,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
   const std::uint64_t seed_;       // as it was given
   const std::uint64_t seed_here_;  // and what numbers come from
   std::uint64_t index_ = 0;        // of the next point of the source
+  bool failed_ = false;            // the source has thrown
 };
 
 }  // namespace

@@ -283,6 +283,11 @@ TEST_F(CacheOnDisk, ASeedMakesAnotherCacheButThreadsDoNot) {
   EXPECT_TRUE(contains(file_error_of([&] { made(2, 0, 0); }), "The cache is stale"));
 }
 
+TEST_F(CacheOnDisk, ASourceMayHaveTheNameOfAStage) {
+  const auto one = [](std::int64_t) { return DataPoint{Array(7)}; };
+  EXPECT_EQ(drain(from_function(one, {.size = 1, .name = "prefetch"}) | cache_on_disk(path_)), std::vector<int>{7});
+}
+
 TEST_F(CacheOnDisk, ATruncatedFileIsAnErrorWhereverItEnds) {
   const std::string good = written();
   for (std::size_t length = 0; length < good.size(); ++length) {

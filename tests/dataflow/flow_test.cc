@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/cache.h"
@@ -218,6 +219,27 @@ TEST(Cancel, EndsChainsWithoutThreadsBetweenTwoPoints) {
       EXPECT_LT(cancels.made(), 20);
       cancels.forget();
     }
+  }
+}
+
+TEST(Flow, StagesThatCountDoNotGoOnBehindAPointThatWasLost) {
+  const auto draw = map([](DataPoint point, RandomStream&) { return point; });
+  for (const FlowStage& stage : {shard({.rank = 0, .size = 2}), batch_by_shape(3), fixed_size(5), draw}) {
+    bool broken = true;
+    Flow flow = numbered(9) | map([&](DataPoint point) {
+                  if (point[0].item() == 2 && std::exchange(broken, false)) throw FileError("no such luck");
+                  return point;
+                }) |
+                stage;
+    SCOPED_TRACE(flow.describe());
+    const auto read_three = [&] {
+      for (int i = 0; i < 3; ++i) flow.next();
+    };
+    EXPECT_THROW(read_three(), FileError);
+    EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "expected a pass that goes on"));
+    EXPECT_TRUE(contains(error_of([&] { flow.state(); }), "expected a pass that goes on"));
+    flow.start_epoch(0);
+    EXPECT_TRUE(flow.next().has_value());
   }
 }
 

@@ -15,8 +15,7 @@ std::uint64_t salt_of(const FlowState& flow) {
   if (number("seed") != flow.numbers.end() || flow.flow.starts_with("cache")) ++salt;
   // Parts of one flow, each with indices of its own.
   if (const auto rank = number("rank"); rank != flow.numbers.end()) salt = mix_seed(salt, rank->second);
-  if (const auto all = number("all"); all != flow.numbers.end() && all->second == 0)
-    salt = mix_seed(salt, flow.at("consumer"));
+  if (flow.flow == "fan_out" && flow.at("all") == 0) salt = mix_seed(salt, flow.at("consumer"));
   return salt;
 }
 

@@ -17,6 +17,7 @@ namespace belfry {
 namespace {
 
 constexpr const char* kEvents = "inproc://events";
+
 // ZeroMQ would take the rest of a division.
 bool has_too_large_a_port(std::string_view address) {
   const std::string_view port = address.substr(address.rfind(':') + 1);
