@@ -1,0 +1,12 @@
+source "$(dirname "$0")/common.sh"
+
+# A machine that has nothing: every name of a group is asked for, on whichever line of the list it stands.
+mkdir "$tree/bin"
+for tool in dpkg-query apt-cache sudo; do printf '#!/bin/sh\nexit 1\n' >"$tree/bin/$tool"; done
+printf '#!/bin/sh\necho "$@" >>"%s"\n' "$tree/asked" >"$tree/bin/apt-get"
+printf '#!/bin/sh\necho 0\n' >"$tree/bin/id"
+chmod +x "$tree"/bin/*
+PATH=$tree/bin:$PATH "$root/scripts/packages" build data lint 2>/dev/null
+for name in cmake libdnnl-dev libopencv-core-dev libopencv-imgcodecs-dev liblmdb-dev libzmq3-dev dataset-fashion-mnist clang-19; do
+  grep -qE " install .* $name( |\$)" "$tree/asked" || { echo "'$name' is not asked for: $(tail -1 "$tree/asked")"; exit 1; }
+done
