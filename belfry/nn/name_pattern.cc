@@ -2,26 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
-namespace {
-
-std::regex compile(const std::string& caller, std::string_view expression, const Location& where) {
-  try {
-    return std::regex(expression.begin(), expression.end());
-  } catch (const std::regex_error& error) {
-    fail(
-        "[{}] expected an ECMAScript regular expression, got \"{}\" ({}; at {}). Escape special characters by a "
-        "backslash.",
-        caller, expression, error.what(), to_string(where));
-  }
-}
-
-}  // namespace
 
 std::string_view name_in_tower(const Variable& variable) {
   const std::string_view name = variable.name();
@@ -30,14 +15,9 @@ std::string_view name_in_tower(const Variable& variable) {
 }
 
 NamePattern::NamePattern(std::string caller, std::string_view expression, const Location& where)
-    : caller_(std::move(caller)),
-      expression_(expression),
-      where_(where),
-      matches_([regex = compile(caller_, expression, where)](std::string_view name) {
-        return std::regex_match(name.begin(), name.end(), regex);
-      }) {}
+    : caller_(std::move(caller)), expression_(caller_, expression, to_string(where)), where_(where) {}
 
-bool NamePattern::matches(const Variable& variable) const { return matches_(name_in_tower(variable)); }
+bool NamePattern::matches(const Variable& variable) const { return expression_.matches(name_in_tower(variable)); }
 
 void NamePattern::expect_match(const GradientsAndVariables& among) const {
   if (std::ranges::any_of(among, [&](const GradientAndVariable& item) { return matches(item.variable); })) return;
@@ -47,7 +27,7 @@ void NamePattern::expect_match(const GradientsAndVariables& among) const {
   fail(
       "[{}] expected an expression that matches a variable to train, got \"{}\", which matches none of {} (at {}). A "
       "name has to match as a whole.",
-      caller_, expression_, names.empty() ? "no variables" : names, to_string(where_));
+      caller_, expression_.text(), names.empty() ? "no variables" : names, to_string(where_));
 }
 
 ScalesByRegex::ScalesByRegex(const std::string& caller, const std::vector<ScaleByRegex>& scales,

@@ -1,11 +1,11 @@
 // Choosing variables by a regular expression on their names.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "belfry/base/name_expression.h"
 #include "belfry/graph/variable.h"
 #include "belfry/nn/optimizer.h"
 
@@ -20,14 +20,14 @@ class NamePattern {
   // `caller` leads the text of the error that an expression which is none throws.
   NamePattern(std::string caller, std::string_view expression, const Location& where);
   bool matches(const Variable& variable) const;
-  const std::string& expression() const { return expression_; }
+  const std::string& expression() const { return expression_.text(); }
   // Throws if it matches none of these: names them.
   void expect_match(const GradientsAndVariables& among) const;
 
  private:
-  std::string caller_, expression_;
+  std::string caller_;
+  NameExpression expression_;
   Location where_;
-  std::function<bool(std::string_view)> matches_;
 };
 
 // Something for the variables that an expression matches. Of several that match, the first one counts.
