@@ -25,6 +25,7 @@ std::string to_json(const CheckpointState& state, const std::string& where) {
                      {"versions", state.versions},
                      {"user", state.user}};
   if (!state.algorithms.empty()) out["algorithms"] = state.algorithms;
+  if (!state.model.empty()) out["model"] = state.model;
   return small_json::format(out, where);
 }
 
@@ -42,6 +43,8 @@ CheckpointState checkpoint_state_from_json(std::string_view text, const std::str
           // Only autotune has any, and states written before it was there do not.
           .algorithms = in.contains("algorithms") ? small_json::texts(in, "algorithms", where)
                                                   : std::map<std::string, std::string>(),
+          // Nor do states written before the model was told apart.
+          .model = in.contains("model") ? small_json::strings(in, "model", where) : std::vector<std::string>(),
           .user = small_json::texts(in, "user", where)};
 }
 

@@ -8,7 +8,7 @@
 // The state travels inside the safetensors file too, so that one rename makes a checkpoint complete: values and state
 // can never be of different saves. What is loaded is that copy; editing the .json changes nothing.
 //
-// Saver (saver.h) writes them; SaverRestore (session_init.h) brings the values into a session.
+// Saver (saver.h) writes them; ContinueRun and SaverRestore (session_init.h) bring the values into a session.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "belfry/array/array.h"
 
@@ -30,7 +31,8 @@ struct CheckpointState {
   std::uint64_t random_counter = 0;              // Session::random_counter()
   std::map<std::string, std::string> versions{};
   std::map<std::string, std::string> algorithms{};  // Session::algorithms()
-  std::map<std::string, std::string> user{};        // the position in the data, callbacks' state, ...: any UTF-8 text
+  std::vector<std::string> model{};  // the names of what inference needs; the other values belong to the run alone
+  std::map<std::string, std::string> user{};  // the position in the data, callbacks' state, ...: any UTF-8 text
   bool operator==(const CheckpointState&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "belfry/session/checkpoint_writer.h"
 
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -181,6 +182,20 @@ void CheckpointWriter::prune() {
   } catch (const FileError& e) {
     log_warning(fmt::format("[Saver] the index still names checkpoints that were removed: {}", e.what()));
   }
+}
+
+std::string CheckpointWriter::room_problem(std::uint64_t bytes) const {
+  struct statvfs disk{};
+  if (::statvfs(options_.directory.c_str(), &disk) != 0) return "";  // it does not say
+  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  const double more = std::max(1., options_.keep + 1. - static_cast<double>(kept_.size()));
+  if (free >= more * static_cast<double>(bytes)) return "";
+  constexpr double kMega = 1e6;
+  return fmt::format(
+      "[Saver] expected room for {} checkpoints of {:.1f} MB each ({:.1f} MB: .keep is {}, and a new one is written "
+      "before the oldest goes), got {:.1f} MB free in '{}'. Free some space, keep fewer, or choose another directory.",
+      more, static_cast<double>(bytes) / kMega, more * static_cast<double>(bytes) / kMega, options_.keep, free / kMega,
+      options_.directory);
 }
 
 std::vector<std::string> CheckpointWriter::kept() const {

@@ -40,6 +40,10 @@ class CheckpointWriter {
   // and are tried again with the next write.
   std::string write(std::int64_t step, const std::map<std::string, Array>& tensors, CheckpointState state);
 
+  // What to say if the disk has no room for checkpoints of this size, as many as are kept besides those that are there
+  // and the one that is written before the oldest goes; else "".
+  std::string room_problem(std::uint64_t bytes) const;
+
   std::vector<std::string> kept() const;  // the paths, oldest first
   const std::string& directory() const { return options_.directory; }
 

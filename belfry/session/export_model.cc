@@ -1,10 +1,7 @@
 #include "belfry/session/export_model.h"
 
-#include <algorithm>
-
 #include "belfry/array/npz.h"
 #include "belfry/base/check.h"
-#include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/safetensors.h"
 #include "belfry/session/variable_values.h"
@@ -13,12 +10,7 @@ namespace belfry {
 namespace {
 
 std::map<std::string, Array> model_of(Session& session, const char* who, const Location& where) {
-  const Collections& collections = session.graph().collections();
-  std::vector<Variable> variables = collections.variables(collection::kModelVariables);
-  const std::vector<Variable> trainable = collections.variables(collection::kTrainableVariables);
-  const std::vector<Variable> local = collections.variables(collection::kLocalVariables);
-  variables.insert(variables.end(), trainable.begin(), trainable.end());
-  std::erase_if(variables, [&](const Variable& v) { return std::ranges::find(local, v) != local.end(); });
+  const std::vector<Variable> variables = model_variables(session.graph());
   BELFRY_CHECK(!variables.empty(),
                "[{}] expected a graph with trainable variables or MODEL_VARIABLES, got none to export.", who);
   return values_of(session, variables, where);

@@ -1,5 +1,6 @@
 #include "belfry/session/saver.h"
 
+#include <atomic>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -13,15 +14,29 @@
 #include "belfry/session/variable_values.h"
 
 namespace belfry {
+namespace {
+
+std::uint64_t bytes_of(const Graph& graph) {
+  std::uint64_t out = 0;
+  for (const Variable& v : graph.collections().variables(collection::kGlobalVariables))
+    out += static_cast<std::uint64_t>(v.shape().elements()) * size_of(v.dtype());
+  return out;
+}
+
+}  // namespace
 
 struct Saver::Impl {
-  Impl(Session& s, SaverOptions options) : session(s), writer(std::move(options)) {}
+  Impl(Session& s, SaverOptions options) : session(s), writer(std::move(options)) {
+    const std::string problem = writer.room_problem(bytes_of(session.graph()));
+    if (!problem.empty()) log_warning(problem);
+  }
   ~Impl() {
     finish();
     if (failed) log_error(text_of(failed));
   }
 
   void start(std::int64_t step, std::map<std::string, Array> tensors, CheckpointState state) {
+    ended = false;
     thread = std::thread([this, step, tensors = std::move(tensors), state = std::move(state)] {
       try {
         writer.write(step, tensors, state);
@@ -30,6 +45,7 @@ struct Saver::Impl {
         result = std::make_exception_ptr(FileError(
             fmt::format("[Saver] expected to save step {} in '{}', got: {}", step, writer.directory(), text)));
       }
+      ended = true;
     });
   }
 
@@ -49,6 +65,7 @@ struct Saver::Impl {
 
   Session& session;
   std::thread thread;
+  std::atomic<bool> ended = true;  // the thread has nothing more to do
   // No lock: while the thread runs, it alone uses these two; starting and joining it hand them over.
   CheckpointWriter writer;
   std::exception_ptr result;
@@ -67,6 +84,8 @@ void Saver::save(std::int64_t step, CheckpointState state, const Location& where
   state.seeds["graph"] = session.graph().seed();
   state.random_counter = session.random_counter();
   state.algorithms = session.algorithms();
+  state.model.clear();
+  for (const Variable& variable : model_variables(session.graph())) state.model.push_back(variable.name());
   state.versions["onednn"] = dnnl_version_text();
   impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables), where),
                std::move(state));
@@ -76,6 +95,12 @@ void Saver::save(std::int64_t step, CheckpointState state, const Location& where
 void Saver::wait() {
   impl_->finish();
   impl_->deliver();
+}
+
+bool Saver::poll() {
+  if (!impl_->ended) return false;
+  wait();
+  return true;
 }
 
 std::vector<std::string> Saver::checkpoints() {

@@ -20,7 +20,7 @@ namespace belfry {
 
 class Saver {
  public:
-  // Borrows the session.
+  // Borrows the session. A warning says so if the disk has no room for the checkpoints that are to be kept.
   Saver(Session& session, SaverOptions options);
   // Waits; an error that nobody has asked for is logged.
   ~Saver();
@@ -34,6 +34,8 @@ class Saver {
   void save(std::int64_t step, CheckpointState state = {}, const Location& where = Location::current());
   // Until the last save is on disk.
   void wait();
+  // Without waiting: false while a save is being written, else as wait().
+  bool poll();
 
   // The paths of the checkpoints that are kept, oldest first. Waits, but leaves an error for save() or wait().
   std::vector<std::string> checkpoints();

@@ -14,4 +14,8 @@ namespace belfry {
 std::map<std::string, Array> values_of(const Session& session, const std::vector<Variable>& variables,
                                        const Location& where);
 
+// What inference needs: the MODEL_VARIABLES and the trainable variables, without copies that towers of one process keep
+// for themselves (LOCAL_VARIABLES).
+std::vector<Variable> model_variables(const Graph& graph);
+
 }  // namespace belfry

@@ -153,6 +153,50 @@ TEST_F(SaverTest, AFullDiskIsReportedForEverySaveAndTheOldCheckpointStays) {
   EXPECT_EQ(load_checkpoint(*latest_checkpoint(dir.path())).tensors.at("v").item(49'999), 2);
 }
 
+TEST_F(SaverTest, PollDoesNotWaitAndDeliversAFailureOnce) {
+  var("v", Array(1.f));
+  Session session(graph);
+  session.initialize();
+  Gate gate;
+  Saver saver(session, {.directory = dir.path(), .on_stage = [&](SaveStage) {
+                          gate.pass();
+                          throw std::runtime_error("broken");
+                        }});
+  EXPECT_TRUE(saver.poll()) << "nothing is being written";
+  saver.save(1);
+  EXPECT_FALSE(saver.poll());
+  gate.open();
+  std::string text;
+  while (text.empty()) {
+    try {
+      saver.poll();
+    } catch (const FileError& error) {
+      text = error.what();
+    }
+  }
+  EXPECT_TRUE(contains(text, "expected to save step 1"));
+  EXPECT_TRUE(saver.poll());
+}
+
+TEST_F(SaverTest, ADiskWithoutRoomForWhatIsKeptIsAWarningBeforeTheFirstSave) {
+  var("v", Array::full(f32, {250'000}, 1));
+  Session session(graph);
+  session.initialize();
+  LogLines log;
+  {
+    const Saver saver(session, {.directory = dir.path(), .keep = 2});
+  }
+  EXPECT_EQ(log.text, "");
+  {
+    const Saver saver(session, {.directory = dir.path(), .keep = 2'000'000'000});
+  }
+  EXPECT_TRUE(contains(log.text,
+                       "[Saver] expected room for 2000000001 checkpoints of 1.0 MB each (2000000001.0 MB: "
+                       ".keep is 2000000000, and a new one is written before the oldest goes), got "))
+      << log.text;
+  EXPECT_TRUE(contains(log.text, " MB free in '" + dir.path() + "'. Free some space, keep fewer, or choose another"));
+}
+
 TEST_F(SaverTest, AnErrorThatNobodyAskedForIsLoggedAtTheEnd) {
   var("v", Array(1.f));
   Session session(graph);
