@@ -27,26 +27,14 @@ std::string file_prefix(bool smallest, std::string metric) {
 
 }  // namespace
 
-CheckpointState training_state(Trainer& trainer) {
-  CheckpointState out{.epoch = trainer.epoch_num()};
-  out.user["loop"] = nlohmann::json{{"epoch", trainer.epoch_num()},
-                                    {"local_step", trainer.local_step()},
-                                    {"global_step", trainer.global_step()},
-                                    {"iteration", trainer.iteration()}}
-                         .dump();
-  out.user["monitors"] = trainer.monitors().state();
-  const Callbacks& callbacks = trainer.callbacks();
-  for (std::size_t i = 0; i < callbacks.size(); ++i)
-    if (const std::string state = callbacks[i]->state(); !state.empty())
-      out.user[fmt::format("callback {} {}", i, callbacks[i]->name())] = state;
-  return out;
-}
+std::vector<Written> ModelSaver::writes() const { return {{directory_of(options_.directory, trainer())}}; }
 
 void ModelSaver::before_train() {
-  saver_ = std::make_unique<Saver>(
-      trainer().session(),
-      SaverOptions{.directory = directory_of(options_.directory, trainer()), .keep = options_.keep});
+  const SaverOptions files{.directory = directory_of(options_.directory, trainer()), .keep = options_.keep};
+  saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
 }
+
+void ModelSaver::trigger_step() { saver_->look(); }
 
 void ModelSaver::trigger() {
   trainer().after_this_hook([this] { save(); });
@@ -60,7 +48,7 @@ void ModelSaver::save() {
 void ModelSaver::after_train() {
   if (saver_ == nullptr) return;
   if (trainer().save_at_end() && saved_ != trainer().global_step()) save();
-  saver_->wait();
+  saver_->finish();
 }
 
 BestSaver::BestSaver(std::string metric, bool smallest, BestSaverOptions options)
@@ -68,13 +56,17 @@ BestSaver::BestSaver(std::string metric, bool smallest, BestSaverOptions options
   if (options_.prefix.empty()) options_.prefix = file_prefix(smallest, metric_);
 }
 
+std::vector<Written> BestSaver::writes() const { return {{directory_of(options_.directory, trainer())}}; }
+
 void BestSaver::before_train() {
-  saver_ = std::make_unique<Saver>(trainer().session(),
-                                   SaverOptions{.directory = directory_of(options_.directory, trainer()),
-                                                .prefix = options_.prefix,
-                                                .keep = 1,
-                                                .index = options_.prefix + ".index"});
+  const SaverOptions files{.directory = directory_of(options_.directory, trainer()),
+                           .prefix = options_.prefix,
+                           .keep = 1,
+                           .index = options_.prefix + ".index"};
+  saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
 }
+
+void BestSaver::trigger_step() { saver_->look(); }
 
 std::size_t BestSaver::count() const { return trainer().monitors().history(metric_).size(); }
 
@@ -115,7 +107,7 @@ void BestSaver::trigger() {
 }
 
 void BestSaver::after_train() {
-  if (saver_ != nullptr) saver_->wait();
+  if (saver_ != nullptr) saver_->finish();
 }
 
 std::string BestSaver::state() const {

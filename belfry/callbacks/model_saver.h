@@ -4,41 +4,44 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "belfry/callbacks/reporting_saver.h"
 #include "belfry/loop/callback.h"
-#include "belfry/session/saver.h"
+#include "belfry/loop/training_state.h"
 
 namespace belfry {
-
-// Everything that a checkpoint keeps of a training besides the values: the loop's counters and each callback's state.
-CheckpointState training_state(Trainer& trainer);
 
 struct ModelSaverOptions {
   std::string directory{};  // default: the run's directory
   int keep = 10;            // newest ones; 0: all
+  int max_failures = 3;     // so many saves that fail in a row end training
 };
 
 // Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise), when all
 // callbacks have had their turn: it holds what those behind this one have done too. Files are written while training
-// goes on. A training that a signal ends is saved once more. A save that failed is thrown by the
-// next trigger, or at the end.
+// goes on. A training that a signal ends is saved once more. A save that failed is reported when the
+// next step has ended (see reporting_saver.h), and thrown if it was the last one of the training.
 class ModelSaver final : public Callback {
  public:
   explicit ModelSaver(ModelSaverOptions options = {}) : options_(std::move(options)) {}
   void before_train() override;
+  void trigger_step() override;
   void trigger() override;
   void after_train() override;
+  std::vector<Written> writes() const override;
 
  private:
   void save();
   ModelSaverOptions options_;
-  std::unique_ptr<Saver> saver_;
+  std::unique_ptr<ReportingSaver> saver_;
   std::int64_t saved_ = -1;  // the step of the last one
 };
 
 struct BestSaverOptions {
   std::string directory{};  // default: the run's directory
   std::string prefix{};     // default: min-<metric> or max-<metric>
+  int max_failures = 3;     // so many saves that fail in a row end training
 };
 
 // Keeps the checkpoint with the best value of a metric that was put in the same epoch, before this callback's turn. If
@@ -49,10 +52,12 @@ class BestSaver : public Callback {
   BestSaver(std::string metric, bool smallest, BestSaverOptions options);
   void before_train() override;
   void before_epoch() override;
+  void trigger_step() override;
   void trigger() override;
   void after_train() override;
   std::string state() const override;
   void restore(const std::string& state) override;
+  std::vector<Written> writes() const override;
 
   struct Best {
     double value = 0;
@@ -64,7 +69,7 @@ class BestSaver : public Callback {
   std::string metric_;
   bool smallest_;
   BestSaverOptions options_;
-  std::unique_ptr<Saver> saver_;
+  std::unique_ptr<ReportingSaver> saver_;
   std::optional<Best> best_;
   std::size_t count() const;  // values of the metric so far
   [[noreturn]] void fail_without_value() const;

@@ -4,11 +4,9 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/callbacks/monitors/json_writer.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
-#include "belfry/launch/internal/previous_run.h"
 #include "belfry/nn/describe.h"
 #include "belfry/train/async_trainer.h"
 
@@ -25,13 +23,6 @@ InputSourcePtr input_of(TrainConfig& config, const SingleCostTrainer& trainer, c
   const bool several = dynamic_cast<const MultiDeviceTrainer*>(&trainer) != nullptr &&
                        dynamic_cast<const AsyncMultiDeviceTrainer*>(&trainer) == nullptr;
   return several ? InputSourcePtr(StagingInput(std::move(queue))) : queue;
-}
-
-KeepPreviousRun keep_previous_run(const TrainConfig& config) {
-  std::vector<std::string> logs{JSONWriter().file()};
-  for (const Handle<Monitor>& monitor : config.monitors)
-    if (const auto* writer = dynamic_cast<const JSONWriter*>(&*monitor)) logs.push_back(writer->file());
-  return {config.session_init.paths(), std::move(logs)};
 }
 
 // A cost for weights that nobody pays is a mistake that shows nowhere else.
@@ -64,8 +55,6 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
       [model](Inputs in) { return model->build_graph(std::move(in)); }, optimizer, where);
   log_info("The model:\n" + describe_layers(trainer.graph()) + "\n" + describe_trainable_vars(trainer.graph()));
   warn_of_unused_regularization(trainer.graph(), trainer.train_op);
-
-  config.callbacks.insert(config.callbacks.begin(), keep_previous_run(config));  // before any that writes
 
   std::optional<StopOnSignal> signals;
   if (config.handle_signals) signals.emplace(trainer);

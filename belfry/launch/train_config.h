@@ -41,9 +41,7 @@ struct TrainConfig {
   int starting_epoch = 1;
   std::optional<std::int64_t> steps_per_epoch{};  // default: one pass of the data
   int max_epoch = 99999;                          // the last one
-  // Where the run's files go; default: train_log/<name of the program>. Those of an earlier run are moved to previous-1
-  // in it (or the next number), unless session_init reads one of them: then it is the same run.
-  std::string run_dir{};
+  std::string run_dir{};                          // where the run's files go: see TrainOptions::run_dir
 
   // Ctrl-C and SIGTERM finish the step and end training (see Interrupted); a second one ends the program at once.
   bool handle_signals = true;

@@ -30,6 +30,14 @@ namespace belfry {
 
 class Trainer;
 
+// Files of a callback, for the claim of their directory (see run_directory.h).
+struct Written {
+  std::string directory{};
+  // What they are called ("epoch-*.png"), so that those of an earlier run are moved aside. Checkpoints, their indexes
+  // and stats.json are known.
+  std::vector<std::string> patterns{};
+};
+
 class Callback {
  public:
   Callback() = default;
@@ -54,6 +62,10 @@ class Callback {
   // What a checkpoint keeps of it, any text, and back. A callback that is resumed goes on as if nothing had happened.
   virtual std::string state() const { return ""; }
   virtual void restore(const std::string& /*state*/) {}
+
+  // Where it writes files. Before the first step these directories are made and claimed for this run alone, and what an
+  // earlier run left there is moved aside.
+  virtual std::vector<Written> writes() const { return {}; }
 
   // Whether only the chief of several processes calls it.
   virtual bool chief_only() const { return true; }

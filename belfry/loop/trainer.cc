@@ -9,8 +9,10 @@
 #include "belfry/base/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/loop/callback_hook.h"
+#include "belfry/loop/run_directory.h"
 #include "belfry/loop/step_counter.h"
 #include "belfry/loop/training_defaults.h"
+#include "belfry/loop/training_state.h"
 
 namespace belfry {
 namespace {
@@ -38,6 +40,7 @@ Trainer::~Trainer() = default;
 
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
+  directories_->keep_previous_run();
   call("before_train", &Callback::before_train);
   triggered_step_ = global_step_;
   end_if_stopped();
@@ -110,6 +113,7 @@ void Trainer::end_loop(std::exception_ptr error) {
       keep_first(error, callback->name(), "after_train");
     }
   }
+  directories_.reset();
   if (error != nullptr) std::rethrow_exception(error);
 }
 
@@ -257,11 +261,15 @@ void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Hand
 
 void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
   enter(Phase::callbacks_ready, Phase::session_ready, "initialize");
+  auto directories = std::make_unique<RunDirectories>(callbacks_, init.continued());  // freed again if this fails
   session_ = std::make_unique<Session>(*graph_, adapt(config));
   session_->initialize();
-  global_step_ = init.init(*session_).step.value_or(0);
+  const InitReport report = init.init(*session_);
+  global_step_ = report.step.value_or(0);
+  restore_training_state(*this, report.training);
   graph_->finalize();
   hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
+  directories_ = std::move(directories);
 }
 
 std::int64_t Trainer::steps_of(const TrainOptions& options) const {

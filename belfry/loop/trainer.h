@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,8 +51,13 @@ struct TrainOptions {
   std::optional<std::int64_t> steps_per_epoch{};  // must be given, unless the trainer knows it from its data
   int starting_epoch = 1;
   int max_epoch = 99999;  // the last one
-  std::string run_dir{};  // where the run's files go; default: train_log/<name of the program>
+  // Where the run's files go; default: train_log/<name of the program>. Claimed for this run if a callback writes
+  // there; files of an earlier run are moved to previous-1 in it (or the next number), unless session_init continues
+  // that run.
+  std::string run_dir{};
 };
+
+class RunDirectories;
 
 class Trainer {
  public:
@@ -133,6 +139,7 @@ class Trainer {
 
  private:
   friend class StepCounter;
+  friend void restore_training_state(Trainer&, const std::map<std::string, std::string>&);
   enum class Phase { defining, callbacks_ready, session_ready, looping, ended };
   void enter(Phase from, Phase to, const char* method);
   std::int64_t steps_of(const TrainOptions& options) const;
@@ -154,6 +161,7 @@ class Trainer {
   std::unique_ptr<Session> session_;
   std::unique_ptr<HookedSession> hooked_session_;
   std::string run_dir_;
+  std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
   LoopOptions loop_;
   Location where_;  // of the call that trains
   bool in_hook_ = false;

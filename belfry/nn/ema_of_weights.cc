@@ -32,13 +32,26 @@ class EmaOfWeights final : public ProxyOptimizer {
     for (const GradientAndVariable& item : items) {
       const DeviceScope device(item.variable.node()->device);
       const Tensor weights = read_after(updates.front(), item.variable);
-      const Variable average = slots_.copy_of(item.variable, "EMA");
+      const Variable average = average_for(item.variable);
       updates.emplace_back(average.assign_sub((average - weights) * cast(rate, average.dtype())));
     }
     return scope.group(updates, where);
   }
 
  private:
+  // Part of the model: inference may read it.
+  Variable average_for(const Variable& variable) {
+    const Variable average = slots_.copy_of(variable, "EMA");
+    Collections& collections = variable.node()->graph->collections();
+    const auto is_in = [&](std::string_view name) {
+      const std::vector<Variable> all = collections.variables(name);
+      return std::ranges::find(all, average) != all.end();
+    };
+    if (is_in(collection::kGlobalVariables) && !is_in(collection::kModelVariables))
+      collections.add(collection::kModelVariables, average);
+    return average;
+  }
+
   // 1 - decay, of this update.
   Tensor rate_of(const Variable& first) {
     const Tensor rate = constant(Array(static_cast<float>(1 - options_.decay)));

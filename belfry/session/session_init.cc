@@ -4,33 +4,18 @@
 #include <set>
 #include <string_view>
 
-#include "belfry/array/internal/stored_array.h"
 #include "belfry/array/npz.h"
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/checkpoint.h"
+#include "belfry/session/internal/name_lists.h"
+#include "belfry/session/internal/restore_plan.h"
 #include "belfry/session/safetensors.h"
 
 namespace belfry {
 namespace {
-
-using Names = std::vector<std::string>;
-
-std::string list_of(const Names& names) {
-  std::string out;
-  for (const std::string& name : names) out += fmt::format("{}{}", out.empty() ? "" : ", ", in_quotes(name));
-  return out;
-}
-
-// A few of many.
-std::string some_of(const Names& names) {
-  constexpr std::size_t kNamed = 5;
-  if (names.empty()) return "none";
-  if (names.size() <= kNamed) return list_of(names);
-  return fmt::format("{} and {} more", list_of({names.begin(), names.begin() + kNamed}), names.size() - kNamed);
-}
 
 std::string type_of(DType dtype, const Shape& shape) { return fmt::format("{} {}", name_of(dtype), to_string(shape)); }
 
@@ -48,62 +33,7 @@ std::string problems_of(const InitPlan& plan) {
   return out;
 }
 
-// "w" with the value of "w/EMA" where both are there. The latter's name goes too, unless it is a variable's.
-std::map<std::string, Array> preferred(std::map<std::string, Array> values, const std::string& suffix,
-                                       const std::map<std::string, Variable>& variables, const std::string& prefix) {
-  for (auto at = values.begin(); at != values.end();) {
-    const std::string alternative = at->first + "/" + suffix;
-    const auto other = values.find(alternative);
-    if (other == values.end()) {
-      ++at;
-      continue;
-    }
-    at->second = other->second;
-    ++at;
-    if (variables.contains(prefix.empty() ? alternative : prefix + "/" + alternative)) continue;
-    if (at == other) ++at;
-    values.erase(other);
-  }
-  return values;
-}
-
-// Pairs the values with the graph's variables by name.
-InitPlan match(Session& session, const std::map<std::string, Array>& values, const RestoreOptions& options) {
-  std::map<std::string, Variable> variables;
-  for (const Variable& v : session.graph().collections().variables(collection::kGlobalVariables))
-    variables.emplace(v.name(), v);
-  if (!options.prefer.empty()) {
-    RestoreOptions rest = options;
-    rest.prefer.clear();
-    return match(session, preferred(values, options.prefer, variables, options.prefix), rest);
-  }
-  const std::set<std::string> ignore(options.ignore.begin(), options.ignore.end());
-  std::set<std::string> ignored;
-
-  InitPlan plan{.strict = options.strict};
-  for (const auto& [stored_name, value] : values) {
-    const std::string name = options.prefix.empty() ? stored_name : fmt::format("{}/{}", options.prefix, stored_name);
-    const auto at = variables.find(name);
-    if (ignore.contains(name)) {
-      ignored.insert(name);
-    } else if (at == variables.end()) {
-      plan.report.unexpected.push_back(name);
-    } else {
-      plan.values.emplace_back(at->second, value);
-      plan.report.restored.push_back(name);
-    }
-    if (at != variables.end()) variables.erase(at);
-  }
-  for (const auto& [name, variable] : variables) {
-    if (ignore.contains(name)) {
-      ignored.insert(name);
-    } else {
-      plan.report.missing.push_back(name);
-    }
-  }
-  plan.report.ignored.assign(ignored.begin(), ignored.end());
-  return plan;
-}
+std::string caller_of(const char* kind, const std::string& path) { return fmt::format("{} '{}'", kind, path); }
 
 std::map<std::string, Array> without_output_numbers(std::map<std::string, Array> values, const std::string& path) {
   constexpr std::string_view kFirstOutput = ":0";
@@ -117,82 +47,83 @@ std::map<std::string, Array> without_output_numbers(std::map<std::string, Array>
   return out;
 }
 
-// The count of a training that is continued, not of one whose values are a part of another's.
-bool takes_step(const RestoreOptions& options) {
-  return options.prefix.empty() && std::ranges::find(options.ignore, "global_step") == options.ignore.end();
-}
-
 // A chain as one plan: later values replace earlier ones.
 InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
   InitPlan plan;
   std::map<std::string, std::pair<Variable, Array>> values;
-  std::set<std::string> missing, unexpected, ignored;
+  std::set<std::string> missing, unexpected, ignored, mismatched, of_the_run;
   for (const SessionInit& part : parts) {
     const InitPlan next = part.prepare(session);
     for (const auto& pair : next.values) values.insert_or_assign(pair.first.name(), pair);
     if (next.random_counter) plan.random_counter = next.random_counter;
     if (next.report.step) plan.report.step = next.report.step;
+    if (!next.report.training.empty()) plan.report.training = next.report.training;
+    plan.notes.insert(plan.notes.end(), next.notes.begin(), next.notes.end());
     for (const auto& [problem, algorithm] : next.algorithms) plan.algorithms.insert_or_assign(problem, algorithm);
     missing.insert(next.report.missing.begin(), next.report.missing.end());
     unexpected.insert(next.report.unexpected.begin(), next.report.unexpected.end());
     ignored.insert(next.report.ignored.begin(), next.report.ignored.end());
+    mismatched.insert(next.report.mismatched.begin(), next.report.mismatched.end());
+    of_the_run.insert(next.report.of_the_run.begin(), next.report.of_the_run.end());
   }
   for (const auto& [name, pair] : values) {
     plan.values.push_back(pair);
     plan.report.restored.push_back(name);
-    missing.erase(name);
-    ignored.erase(name);
+    for (auto* names : {&missing, &ignored, &mismatched, &of_the_run}) names->erase(name);
   }
-  for (const std::string& name : ignored) missing.erase(name);
+  for (const auto* names : {&ignored, &mismatched})
+    for (const std::string& name : *names) missing.erase(name);
   plan.report.missing.assign(missing.begin(), missing.end());
   plan.report.unexpected.assign(unexpected.begin(), unexpected.end());
   plan.report.ignored.assign(ignored.begin(), ignored.end());
+  plan.report.mismatched.assign(mismatched.begin(), mismatched.end());
+  plan.report.of_the_run.assign(of_the_run.begin(), of_the_run.end());
   return plan;
 }
 
 }  // namespace
 
-SessionInit::SessionInit(std::string name, Prepare prepare, std::vector<std::string> paths)
-    : name_(std::move(name)), prepare_(std::move(prepare)), paths_(std::move(paths)) {}
+SessionInit::SessionInit(std::string name, Prepare prepare, std::vector<std::string> continued)
+    : name_(std::move(name)), prepare_(std::move(prepare)), continued_(std::move(continued)) {}
 
 InitPlan SessionInit::prepare(Session& session) const {
   if (!prepare_) return {};
   InitPlan plan = prepare_(session);
   // Nothing at all that fits is the wrong file or a forgotten prefix, not another version of the model.
   const InitReport& report = plan.report;
-  const bool nothing = report.restored.empty() && !report.unexpected.empty();
+  const bool nothing = report.restored.empty() && report.mismatched.empty() &&
+                       (!report.unexpected.empty() || !report.of_the_run.empty());
   BELFRY_CHECK(
       !nothing,
       "[{}] expected values for the graph's variables ({}), got none for any of them (there are values for {}). "
       "Nothing was changed. Build the graph that the values come from, or pass .prefix if the names differ by "
       "one.",
-      name_, some_of(report.missing), some_of(report.unexpected));
+      name_, some_of(report.missing), some_of(report.unexpected.empty() ? report.of_the_run : report.unexpected));
   const std::string problems = problems_of(plan);
   BELFRY_CHECK(problems.empty(),
                "[{}] expected values that fit the graph's variables, got:{}\nNothing was changed. Build the graph that "
-               "the values come from, or leave variables out with .ignore.",
+               "the values come from, or leave variables out with .ignore or .skip_mismatched.",
                name_, problems);
   return plan;
 }
 
 namespace {
 
-// A variable that starts as the value of another (slow weights, averages) and has none of its own there follows that
-// one: it would otherwise be a copy of what the other was initialised to.
+// A variable that starts as the value of another (slow weights, averages) and got none of its own follows that one: it
+// would otherwise be a copy of what the other was initialised to.
 void follow_restored(const Graph& graph, InitPlan& plan) {
   std::map<const Node*, Array> restored;
   for (const auto& [variable, value] : plan.values) restored.emplace(variable.node(), value);
-  for (const std::string& name : plan.report.missing) {
-    const Variable variable = graph.get_variable_by_name(name);
+  InitReport& report = plan.report;
+  for (const Variable& variable : graph.collections().variables(collection::kGlobalVariables)) {
     const auto owner = restored.find(variable.initial_value().node());
-    if (owner == restored.end()) continue;
+    if (owner == restored.end() || restored.contains(variable.node())) continue;
+    if (std::ranges::binary_search(report.ignored, variable.name())) continue;
     plan.values.emplace_back(variable, owner->second);
-    plan.report.restored.push_back(name);
+    report.restored.push_back(variable.name());
+    std::erase(report.missing, variable.name());
   }
-  std::erase_if(plan.report.missing, [&](const std::string& name) {
-    return std::ranges::find(plan.report.restored, name) != plan.report.restored.end();
-  });
-  std::ranges::sort(plan.report.restored);
+  std::ranges::sort(report.restored);
 }
 
 }  // namespace
@@ -207,50 +138,61 @@ InitReport SessionInit::init(Session& session) const {
   const InitReport& report = plan.report;
   if (!report.missing.empty())
     log_warning(fmt::format("[{}] {} of the graph's variables have no value there and keep theirs: {}", name_,
-                            report.missing.size(), list_of(report.missing)));
+                            report.missing.size(), by_scope(report.missing)));
   if (!report.unexpected.empty())
     log_warning(fmt::format("[{}] {} values belong to no variable of the graph and are not used: {}", name_,
-                            report.unexpected.size(), list_of(report.unexpected)));
+                            report.unexpected.size(), by_scope(report.unexpected)));
+  for (const std::string& note : plan.notes) log_info(note);
   return std::move(plan.report);
 }
 
 SaverRestore::SaverRestore(std::string path, RestoreOptions options)
-    : SessionInit(fmt::format("SaverRestore '{}'", path),
+    : SessionInit(caller_of("SaverRestore", path), [path, options = std::move(options)](Session& session) {
+        const std::string file = find_checkpoint(path);
+        SafetensorsFile read = read_safetensors(file);
+        const auto state = checkpoint_state_in(read.metadata, file);
+        return restore_plan(caller_of("SaverRestore", path), session, {std::move(read.tensors), state}, options,
+                            Take::model);
+      }) {}
+
+ContinueRun::ContinueRun(std::string path, RestoreOptions options)
+    : SessionInit(caller_of("ContinueRun", path),
                   [path, options = std::move(options)](Session& session) {
-                    const std::string file = find_checkpoint(path);
-                    const SafetensorsFile stored = read_safetensors(file);
-                    const auto state = checkpoint_state_in(stored.metadata, file);
-                    InitPlan plan = match(session, stored.tensors, options);
-                    if (state) plan.random_counter = state->random_counter;
-                    if (state) plan.algorithms = state->algorithms;
-                    if (state && takes_step(options)) plan.report.step = state->step;
+                    Checkpoint read = load_checkpoint(path);
+                    const CheckpointState& state = read.state;
+                    InitPlan plan = restore_plan(caller_of("ContinueRun", path), session,
+                                                 {std::move(read.tensors), state}, options, Take::everything);
+                    if (!options.prefix.empty()) return plan;
+                    plan.random_counter = state.random_counter;
+                    plan.algorithms = state.algorithms;
+                    plan.report.training = state.user;
+                    if (!std::ranges::binary_search(plan.report.ignored, "global_step")) plan.report.step = state.step;
                     return plan;
                   },
                   {path}) {}
 
 DictRestore::DictRestore(std::map<std::string, Array> values, RestoreOptions options)
     : SessionInit("DictRestore", [values = std::move(values), options = std::move(options)](Session& session) {
-        return match(session, values, options);
+        return restore_plan("DictRestore", session, {values}, options, Take::everything);
       }) {}
 
 NpzRestore::NpzRestore(std::string path, RestoreOptions options)
-    : SessionInit(fmt::format("NpzRestore '{}'", path),
-                  [path, options = std::move(options)](Session& session) {
-                    return match(session, without_output_numbers(read_npz(path), path), options);
-                  },
-                  {path}) {}
+    : SessionInit(caller_of("NpzRestore", path), [path, options = std::move(options)](Session& session) {
+        return restore_plan(caller_of("NpzRestore", path), session, {without_output_numbers(read_npz(path), path)},
+                            options, Take::everything);
+      }) {}
 
 namespace {
 
-std::vector<std::string> paths_of(const std::vector<SessionInit>& parts) {
+std::vector<std::string> continued_by(const std::vector<SessionInit>& parts) {
   std::vector<std::string> out;
-  for (const SessionInit& part : parts) out.insert(out.end(), part.paths().begin(), part.paths().end());
+  for (const SessionInit& part : parts) out.insert(out.end(), part.continued().begin(), part.continued().end());
   return out;
 }
 
 }  // namespace
 
 ChainInit::ChainInit(std::vector<SessionInit> parts)
-    : SessionInit("ChainInit", [parts](Session& session) { return chained(session, parts); }, paths_of(parts)) {}
+    : SessionInit("ChainInit", [parts](Session& session) { return chained(session, parts); }, continued_by(parts)) {}
 
 }  // namespace belfry

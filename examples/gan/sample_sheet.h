@@ -9,6 +9,8 @@ class SampleSheet final : public belfry::Callback {
 
   void setup_graph() override;  // the predictor's tower is built here
   void trigger() override;      // <run_dir>/epoch-<number>.pgm
+  std::vector<belfry::Written> writes() const override { return {{trainer().run_dir(), {"epoch-*.pgm"}}}; }
+
  private:
   belfry::Array z_;
   belfry::OnlinePredictor generate_;

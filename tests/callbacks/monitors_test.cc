@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/file.h"
+#include "belfry/callbacks/model_saver.h"
 #include "belfry/callbacks/monitors/json_writer.h"
 #include "belfry/callbacks/monitors/scalar_printer.h"
 #include "belfry/callbacks/progress_bar.h"
@@ -79,9 +80,28 @@ TEST_F(MonitorCallbacksTest, StatisticsOfEarlierRunsAreKept) {
   testing_support::put_bytes(directory + "/stats.json.old", "[{}]");
   Trainer trainer;
   run(trainer, {puts()}, {JSONWriter()});
+  EXPECT_EQ(read_file(directory + "/previous-1/stats.json.old"), "[{}]");
+  EXPECT_EQ(read_file(directory + "/previous-1/stats.json"), "[]");
+  EXPECT_EQ(stats().size(), 3u);
+}
+
+// Of the same run, but written by somebody whose state is not in the checkpoint.
+TEST_F(MonitorCallbacksTest, StatisticsThatTheCheckpointDoesNotKnowAreKeptToo) {
+  Trainer first, second;
+  run(first, {ModelSaver()});
+  testing_support::put_bytes(directory + "/stats.json", "[]");
+  testing_support::put_bytes(directory + "/stats.json.old", "[{}]");
+  second.train_op = Operation(counted.node());
+  second.train({.callbacks = {ModelSaver(), puts()},
+                .monitors = {JSONWriter()},
+                .session_init = ContinueRun(directory),
+                .steps_per_epoch = 2,
+                .starting_epoch = 4,
+                .max_epoch = 5,
+                .run_dir = directory});
   EXPECT_EQ(read_file(directory + "/stats.json.old"), "[{}]");
   EXPECT_EQ(read_file(directory + "/stats.json.old-2"), "[]");
-  EXPECT_EQ(stats().size(), 3u);
+  EXPECT_EQ(stats().size(), 2u);
 }
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterLogsWhatWasPutByName) {

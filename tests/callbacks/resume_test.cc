@@ -75,25 +75,13 @@ class Training {
   }
   ~Training() { std::fclose(nowhere_); }
 
-  // As a program that continues its training does.
-  void restore() {
-    const Checkpoint checkpoint = load_checkpoint(dir_);
-    trainer_.initialize({}, SaverRestore(dir_));
-    trainer_.monitors().restore(checkpoint.state.user.at("monitors"));
-    for (std::size_t i = 0; i < trainer_.callbacks().size(); ++i) {
-      Callback& callback = *trainer_.callbacks()[i];
-      const auto state = checkpoint.state.user.find("callback " + std::to_string(i) + " " + callback.name());
-      if (state != checkpoint.state.user.end()) callback.restore(state->second);
-    }
-  }
-
   struct Result {
     std::string stats, log;
     double w = 0, rate = 0;
     std::map<std::string, std::vector<Monitors::Entry>> history;
   };
-  Result run(int from, int to) {
-    if (from == 1) trainer_.initialize();
+  Result run(int from, int to, const SessionInit& init = {}) {
+    trainer_.initialize({}, init);
     Result out;
     const LogRedirect redirect(
         [&](LogLevel, std::string_view line) {
@@ -131,9 +119,7 @@ TEST(ResumeTest, GoesOnAsIfNothingHadHappened) {
   for (const int end : {1, 3}) {
     const TempDir dir;
     Training(dir).run(1, end);
-    Training second(dir);
-    second.restore();
-    const Training::Result rest = second.run(end + 1, 5);
+    const Training::Result rest = Training(dir).run(end + 1, 5, ContinueRun(dir.path()));
     EXPECT_EQ(rest.w, whole.w) << end;
     EXPECT_EQ(rest.rate, whole.rate) << end;
     EXPECT_EQ(rest.history, whole.history) << end;

@@ -91,16 +91,107 @@ TEST_F(SaversTest, TheStepOfACheckpointCountsOnUnlessItIsLeftOut) {
   Trainer trainer;
   run(trainer, {ModelSaver()});
   for (const bool has_variable : {false, true}) {
-    EXPECT_EQ(steps_after(SaverRestore(directory), has_variable), 8);
-    EXPECT_EQ(steps_after(ChainInit({SaverRestore(directory), DictRestore({{"count", Array(0.f)}})}), has_variable), 8);
-    EXPECT_EQ(steps_after(SaverRestore(directory, {.ignore = {"global_step"}}), has_variable), 2);
+    EXPECT_EQ(steps_after(ContinueRun(directory), has_variable), 8);
+    EXPECT_EQ(steps_after(ChainInit({ContinueRun(directory), DictRestore({{"count", Array(0.f)}})}), has_variable), 8);
+    EXPECT_EQ(steps_after(ContinueRun(directory, {.ignore = {"global_step"}}), has_variable), 2);
   }
 }
 
-TEST_F(SaversTest, AFailedSaveReachesTheCaller) {
+TEST_F(SaversTest, ADirectoryThatCannotBeMadeIsFoundBeforeTheFirstStep) {
   testing_support::put_bytes(directory + "/file", "in the way");
   Trainer trainer;
   EXPECT_THROW(run(trainer, {ModelSaver({.directory = directory + "/file/below"})}), FileError);
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(SaversTest, ASecondTrainingKeepsTheCheckpointsOfTheFirstWhereverTheyAre) {
+  const auto savers = [&] { return Callbacks{ModelSaver(), ModelSaver({.directory = directory + "/own"})}; };
+  for (int i = 0; i < 2; ++i) {
+    Trainer trainer;
+    run(trainer, savers());
+  }
+  EXPECT_TRUE(exists("previous-1/model-6.safetensors"));
+  EXPECT_TRUE(exists("own/previous-1/model-6.safetensors"));
+  Trainer trainer;
+  trainer.train_op = Operation(counted.node());
+  trainer.train({.callbacks = savers(),
+                 .session_init = ContinueRun(directory),
+                 .steps_per_epoch = 2,
+                 .starting_epoch = 4,
+                 .max_epoch = 4,
+                 .run_dir = directory});
+  EXPECT_FALSE(exists("previous-2") || exists("own/previous-2")) << "it is the same run in both";
+  EXPECT_EQ(load_checkpoint(directory + "/own").state.step, 8);
+}
+
+// A disk on which the checkpoints of these tests have no room.
+class FullDiskTest : public SaversTest {
+ protected:
+  Variable large = var("large", Array::full(f32, {50'000}, 1));
+  std::optional<testing_support::FullDisk> disk{std::in_place, 10'000};
+};
+
+// As many steps as it takes until the thread that writes has met the full disk; the next save would be far away.
+TEST_F(FullDiskTest, AFailedSaveIsReportedAtTheNextStepNotTheNextSave) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  trainer.train_op = Operation(counted.node());
+  trainer.train({.callbacks = {PeriodicTrigger(ModelSaver(), {.every_k_steps = 2'000'000'000, .before_train = true}),
+                               CallbackFactory({.trigger_step =
+                                                    [](Trainer& t) {
+                                                      if (t.monitors().latest("failed_saves/model"))
+                                                        t.request_stop("seen");
+                                                    }})},
+                 .steps_per_epoch = 1'000'000'000,
+                 .max_epoch = 1,
+                 .run_dir = directory});
+  EXPECT_TRUE(log.text.starts_with("[ModelSaver] [Saver] expected to save step 0 in '" + directory + "', got: "))
+      << log.text;
+  EXPECT_TRUE(log.text.ends_with("(failure 1 in a row; 3 end training)\n")) << log.text;
+}
+
+TEST_F(FullDiskTest, SoManyFailuresInARowEndTraining) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  trainer.train_op = Operation(counted.node());
+  const std::string text = testing_support::file_error_of([&] {
+    trainer.train({.callbacks = {ModelSaver()}, .steps_per_epoch = 2, .max_epoch = 100, .run_dir = directory});
+  });
+  EXPECT_TRUE(
+      text.starts_with("[ModelSaver] expected to save, got 3 failures in a row, the last one: [Saver] expected "
+                       "to save step 6 in '"))
+      << text;
+  EXPECT_LE(trainer.global_step(), 8) << "known by the fourth save at the latest";
+  EXPECT_EQ(values(trainer, "failed_saves/model"), (std::vector<double>{1, 2, 3}));
+}
+
+TEST_F(FullDiskTest, AFailureThatDoesNotLastIsSurvived) {
+  class FreeSpace final : public Monitor {
+   public:
+    explicit FreeSpace(std::optional<testing_support::FullDisk>& disk) : disk_(&disk) {}
+    void put_scalar(const std::string& name, double, std::int64_t) override {
+      if (name == "failed_saves/model") disk_->reset();
+    }
+
+   private:
+    std::optional<testing_support::FullDisk>* disk_;
+  };
+  const testing_support::LogLines log;
+  Trainer trainer;
+  run(trainer, {ModelSaver({.max_failures = 2})}, {FreeSpace(disk)});
+  EXPECT_EQ(values(trainer, "failed_saves/model"), std::vector<double>{1});
+  EXPECT_FALSE(exists("model-2.safetensors"));
+  EXPECT_EQ(load_checkpoint(directory).state.step, 6);
+}
+
+TEST_F(FullDiskTest, AFailureOfTheLastSaveReachesTheCaller) {
+  Trainer trainer;
+  trainer.train_op = Operation(counted.node());
+  EXPECT_TRUE(contains(testing_support::file_error_of([&] {
+                         trainer.train(
+                             {.callbacks = {ModelSaver()}, .steps_per_epoch = 2, .max_epoch = 1, .run_dir = directory});
+                       }),
+                       "expected to save step 2"));
 }
 
 TEST_F(SaversTest, BestSaversKeepTheBest) {

@@ -122,7 +122,7 @@ TEST(HandbookTrainers, ARunGoesOn) {
     bf::launch_train_with_config(until(3), trainer);
   }
   bf::TrainConfig config = until(3);
-  config.session_init = bf::SaverRestore(directory);  // global_step goes on too, unless .ignore has "global_step"
+  config.session_init = bf::ContinueRun(directory);  // global_step goes on too, unless .ignore has "global_step"
   config.starting_epoch = 4;
   config.max_epoch = 6;
   bf::SimpleTrainer trainer;

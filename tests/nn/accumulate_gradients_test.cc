@@ -107,7 +107,7 @@ TEST(AccumulateGradients, ARunResumedBetweenUpdatesGoesOnBitByBit) {
   Saver saver(*first.session, {.directory = directory.path()});
   saver.save(4);
   saver.wait();
-  SaverRestore(directory.path(), {.strict = true}).init(*second.session);
+  ContinueRun(directory.path(), {.strict = true}).init(*second.session);
   for (int i = 4; i < 7; ++i) second.step(batch_of(i, 2));
   expect_same(whole, second, 0, true);
 }

@@ -59,7 +59,7 @@ TEST_P(EveryOptimizerTest, GoesOnFromACheckpointAsIfNothingHadHappened) {
     saver.save(3);
     saver.wait();
   }
-  SaverRestore(directory.path()).init(second);
+  ContinueRun(directory.path()).init(second);
   first.run(train);
   second.run(train);
   const std::vector<Array> a = state_of(first), b = state_of(second);

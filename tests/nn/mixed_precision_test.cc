@@ -102,11 +102,11 @@ TEST_F(MixedPrecisionTest, ACheckpointIsTheSameWhateverThePrecision) {
   low.initialize();
   const Array low_before = low.run(y);
   Saver(low, {.directory = dir.path()}).save(1);
-  SaverRestore(dir.path()).init(full);
+  ContinueRun(dir.path()).init(full);
   EXPECT_TRUE(equal(low.value(w), full.value(w))) << "nothing of w was rounded";
   const Array value = full.run(y);
   EXPECT_FALSE(equal(value, low_before));
-  SaverRestore(dir.path()).init(low);
+  ContinueRun(dir.path()).init(low);
   EXPECT_TRUE(equal(low.run(y), low_before));
 }
 

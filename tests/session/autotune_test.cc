@@ -236,7 +236,7 @@ TEST_F(AutotuneTest, AResumedRunUsesTheCheckpointsChoicesWhateverTheFileSays) {
   Session second(net.graph, tuned(file));
   second.initialize();
   EXPECT_FALSE(all_equal(net.train(second, 5), wanted)) << "the file's choices give other bits";
-  SaverRestore(dir / "saved/model-2").init(second);  // the plan of the file's choices must not be used again
+  ContinueRun(dir / "saved/model-2").init(second);  // the plan of the file's choices must not be used again
   EXPECT_EQ(second.algorithms(), original);
   const std::string plan = second.explain({net.step}, net.feeds());
   EXPECT_TRUE(contains(plan, "(checkpoint)")) << plan;
@@ -279,7 +279,7 @@ TEST_F(AutotuneTest, ASessionWithoutItSaysThatACheckpointsChoicesAreNotUsed) {
     saver.save(1);
   }
   LogLines log;
-  SaverRestore(dir / "saved/model-1").init(plain);
+  ContinueRun(dir / "saved/model-1").init(plain);
   EXPECT_TRUE(contains(log.text, "[autotune] expected a session with autotune for ")) << log.text;
   EXPECT_TRUE(contains(log.text,
                        "got one without. It goes by the fixed rule, and its bits may differ. Set "

@@ -72,7 +72,7 @@ TEST_F(SaverTest, AResumedRunEndsBitIdenticalToOneThatWasNotInterrupted) {
     saver.save(12, {.epoch = 2, .user = {{"data", "position 4"}}});
   }  // waits
   second.initialize();
-  const InitReport report = SaverRestore(*latest_checkpoint(dir.path())).init(second);
+  const InitReport report = ContinueRun(*latest_checkpoint(dir.path())).init(second);
   EXPECT_EQ(report.restored, (Names{"fc/W", "fc/W/adam_m", "fc/W/adam_v", "steps"}));
   EXPECT_TRUE(report.missing.empty() && report.unexpected.empty()) << "local variables are not saved";
   EXPECT_TRUE(all_equal(values_in(second, model), values_in(first, model)));

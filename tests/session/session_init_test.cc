@@ -74,7 +74,8 @@ TEST_F(SessionInitTest, MismatchesAreOneErrorThatListsThemAllAndNothingIsSet) {
             "  'fc/W': expected f32 [2, 3], got f32 [3, 2]\n"
             "  'fc/W/adam_m': expected f32 [2, 3], got f64 [2, 3]\n"
             "  'steps': expected i64 [], got i32 []\n"
-            "Nothing was changed. Build the graph that the values come from, or leave variables out with .ignore.");
+            "Nothing was changed. Build the graph that the values come from, or leave variables out with .ignore "
+            "or .skip_mismatched.");
   const InitReport report = DictRestore(values, {.ignore = {"fc/W", "fc/W/adam_m", "steps"}}).init(session);
   EXPECT_EQ(report.restored, Names{"fc/W/adam_v"});
   EXPECT_EQ(report.ignored, (Names{"fc/W", "fc/W/adam_m", "steps"}));
@@ -91,7 +92,8 @@ TEST_F(SessionInitTest, StrictMakesMissingAndUnexpectedNamesAnError) {
             "  'steps': expected i64 [], got f32 []\n"
             "  missing: 'fc/W/adam_m', 'fc/W/adam_v'\n"
             "  unexpected: 'x'\n"
-            "Nothing was changed. Build the graph that the values come from, or leave variables out with .ignore.");
+            "Nothing was changed. Build the graph that the values come from, or leave variables out with .ignore "
+            "or .skip_mismatched.");
   EXPECT_NO_THROW(
       DictRestore(values, {.ignore = {"steps", "x", "fc/W/adam_m", "fc/W/adam_v"}, .strict = true}).init(session));
 }
@@ -111,12 +113,13 @@ TEST_F(SessionInitTest, ValuesOfWhichNoneFitsAreAnErrorEvenIfNotStrict) {
               {"g/W", Array(1.f)}},
              {});
   EXPECT_EQ(
-      error_without_effect(session, model, [&] { SaverRestore(dir.path()).init(session); }),
-      "[SaverRestore '" + dir.path() +
+      error_without_effect(session, model, [&] { ContinueRun(dir.path()).init(session); }),
+      "[ContinueRun '" + dir.path() +
           "'] expected values for the graph's variables ('fc/W', 'fc/W/adam_m', 'fc/W/adam_v', 'steps'), got none "
           "for any of them (there are values for 'a/W', 'b/W', 'c/W', 'd/W', 'e/W' and 2 more). Nothing was "
           "changed. Build the graph that the values come from, or pass .prefix if the names differ by one.");
-  EXPECT_THROW(SaverRestore(dir.path(), {.ignore = {"steps", "a/W"}}).init(session), Error);
+  EXPECT_THROW(ContinueRun(dir.path(), {.ignore = {"steps", "a/W"}}).init(session), Error);
+  EXPECT_THROW(SaverRestore(dir.path()).init(session), Error);
   EXPECT_NO_THROW(DictRestore({}).init(session)) << "there was nothing to fit";
 }
 
@@ -134,7 +137,7 @@ TEST_F(SessionInitTest, ATruncatedOrHostileCheckpointLeavesTheSessionAlone) {
   const std::string good = read_file(dir / "model-1.safetensors");
   const auto restore = [&](const std::string& bytes) {
     put_bytes(dir / "bad.safetensors", bytes);
-    return error_without_effect(session, model, [&] { SaverRestore(dir / "bad").init(session); });
+    return error_without_effect(session, model, [&] { ContinueRun(dir / "bad").init(session); });
   };
   for (std::size_t size = 0; size < good.size(); size += size < 64 ? 7 : 61)
     EXPECT_TRUE(restore(good.substr(0, size)).starts_with("[safetensors] '" + dir / "bad.safetensors" + "'")) << size;
@@ -143,7 +146,7 @@ TEST_F(SessionInitTest, ATruncatedOrHostileCheckpointLeavesTheSessionAlone) {
   state.replace(state.find("random_counter"), 6, "Random");  // in the metadata: the tensors are fine
   EXPECT_TRUE(contains(restore(state), "expected a field 'random_counter', got none"));
   put_bytes(dir / "bad.safetensors", good);
-  SaverRestore(dir / "bad").init(session);
+  ContinueRun(dir / "bad").init(session);
   EXPECT_EQ(session.value(model.w).item(5), 9) << "the file itself was fine";
   EXPECT_EQ(session.random_counter(), 99u);
 }
@@ -153,7 +156,7 @@ TEST_F(SessionInitTest, ADirectoryMeansItsLatestCheckpointWhenItIsRead) {
   Session session(graph);
   session.initialize();
   CheckpointWriter writer({.directory = dir.path()});
-  const SaverRestore restore(dir.path());
+  const ContinueRun restore(dir.path());
   for (const float value : {3.f, 4.f}) {
     writer.write(static_cast<std::int64_t>(value),
                  {{"fc/W", Array::full(f32, {2, 3}, value)},
@@ -242,7 +245,7 @@ TEST_F(SessionInitTest, AnUninitialisedSessionCanBeFilledFromAFile) {
                                               {"fc/W/adam_m", source.value(model.m)},
                                               {"fc/W/adam_v", source.value(model.v)},
                                               {"steps", source.value(model.steps)}});
-  SaverRestore(dir / "all.safetensors", {.strict = true}).init(session);
+  DictRestore(read_safetensors(dir / "all.safetensors").tensors, {.strict = true}).init(session);
   EXPECT_TRUE(all_equal(values_in(session, model), values_in(source, model)));
 }
 
@@ -272,7 +275,9 @@ TEST_F(ExportTest, TheModelWithoutOptimizerStateGoesIntoEitherFormat) {
   expect_values(read_safetensors(dir / "m.safetensors").tensors, expected);
   expect_values(read_npz(dir / "numpy"), expected);
   LogLines log;
-  EXPECT_EQ(SaverRestore(dir / "m").init(session).missing, Names{"conv/W/momentum"});
+  const InitReport report = SaverRestore(dir / "m", {.strict = true}).init(session);
+  EXPECT_EQ(report.restored, (Names{"bn/mean/EMA", "conv/W"}));
+  EXPECT_TRUE(report.missing.empty()) << "momentum is no part of a model";
 }
 
 TEST_F(ExportTest, AnUnknownExtensionOrAnEmptyModelIsAnError) {

@@ -17,6 +17,8 @@ namespace belfry {
 
 std::string JSONWriter::path() const { return trainer().run_dir() + "/" + file_; }
 
+std::vector<Written> JSONWriter::writes() const { return {{trainer().run_dir(), {file_, file_ + ".old*"}}}; }
+
 void JSONWriter::put_scalar(const std::string& name, double value, std::int64_t) { values_[name] = value; }
 
 void JSONWriter::before_train() {

@@ -14,7 +14,7 @@ namespace belfry {
 // is complete at any moment. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
 //
 // A file that an earlier run left is renamed to stats.json.old (stats.json.old-2, ... if there is one), unless this run
-// continues that one (restore()). A new run that is launched with a TrainConfig finds none: see TrainConfig::run_dir.
+// continues that one (restore()). A new run finds none: see TrainOptions::run_dir.
 class JSONWriter final : public Monitor {
  public:
   explicit JSONWriter(std::string file = "stats.json") : file_(std::move(file)) {}
@@ -25,6 +25,7 @@ class JSONWriter final : public Monitor {
   void after_train() override;
   std::string state() const override;
   void restore(const std::string& state) override;
+  std::vector<Written> writes() const override;
 
  private:
   void write();

@@ -1,4 +1,6 @@
-#include "belfry/launch/internal/previous_run.h"
+#include "belfry/loop/internal/previous_run.h"
+
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
@@ -6,8 +8,6 @@
 #include <optional>
 
 #include "belfry/base/check.h"
-#include "belfry/base/log.h"
-#include "belfry/loop/trainer.h"
 #include "belfry/session/checkpoint.h"
 #include "belfry/session/checkpoint_index.h"
 
@@ -43,10 +43,14 @@ bool is_index(const fs::path& file) try {
   return false;
 }
 
-bool is_of_a_run(const fs::path& file, const std::vector<std::string>& logs) {
-  const std::string name = file.filename().string();
-  if (std::ranges::any_of(logs, [&](const std::string& log) { return name == log || name.starts_with(log + ".old"); }))
-    return true;
+bool matches(const fs::path& file, const std::string& pattern) {
+  return ::fnmatch(pattern.c_str(), file.filename().c_str(), 0) == 0;
+}
+
+bool is_of_a_run(const fs::path& file, const std::vector<std::string>& patterns) {
+  for (const char* statistics : {"stats.json", "stats.json.old*"})
+    if (matches(file, statistics)) return true;
+  if (std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(file, pattern); })) return true;
   if (file.extension() != ".json") return is_checkpoint(file) || is_index(file);
   fs::path tensors = file;
   tensors.replace_extension(".safetensors");
@@ -59,13 +63,13 @@ struct Found {
   int last = 0;                        // the largest number
 };
 
-Found look(const std::string& run_dir, const std::vector<std::string>& logs) {
+Found look(const std::string& directory, const std::vector<std::string>& patterns) {
   Found out;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run_dir)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const std::optional<int> number = number_of(entry.path().filename().string());
     if (number) out.last = std::max(out.last, *number);
     if (number && entry.path().extension() == kUnfinished) out.unfinished = entry.path();
-    if (!entry.is_directory() && is_of_a_run(entry.path(), logs)) out.files.push_back(entry.path());
+    if (!entry.is_directory() && is_of_a_run(entry.path(), patterns)) out.files.push_back(entry.path());
   }
   std::ranges::sort(out.files);  // model-3.json before model-3.safetensors, by which it is known
   return out;
@@ -73,12 +77,12 @@ Found look(const std::string& run_dir, const std::vector<std::string>& logs) {
 
 }  // namespace
 
-std::string move_previous_run(const std::string& run_dir, const std::vector<std::string>& logs) try {
-  if (!fs::exists(run_dir)) return "";
-  const Found found = look(run_dir, logs);
+std::string move_previous_run(const std::string& directory, const std::vector<std::string>& patterns) try {
+  if (!fs::exists(directory)) return "";
+  const Found found = look(directory, patterns);
   if (found.files.empty() && !found.unfinished) return "";
   const fs::path unfinished =
-      found.unfinished.value_or(fs::path(run_dir) / fmt::format("{}{}{}", kPrevious, found.last + 1, kUnfinished));
+      found.unfinished.value_or(fs::path(directory) / fmt::format("{}{}{}", kPrevious, found.last + 1, kUnfinished));
   fs::create_directory(unfinished);
   for (const fs::path& file : found.files) fs::rename(file, unfinished / file.filename());
   fs::path done = unfinished;
@@ -87,24 +91,9 @@ std::string move_previous_run(const std::string& run_dir, const std::vector<std:
   return done.string();
 } catch (const fs::filesystem_error& error) {
   fail<FileError>(
-      "[launch_train_with_config] expected to move what an earlier run left in '{}' aside, got: {}. Nothing is lost. "
-      "Make that possible, or choose another run_dir.",
-      run_dir, error.what());
-}
-
-bool KeepPreviousRun::continues(const std::string& run_dir) const {
-  const fs::path here = fs::weakly_canonical(run_dir);
-  return std::ranges::any_of(restored_from_, [&](const std::string& path) {
-    const fs::path from = fs::weakly_canonical(path);
-    return (is_directory(path) ? from : from.parent_path()) == here;
-  });
-}
-
-void KeepPreviousRun::before_train() {
-  const std::string& run_dir = trainer().run_dir();
-  if (continues(run_dir)) return;
-  if (const std::string moved = move_previous_run(run_dir, logs_); !moved.empty())
-    log_info(fmt::format("'{}' held the files of an earlier run: now they are in '{}'.", run_dir, moved));
+      "[run directory] expected to move what an earlier run left in '{}' aside, got: {}. Nothing is lost. Make that "
+      "possible, or choose another run_dir.",
+      directory, error.what());
 }
 
 }  // namespace belfry

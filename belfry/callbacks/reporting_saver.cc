@@ -1,0 +1,60 @@
+#include "belfry/callbacks/reporting_saver.h"
+
+#include <utility>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/loop/trainer.h"
+
+namespace belfry {
+
+ReportingSaver::ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures)
+    : trainer_(trainer),
+      name_(std::move(name)),
+      metric_("failed_saves/" + options.prefix),
+      max_failures_(max_failures),
+      saver_(trainer.session(), std::move(options)) {
+  BELFRY_CHECK(max_failures >= 1, "[{}] expected max_failures from 1 up, got {}.", name_, max_failures);
+}
+
+void ReportingSaver::save(std::int64_t step, CheckpointState state) {
+  wait();
+  pending_ = true;
+  saver_.save(step, std::move(state));
+}
+
+void ReportingSaver::look() {
+  if (!pending_) return;
+  try {
+    pending_ = !saver_.poll();
+    if (!pending_) in_a_row_ = 0;
+  } catch (const FileError& error) {
+    report(error.what());
+  }
+}
+
+void ReportingSaver::wait() {
+  try {
+    finish();
+  } catch (const FileError& error) {
+    report(error.what());
+  }
+}
+
+void ReportingSaver::finish() {
+  if (!pending_) return;
+  saver_.wait();
+  pending_ = false;
+  in_a_row_ = 0;
+}
+
+void ReportingSaver::report(const std::string& problem) {
+  pending_ = false;
+  ++in_a_row_;
+  log_error(fmt::format("[{}] {} (failure {} in a row; {} end training)", name_, problem, in_a_row_, max_failures_));
+  trainer_.monitors().put_scalar(metric_, ++all_);
+  BELFRY_CHECK_AS(FileError, in_a_row_ < max_failures_,
+                  "[{}] expected to save, got {} failures in a row, the last one: {}", name_, in_a_row_, problem);
+}
+
+}  // namespace belfry

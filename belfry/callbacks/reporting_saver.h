@@ -1,0 +1,36 @@
+// ReportingSaver: a Saver in a training, for callbacks that save. A save that failed is an error in the log and a
+// metric, failed_saves/<prefix> (how many so far), as soon as a step ends after it; so many in a row end training.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "belfry/session/saver.h"
+
+namespace belfry {
+
+class Trainer;
+
+class ReportingSaver {
+ public:
+  // Borrows the trainer. `name` leads texts.
+  ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures);
+
+  // As Saver::save(). These three throw when it is the last failure that is allowed in a row.
+  void save(std::int64_t step, CheckpointState state);
+  void look();  // without waiting
+  void wait();
+  // Waits, and throws if the last save failed, whatever is allowed: nothing will mend it.
+  void finish();
+
+ private:
+  void report(const std::string& problem);
+  Trainer& trainer_;
+  std::string name_, metric_;
+  int max_failures_;
+  int in_a_row_ = 0, all_ = 0;
+  bool pending_ = false;  // a save whose end has not been seen
+  Saver saver_;
+};
+
+}  // namespace belfry

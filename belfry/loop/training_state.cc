@@ -1,0 +1,64 @@
+#include "belfry/loop/training_state.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "belfry/base/check.h"
+#include "belfry/base/log.h"
+#include "belfry/loop/trainer.h"
+
+namespace belfry {
+namespace {
+
+constexpr const char *kLoop = "loop", *kMonitors = "monitors", *kCallback = "callback ";
+
+std::string key_of(const Trainer& trainer, std::size_t place) {
+  return fmt::format("{}{} {}", kCallback, place, trainer.callbacks()[place]->name());
+}
+
+}  // namespace
+
+CheckpointState training_state(Trainer& trainer) {
+  CheckpointState out{.epoch = trainer.epoch_num()};
+  out.user[kLoop] = nlohmann::json{{"epoch", trainer.epoch_num()},
+                                   {"local_step", trainer.local_step()},
+                                   {"global_step", trainer.global_step()},
+                                   {"iteration", trainer.iteration()}}
+                        .dump();
+  out.user[kMonitors] = trainer.monitors().state();
+  const Callbacks& callbacks = trainer.callbacks();
+  for (std::size_t i = 0; i < callbacks.size(); ++i)
+    if (const std::string state = callbacks[i]->state(); !state.empty()) out.user[key_of(trainer, i)] = state;
+  return out;
+}
+
+void restore_training_state(Trainer& trainer, const std::map<std::string, std::string>& user) {
+  if (const auto loop = user.find(kLoop); loop != user.end()) {
+    const nlohmann::json in = nlohmann::json::parse(loop->second, nullptr, false);
+    const bool known = in.is_object() && in.contains("iteration") && in["iteration"].is_number_integer();
+    BELFRY_CHECK_AS(FileError, known,
+                    "[checkpoint] expected the loop's counters, got '{}'. The file is of another program.",
+                    loop->second);
+    trainer.iteration_ = in["iteration"].get<std::int64_t>();
+  }
+  if (const auto monitors = user.find(kMonitors); monitors != user.end()) trainer.monitors().restore(monitors->second);
+  std::set<std::string> left;
+  for (const auto& [key, state] : user)
+    if (key.starts_with(kCallback)) left.insert("'" + key + "'");
+  for (std::size_t i = 0; i < trainer.callbacks().size(); ++i) {
+    const auto state = user.find(key_of(trainer, i));
+    if (state == user.end()) continue;
+    trainer.callbacks()[i]->restore(state->second);
+    left.erase("'" + state->first + "'");
+  }
+  if (!left.empty())
+    log_warning(
+        fmt::format("[ContinueRun] the checkpoint holds states of {}, and this training has no such callback at that "
+                    "place: they are "
+                    "not used.",
+                    fmt::join(left, ", ")));
+}
+
+}  // namespace belfry

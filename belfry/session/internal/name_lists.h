@@ -1,0 +1,17 @@
+// Many names in a text that people can read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace belfry {
+
+using Names = std::vector<std::string>;
+
+std::string list_of(const Names& names);  // 'a', 'b'
+std::string some_of(const Names& names);  // the first few: 'a', 'b' and 5 more
+// All while they are few; else by scope, and the first scopes of many: 'conv0' (W, b), 'conv1' (W, b) and 8 more
+// scopes.
+std::string by_scope(const Names& names);
+
+}  // namespace belfry
