@@ -63,6 +63,7 @@
 #include "belfry/launch/train_config.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"
+#include "belfry/loop/run_directory.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/loop/step_counter.h"
 #include "belfry/loop/trainer.h"

@@ -17,11 +17,19 @@
 #include "belfry/base/file.h"
 #include "belfry/base/log.h"
 #include "belfry/loop/internal/previous_run.h"
+#include "belfry/session/checkpoint_index.h"
 
 namespace belfry {
 namespace {
 
 namespace fs = std::filesystem;
+
+// As given where the system does not say: what is wrong shows when it is used.
+fs::path canonical(const std::string& path) {
+  std::error_code error;
+  const fs::path out = fs::weakly_canonical(path, error);
+  return error ? fs::path(path) : out;
+}
 
 std::string reason_of(int errno_value) { return std::generic_category().message(errno_value); }
 
@@ -113,9 +121,9 @@ RunDirectories::RunDirectories(const Callbacks& callbacks, std::vector<std::stri
     : continued_(std::move(continued)) {
   for (const Handle<Callback>& callback : callbacks) {
     for (const Written& written : callback->writes()) {
-      const fs::path wanted = fs::weakly_canonical(written.directory);
-      auto at = std::ranges::find_if(
-          claimed_, [&](const Claimed& c) { return fs::weakly_canonical(c.directory->path()) == wanted; });
+      const fs::path wanted = canonical(written.directory);
+      auto at =
+          std::ranges::find_if(claimed_, [&](const Claimed& c) { return canonical(c.directory->path()) == wanted; });
       if (at == claimed_.end())
         at = claimed_.insert(claimed_.end(), {std::make_unique<RunDirectory>(written.directory), {}});
       at->patterns.insert(at->patterns.end(), written.patterns.begin(), written.patterns.end());
@@ -127,10 +135,9 @@ RunDirectories::~RunDirectories() = default;
 
 bool RunDirectories::continues() const {
   return std::ranges::any_of(continued_, [&](const std::string& path) {
-    const fs::path file = fs::weakly_canonical(path);
-    const fs::path from = fs::is_directory(file) ? file : file.parent_path();
-    return std::ranges::any_of(claimed_,
-                               [&](const Claimed& c) { return fs::weakly_canonical(c.directory->path()) == from; });
+    const fs::path file = canonical(path);
+    const fs::path from = is_directory(path) ? file : file.parent_path();
+    return std::ranges::any_of(claimed_, [&](const Claimed& c) { return canonical(c.directory->path()) == from; });
   });
 }
 

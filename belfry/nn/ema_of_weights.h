@@ -12,6 +12,8 @@
 //
 //   SaverRestore("train_log/run", {.prefer = "EMA"}).init(session);  // "conv0/W" gets the value of "conv0/W/EMA"
 //   export_model(session, "model.npz");
+//
+// Averages are MODEL_VARIABLES, since inference may read them: SaverRestore takes them along.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // Checkpoints: the whole state of a training run at one step, in two files.
 //
 //   model-1200.safetensors   the values of all GLOBAL_VARIABLES and, in the metadata, the text of the .json
-//   model-1200.json          step, epoch, seeds, random counter, versions, autotune's choices, users' own state,
-//                            for people and scripts
+//   model-1200.json          step, epoch, seeds, random counter, versions, autotune's choices, which of the values
+//                            are the model's, users' own state, for people and scripts
 //   checkpoint               the index: which checkpoints are kept, newest last
 //
 // The state travels inside the safetensors file too, so that one rename makes a checkpoint complete: values and state

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "belfry/base/parallel.h"
+#include "tests/support/files.h"
 
 namespace bf = belfry;
 
@@ -128,6 +129,31 @@ TEST(HandbookTrainers, ARunGoesOn) {
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   EXPECT_EQ(trainer.global_step(), 12);
+}
+
+TEST(HandbookTrainers, AnotherRunTakesTheModel) {
+  const belfry::testing_support::TempDir scratch;
+  const std::string& directory = scratch.path();
+  const auto configured = [&] {
+    return bf::TrainConfig{.model = bf::model<Line>(),
+                           .dataflow = points() | bf::batch(8),
+                           .callbacks = {bf::ModelSaver(), bf::ScheduledHyperParamSetter("rate", {{1, 0.0}})},
+                           .max_epoch = 1,
+                           .run_dir = directory};
+  };
+  {
+    bf::SimpleTrainer trainer;
+    bf::launch_train_with_config(configured(), trainer);
+  }
+  bf::TrainConfig config = configured();
+  config.callbacks = {bf::ModelSaver()};
+  config.session_init = bf::SaverRestore(directory, {.skip_mismatched = true});  // layers of another size start anew
+  config.run_dir = directory + "/fine-tuned";
+  bf::SimpleTrainer trainer;
+  bf::launch_train_with_config(std::move(config), trainer);
+  EXPECT_EQ(trainer.global_step(), 4) << "counted anew";
+  const bf::Variable rate = trainer.graph().get_variable_by_name("rate");
+  EXPECT_FLOAT_EQ(static_cast<float>(trainer.session().value(rate).item()), 0.1f) << "not the 0 of the checkpoint";
 }
 
 TEST(HandbookTrainers, SynchronisedBatchNorm) {

@@ -43,6 +43,7 @@ CheckpointState full_state() {
           .seeds = {{"graph", std::numeric_limits<std::uint64_t>::max()}, {"data", 0}},
           .random_counter = std::uint64_t{1} << 63,
           .versions = {{"belfry", "0.1.0"}},
+          .model = {"fc/W", "bn/mean/EMA"},
           .user = {{"dataflow", "{\"flow\":\"list\"}"}, {"", "line\nline"}, {"\xc3\xa9", std::string("a\0b", 3)}}};
 }
 
