@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,8 +15,28 @@ namespace {
 
 constexpr const char *kLoop = "loop", *kMonitors = "monitors", *kCallback = "callback ";
 
+using States = std::map<std::string, std::string>;
+
 std::string key_of(const Trainer& trainer, std::size_t place) {
   return fmt::format("{}{} {}", kCallback, place, trainer.callbacks()[place]->name());
+}
+
+// Of "callback 3 MinSaver": "MinSaver".
+std::string_view name_in(std::string_view key) {
+  if (!key.starts_with(kCallback)) return {};
+  key.remove_prefix(std::string_view(kCallback).size());
+  return key.substr(std::min(key.size(), key.find(' ') + 1));
+}
+
+// The state of the same name and place; of the same name if there is one callback and one state of it.
+States::const_iterator state_for(const Trainer& trainer, std::size_t place, const States& states) {
+  if (const auto same = states.find(key_of(trainer, place)); same != states.end()) return same;
+  const std::string name = trainer.callbacks()[place]->name();
+  const auto is_named = [&](const auto& item) { return name_in(item.first) == name; };
+  const bool is_unique =
+      std::ranges::count_if(states, is_named) == 1 &&
+      std::ranges::count_if(trainer.callbacks(), [&](const auto& callback) { return callback->name() == name; }) == 1;
+  return is_unique ? std::ranges::find_if(states, is_named) : states.end();
 }
 
 }  // namespace
@@ -48,17 +69,16 @@ void restore_training_state(Trainer& trainer, const std::map<std::string, std::s
   for (const auto& [key, state] : user)
     if (key.starts_with(kCallback)) left.insert("'" + key + "'");
   for (std::size_t i = 0; i < trainer.callbacks().size(); ++i) {
-    const auto state = user.find(key_of(trainer, i));
+    const auto state = state_for(trainer, i, user);
     if (state == user.end()) continue;
     trainer.callbacks()[i]->restore(state->second);
     left.erase("'" + state->first + "'");
   }
   if (!left.empty())
-    log_warning(
-        fmt::format("[ContinueRun] the checkpoint holds states of {}, and this training has no such callback at that "
-                    "place: they are "
-                    "not used.",
-                    fmt::join(left, ", ")));
+    log_warning(fmt::format(
+        "[ContinueRun] the checkpoint holds states of {}, and this training has no such callback, or several at other "
+        "places: they are not used.",
+        fmt::join(left, ", ")));
 }
 
 }  // namespace belfry
