@@ -135,6 +135,11 @@ void InferenceRunner::trigger() {
     try {
       values = session_->run(all);
     } catch (const EndOfData&) {
+      BELFRY_CHECK(
+          !size,
+          "[InferenceRunner] expected {} points in a pass of {}, as its size() says, got {}: the numbers would "
+          "be those of a part. Correct the size of the flow, or let it have none.",
+          *size, input_->name(), i);
       break;
     }
     auto next = values.begin();

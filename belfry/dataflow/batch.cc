@@ -1,7 +1,7 @@
 #include "belfry/dataflow/batch.h"
 
 #include "belfry/base/check.h"
-#include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/row_stack.h"
 #include "belfry/dataflow/internal/stack_points.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -20,19 +20,19 @@ class BatchFlow final : public StageFlow {
 
   void start_epoch(std::uint64_t epoch) override {
     components_.reset();
-    failed_ = false;
+    pass_.begin();
     StageFlow::start_epoch(epoch);
   }
 
   FlowState state() const override {
-    FlowState state = failed_ ? before_ : StageFlow::state();
+    FlowState state = pass_.failed() ? before_ : StageFlow::state();
     state.numbers = {{"points", points_}, {"keep", keep_ ? 1u : 0u}};
     return state;
   }
 
   void restore(const FlowState& state) override {
     components_.reset();
-    failed_ = false;
+    pass_.begin();
     StageFlow::restore(state);
     state.expect_number("points", points_);
     state.expect_number("keep", keep_ ? 1 : 0);
@@ -47,13 +47,13 @@ class BatchFlow final : public StageFlow {
 
   // If it throws, what was read so far is lost: state() is that before the batch.
   std::optional<DataPoint> next() override {
-    check_goes_on(!failed_, kind());
+    pass_.check(kind());
     before_ = StageFlow::state();
-    failed_ = true;
-    std::optional<DataPoint> out = options_.ragged == Ragged::refuse ? next_stacked() : next_ragged();
-    if (out) components_.check(*out);
-    failed_ = false;
-    return out;
+    return pass_.reading(kind(), [this] {
+      std::optional<DataPoint> out = options_.ragged == Ragged::refuse ? next_stacked() : next_ragged();
+      if (out) components_.check(*out);
+      return out;
+    });
   }
 
  private:
@@ -98,7 +98,7 @@ class BatchFlow final : public StageFlow {
   const BatchOptions options_;
   RowStack rows_;
   FlowState before_;  // the last batch
-  bool failed_ = false;
+  PassGuard pass_;
   ComponentCheck components_{"batch", "batches"};
 };
 

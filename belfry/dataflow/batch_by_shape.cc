@@ -5,6 +5,7 @@
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/internal/catch_up.h"
 #include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/internal/stack_points.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -50,7 +51,7 @@ class BatchByShapeFlow final : public StageFlow {
 
   std::optional<DataPoint> next() override {
     catch_up_.settle(kind(), [this](const FlowState& state) { read_again(state); });
-    check_goes_on(!failed_, kind());
+    pass_.check(kind());
     for (auto entry = read_point(); entry != buckets_.end(); entry = read_point())
       if (entry->second.size() == points_) return give(entry);
     if (!keep_ || buckets_.empty()) return std::nullopt;
@@ -61,7 +62,7 @@ class BatchByShapeFlow final : public StageFlow {
   // are given. Those that wait are in memory, so that the list stays short; the others may be a whole pass.
   FlowState state() const override {
     if (const FlowState* restored = catch_up_.state()) return *restored;
-    check_goes_on(!failed_, kind());
+    pass_.check(kind());
     const auto first = oldest();
     FlowState state = first == buckets_.end() ? StageFlow::state() : first->second[0].before;
     const std::uint64_t base = first == buckets_.end() ? read_ : first->second[0].number;
@@ -97,7 +98,7 @@ class BatchByShapeFlow final : public StageFlow {
     components_.reset();
     catch_up_.clear();
     read_ = 0;
-    failed_ = false;
+    pass_.begin();
   }
 
   static std::vector<std::uint64_t> waiting_in(const FlowState& state) {
@@ -135,9 +136,7 @@ class BatchByShapeFlow final : public StageFlow {
   // The bucket that the source's next point was put into; end() at the end of the pass.
   Buckets::iterator read_point() {
     FlowState before = StageFlow::state();
-    failed_ = true;
-    std::optional<DataPoint> point = source().next();
-    failed_ = false;
+    std::optional<DataPoint> point = pass_.reading(kind(), [this] { return source().next(); });
     if (!point) return buckets_.end();
     components_.check(*point);
     const auto entry = buckets_.try_emplace(key_of(*point)).first;
@@ -164,7 +163,7 @@ class BatchByShapeFlow final : public StageFlow {
   Buckets buckets_;
   CatchUp catch_up_;
   std::uint64_t read_ = 0;
-  bool failed_ = false;  // the source has thrown, and may have lost a point that is not counted
+  PassGuard pass_;  // the source may have lost a point that is not counted
   ComponentCheck components_{"batch_by_shape", "points"};
 };
 

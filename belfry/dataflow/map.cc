@@ -7,6 +7,7 @@
 #include "belfry/dataflow/internal/map_as.h"
 #include "belfry/dataflow/internal/mapped_point.h"
 #include "belfry/dataflow/internal/parallel_map.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -27,7 +28,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);
     index_ = 0;
-    failed_ = false;
+    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override { return function_.drops() ? std::nullopt : StageFlow::size(); }
@@ -40,7 +41,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
 
   // As that of a map() with threads that is in order: how many there are may change between save and restore.
   FlowState state() const override {
-    check_goes_on(!failed_ || !function_.random(), kind());
+    if (function_.random()) pass_.check(kind());
     FlowState state = StageFlow::state();
     state.numbers = {{"index", index_}};
     if (function_.random()) state.numbers.emplace_back("seed", seed_);
@@ -56,7 +57,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
                  "points. Restore it with .threads, as it was built.",
                  kind());
     index_ = state.at("index");
-    failed_ = false;
+    pass_.begin();
   }
 
   RandomAccess* random_access() override {
@@ -75,11 +76,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
  private:
   // Once it has thrown, nobody knows the index of what comes.
   std::optional<DataPoint> next_of_source() {
-    check_goes_on(!failed_, kind());
-    failed_ = true;
-    std::optional<DataPoint> point = source().next();
-    failed_ = false;
-    return point;
+    return pass_.reading(kind(), [this] { return source().next(); });
   }
 
   std::optional<DataPoint> apply_to(DataPoint&& point, std::uint64_t index) const {
@@ -90,7 +87,7 @@ class MapFlow final : public StageFlow, public RandomAccess {
   const std::uint64_t seed_;       // as it was given
   const std::uint64_t seed_here_;  // and what numbers come from
   std::uint64_t index_ = 0;        // of the next point of the source
-  bool failed_ = false;            // the source has thrown
+  PassGuard pass_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
-#include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/random_place.h"
 #include "belfry/dataflow/joined_flow.h"
 #include "belfry/dataflow/random_flows.h"
@@ -30,29 +30,29 @@ class RandomMixFlow final : public JoinedFlow {
   void start_epoch(std::uint64_t epoch) override {
     JoinedFlow::start_epoch(epoch);
     given_.assign(sources(), 0);
-    failed_ = false;
+    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override { return sum_of_sizes(); }
 
   std::optional<DataPoint> next() override {
-    check_goes_on(!failed_, kind());
+    pass_.check(kind());
     const std::uint64_t all = static_cast<std::uint64_t>(*sum_of_sizes()), index = given_in_all();
     if (index == all) return std::nullopt;
     RandomStream random = random_of(seed_here_, epoch(), index);
     const std::size_t chosen = owner(random.below(all - index));
-    failed_ = true;
-    std::optional<DataPoint> point = source(chosen).next();
-    BELFRY_CHECK(point, "[random_mix] expected {} points in a pass of '{}', got {}. Its size() is wrong.",
-                 points_of(chosen), source(chosen).describe(), given_[chosen]);
-    ++given_[chosen];
-    failed_ = false;
-    return point;
+    return pass_.reading(kind(), [&] {
+      std::optional<DataPoint> point = source(chosen).next();
+      BELFRY_CHECK(point, "[random_mix] expected {} points in a pass of '{}', got {}. Its size() is wrong.",
+                   points_of(chosen), source(chosen).describe(), given_[chosen]);
+      ++given_[chosen];
+      return point;
+    });
   }
 
   // After an error a flow may have lost a point that is not among those given.
   FlowState state() const override {
-    check_goes_on(!failed_, kind());
+    pass_.check(kind());
     FlowState state = JoinedFlow::state();
     state.numbers = {{"seed", seed_}};
     for (std::size_t i = 0; i < sources(); ++i) state.numbers.emplace_back(name_of_given(i), given_[i]);
@@ -62,7 +62,7 @@ class RandomMixFlow final : public JoinedFlow {
   void restore(const FlowState& state) override {
     JoinedFlow::restore(state);
     state.expect_number("seed", seed_);
-    failed_ = false;
+    pass_.begin();
     for (std::size_t i = 0; i < sources(); ++i) {
       given_[i] = state.at(name_of_given(i));
       BELFRY_CHECK(given_[i] <= points_of(i),
@@ -87,7 +87,7 @@ class RandomMixFlow final : public JoinedFlow {
   const std::uint64_t seed_;          // as it was given
   const std::uint64_t seed_here_;     // and what numbers come from
   std::vector<std::uint64_t> given_;  // points of each flow that are behind us in this pass
-  bool failed_ = false;
+  PassGuard pass_;
 };
 
 }  // namespace

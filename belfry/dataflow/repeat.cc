@@ -1,6 +1,7 @@
 #include "belfry/dataflow/repeat.h"
 
 #include "belfry/base/check.h"
+#include "belfry/base/log.h"
 #include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -36,12 +37,13 @@ class RepeatFlow final : public StageFlow {
     while (true) {
       cancelled_.check(*this);  // the beginning of a round may have lifted it for the source
       if (std::optional<DataPoint> point = source().next()) {
-        round_has_points_ = true;
+        ++given_;
         return point;
       }
+      warn_if_short();
       if (StageFlow::size() == 0) return std::nullopt;  // nor will there be one in any other round
       if (!forever() && round_ + 1 >= static_cast<std::uint64_t>(times_)) return std::nullopt;
-      if (forever()) check_not_empty(round_has_points_);
+      if (forever()) check_not_empty(given_ > 0 || resumed_);
       start_round(round_ + 1);
     }
   }
@@ -63,7 +65,8 @@ class RepeatFlow final : public StageFlow {
     state.expect_number("times", times_in_state());
     epoch_ = state.at("epoch");
     round_ = state.at("round");
-    round_has_points_ = true;  // the state may be that of a round's end
+    given_ = 0;
+    resumed_ = true;
   }
 
  private:
@@ -72,7 +75,8 @@ class RepeatFlow final : public StageFlow {
 
   void start_round(std::uint64_t round) {
     round_ = round;
-    round_has_points_ = false;
+    given_ = 0;
+    resumed_ = false;
     source().start_epoch((forever() ? epoch_ : epoch_ * static_cast<std::uint64_t>(times_)) + round);
   }
 
@@ -84,10 +88,23 @@ class RepeatFlow final : public StageFlow {
         source().describe());
   }
 
+  // Steps are counted by the size: a pass that has fewer points begins the next one in the middle of an epoch.
+  void warn_if_short() {
+    const std::optional<std::int64_t> size = StageFlow::size();
+    if (warned_ || resumed_ || !size || given_ >= *size) return;
+    cancelled_.check(*this);  // a cancelled source may have ended early
+    warned_ = true;
+    log_warning(fmt::format(
+        "[repeat] expected {} points in a pass of '{}', as its size() says, got {}. The next pass begins early.", *size,
+        source().describe(), given_));
+  }
+
   const std::int64_t times_;
   std::uint64_t epoch_ = 0;
   std::uint64_t round_ = 0;  // passes of the source that are behind us in this epoch
-  bool round_has_points_ = false;
+  std::int64_t given_ = 0;   // points of this round
+  bool resumed_ = false;     // there may have been others: the round was restored, perhaps at its end
+  bool warned_ = false;      // once is enough
   CancelFlag cancelled_;
 };
 

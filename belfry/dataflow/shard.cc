@@ -2,6 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -20,7 +21,7 @@ class ShardFlow final : public StageFlow, public RandomAccess {
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);
     turn_ = 0;
-    failed_ = false;
+    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override {
@@ -30,17 +31,16 @@ class ShardFlow final : public StageFlow, public RandomAccess {
   }
 
   std::optional<DataPoint> next() override {
-    check_goes_on(!failed_, kind());
-    failed_ = true;
-    std::optional<DataPoint> point;
-    if (skip_to_ours()) point = source().next();
-    if (point) pass_turn();
-    failed_ = false;
-    return point;
+    return pass_.reading(kind(), [this] {
+      std::optional<DataPoint> point;
+      if (skip_to_ours()) point = source().next();
+      if (point) pass_turn();
+      return point;
+    });
   }
 
   FlowState state() const override {
-    check_goes_on(!failed_, kind());
+    pass_.check(kind());
     FlowState state = StageFlow::state();
     state.numbers = {{"rank", static_cast<std::uint64_t>(rank_)},
                      {"size", static_cast<std::uint64_t>(size_)},
@@ -56,7 +56,7 @@ class ShardFlow final : public StageFlow, public RandomAccess {
     BELFRY_CHECK(turn < static_cast<std::uint64_t>(size_),
                  "[restore] expected a turn below {} in 'shard', got {}. The state is damaged.", size_, turn);
     turn_ = static_cast<std::int64_t>(turn);
-    failed_ = false;
+    pass_.begin();
   }
 
   RandomAccess* random_access() override { return source().random_access() != nullptr ? this : nullptr; }
@@ -89,7 +89,7 @@ class ShardFlow final : public StageFlow, public RandomAccess {
 
   const std::int64_t rank_, size_;
   std::int64_t turn_ = 0;  // whose the source's next point is
-  bool failed_ = false;    // the source has thrown: whose turn it is, is not known
+  PassGuard pass_;         // after an error nobody knows whose turn it is
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "belfry/base/check.h"
 #include "belfry/dataflow/internal/catch_up.h"
 #include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/permute.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -53,14 +54,11 @@ class ShuffleLocalFlow final : public StageFlow {
  private:
   // If it throws, what was read so far is lost: state() is that before the run.
   void begin_reading() {
-    check_goes_on(!failed_, kind());
-    failed_ = true;
-    read_run();
-    failed_ = false;
+    pass_.reading(kind(), [this] { read_run(); });
   }
 
   void begin_run(std::uint64_t number) {
-    failed_ = false;
+    pass_.begin();
     run_start_ = StageFlow::state();
     run_number_ = number;
     run_.clear();
@@ -94,7 +92,7 @@ class ShuffleLocalFlow final : public StageFlow {
   std::uint64_t run_number_ = 0;
   std::vector<DataPoint> run_;  // empty between runs
   std::size_t given_ = 0;       // points of run_ that are moved out
-  bool failed_ = false;
+  PassGuard pass_;
   CatchUp catch_up_;
 };
 

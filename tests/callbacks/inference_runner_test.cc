@@ -10,6 +10,7 @@
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/sources/list.h"
+#include "belfry/dataflow/stage_flow.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/triggers.h"
@@ -66,6 +67,21 @@ TEST_F(InferenceRunnerTest, InputsOfEveryKindCanBeRead) {
   EXPECT_EQ(values(trainer, "batch_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "endless_cost"), std::vector<double>(3, (0.5 + 2.5) / 2));
   EXPECT_EQ(values(trainer, "cost"), std::vector<double>(3, 7));
+}
+
+// Five points that say they are six.
+class ShortFlow final : public StageFlow {
+ public:
+  ShortFlow() : StageFlow(five() | batch(1), "short", "short") {}
+  std::optional<DataPoint> next() override { return source().next(); }
+  std::optional<std::int64_t> size() const override { return 6; }
+};
+
+TEST_F(InferenceRunnerTest, AFlowThatEndsBeforeItsSizeIsAnError) {
+  EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(Flow(std::make_shared<ShortFlow>()), cost())}); }),
+            "[InferenceRunner] expected 6 points in a pass of QueueInput, as its size() says, got 5: the numbers would "
+            "be those of a part. Correct the size of the flow, or let it have none.");
+  EXPECT_TRUE(values(trainer, "validation_cost").empty());
 }
 
 TEST_F(InferenceRunnerTest, NothingIsReadBeforeItIsNeeded) {

@@ -4,9 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "belfry/base/log.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/dataflow/stage_flow.h"
 #include "tests/dataflow/flow_testing.h"
 
 namespace belfry {
@@ -140,6 +142,38 @@ TEST(Repeat, AnEmptyFlowForeverIsAnErrorInsteadOfAHang) {
       "[repeat] expected a flow with points to repeat forever, got an empty pass of 'sequential | batch(4)'. Is the "
       "batch larger than the data, or does a filter keep nothing?");
   EXPECT_TRUE(drain(numbered(3) | batch(4) | repeat(3)).empty());
+}
+
+// Says that it has more points than it gives.
+class Short final : public StageFlow {
+ public:
+  explicit Short(Flow source) : StageFlow(std::move(source), "short", "short") {}
+  std::optional<DataPoint> next() override { return source().next(); }
+  std::optional<std::int64_t> size() const override { return 6; }
+};
+
+TEST(Repeat, APassThatEndsBeforeItsSizeIsAWarning) {
+  std::vector<std::string> warnings;
+  const LogRedirect redirect([&](LogLevel, std::string_view text) { warnings.emplace_back(text); }, LogLevel::warning);
+  const auto make = [] { return Flow(std::make_shared<Short>(numbered(4))) | repeat(); };
+  Flow flow = make();
+  for (int i = 0; i < 4; ++i) flow.next();
+  EXPECT_TRUE(warnings.empty());
+  const FlowState end = flow.state();
+  for (int i = 4; i < 20; ++i) EXPECT_EQ((*flow.next())[0].item(), i % 4);
+  const std::vector<std::string> once{
+      "[repeat] expected 6 points in a pass of 'list | short', as its size() says, got 4. The next pass begins early."};
+  EXPECT_EQ(warnings, once);
+  // What came before a restored position is not known; the next pass is counted.
+  warnings.clear();
+  Flow resumed = make();
+  resumed.restore(end);
+  for (int i = 0; i < 4; ++i) resumed.next();
+  EXPECT_TRUE(warnings.empty());
+  resumed.next();
+  EXPECT_EQ(warnings, once);
+  EXPECT_EQ(drain(numbered(4) | repeat(2)).size(), 8u);
+  EXPECT_EQ(warnings, once);
 }
 
 TEST(Repeat, ZeroTimesIsAnError) {

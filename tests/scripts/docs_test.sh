@@ -33,3 +33,19 @@ expect docs 1 "belfry/dataflow/shuffle.h: docs/ does not name 'fan_out'
 belfry/dataflow/image/mixup.h: docs/ does not name 'mixup'"
 file docs/dataflow.md '`shuffle(seed)`, `fan_out` and `mixup`'
 expect docs 0 ''
+
+# The pages for users of Tensorpack.
+file tests/docs/tensorpack_names.txt '# a comment' '[dataflow]' BatchData PlasmaPutData TestDataSpeed
+file belfry/dataflow/batch.h 'FlowStage batch(BatchOptions options);  // not a word: speed_test'
+file belfry/dataflow/internal/speed.h 'void speed_test(Flow flow);'
+file docs/tensorpack_data.md '`batch` outside of a table' '' '| Tensorpack | Belfry | what differs |' '|---|---|---|' \
+  '| `BatchData(ds, 32)` | `a \| batch(32)` | `anything` |' '| `size()` | `shuffle("no_name")` | |' \
+  '| `shuffle` | the same | |' '| `PlasmaPutData`, `TestDataSpeed` | none | |'
+expect docs 1 "docs/tensorpack_data.md:5: no public header has 'a'"
+file docs/tensorpack_data.md '| Tensorpack | Belfry |' '|---|---|' '| `PlasmaPutData(ds)` | |' \
+  '| `reset_state` | the same |' '| `TestDataSpeed(ds)` | `speed_test(flow, {.points = 3})` |' '' '| `BatchData` |'
+expect docs 1 "docs/tensorpack_data.md:3: expected an answer in the column Belfry, got none. Say \"none\" or \"not there yet\".
+docs/tensorpack_data.md:4: no public header has 'reset_state'
+docs/tensorpack_data.md:5: no public header has 'speed_test'
+docs/tensorpack_data.md:5: no public header has 'points'
+docs/tensorpack*.md: no row for Tensorpack's 'BatchData'"

@@ -1,6 +1,7 @@
 #include "belfry/dataflow/internal/random_place.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace belfry {
 namespace {
@@ -8,14 +9,16 @@ namespace {
 std::uint64_t salt_of(const FlowState& flow) {
   std::uint64_t salt = 0;
   for (const FlowState& source : flow.from) salt += salt_of(source);
-  const auto number = [&](std::string_view name) {
-    return std::ranges::find(flow.numbers, name, [](const auto& n) -> std::string_view { return n.first; });
+  const auto number = [&](std::string_view name) -> std::optional<std::uint64_t> {
+    const auto found = std::ranges::find(flow.numbers, name, [](const auto& n) -> std::string_view { return n.first; });
+    if (found == flow.numbers.end()) return std::nullopt;
+    return found->second;
   };
-  // A cache does not tell what it was made of; something random may be among it.
-  if (number("seed") != flow.numbers.end() || flow.flow.starts_with("cache")) ++salt;
+  if (number("seed")) ++salt;
   // Parts of one flow, each with indices of its own.
-  if (const auto rank = number("rank"); rank != flow.numbers.end()) salt = mix_seed(salt, rank->second);
-  if (flow.flow == "fan_out" && flow.at("all") == 0) salt = mix_seed(salt, flow.at("consumer"));
+  if (const auto rank = number("rank"); rank && number("size") != 1) salt = mix_seed(salt, *rank);
+  if (flow.flow == "fan_out" && flow.at("all") == 0 && flow.at("consumers") > 1)
+    salt = mix_seed(salt, flow.at("consumer"));
   return salt;
 }
 

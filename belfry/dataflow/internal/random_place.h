@@ -11,7 +11,8 @@ namespace belfry {
 
 // A seed for the stage that draws on these sources. Most seeds are left at 0: so that two random stages of one chain do
 // not draw the same numbers, it counts the random stages before this one; and so that the parts of a sharded flow do
-// not, their ranks. Stages without random numbers, and the number of threads, change nothing.
+// not, their ranks. Stages without random numbers, caches among them, and the number of
+// threads, change nothing.
 std::uint64_t seed_behind(std::uint64_t seed, const std::vector<FlowState>& sources);
 
 // The numbers of one point.
