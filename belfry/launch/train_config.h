@@ -45,7 +45,8 @@ struct TrainConfig {
   // in it (or the next number), unless session_init reads one of them: then it is the same run.
   std::string run_dir{};
 
-  // Ctrl-C and SIGTERM finish the step and end training (see Interrupted); a second one ends the program at once.
+  // Ctrl-C and SIGTERM finish the step, or cut a validation short, and end training (see Interrupted); a second one ends
+  // the program at once.
   bool handle_signals = true;
 };
 
