@@ -55,6 +55,7 @@ __attribute__((no_sanitize("thread")))
 void run_part(void* data) {
   Fork& fork = *static_cast<Fork*>(data);
   acquire(fork.begin);
+  if (omp_get_thread_num() > 0) take_no_signals();  // the leader's matter is its caller's
   // Threads beyond the parts have nothing to do; fewer than asked for (a limit of the user's) share them.
   for (int part = omp_get_thread_num(); part < fork.parts; part += omp_get_num_threads()) fork.body(part, fork.parts);
   release(fork.end);
@@ -73,9 +74,17 @@ int team_size() { return omp_get_max_threads(); }
 TeamScope::TeamScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(std::max(1, threads)); }
 TeamScope::~TeamScope() { omp_set_num_threads(before_); }
 
+void silence_team() {
+  thread_local int silent = 1;  // threads of this one's team
+  if (team_size() <= silent) return;
+  silent = team_size();
+  parallel_parts(silent, [](int, int) {});
+}
+
 void parallel_parts(int parts, FunctionRef<void(int, int)> body) {
   parts = std::min(parts, team_size());
   if (parts <= 1) return body(0, 1);
+  const SignalsBlocked blocked;  // threads of OpenMP's begin with their leader's mask
   Fork fork{body, parts};
   release(fork.begin);
   // Always the whole team: libgomp ends threads that a region leaves out, and makes new ones for the next that wants

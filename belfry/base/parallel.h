@@ -9,13 +9,14 @@
 #include <cstdint>
 
 #include "belfry/base/function_ref.h"
+#include "belfry/base/signal_mask.h"
 
 namespace belfry {
 
 int hardware_threads();  // cores this process may use
 int team_size();         // threads that parallel_for uses when called from this thread
 
-// Sets the team size of the calling thread (for oneDNN as well) until the end of the scope.
+// Sets the team size of the calling thread (for oneDNN as well) until the end of the scope. No signal comes meanwhile.
 class TeamScope {
  public:
   explicit TeamScope(int threads);
@@ -24,8 +25,12 @@ class TeamScope {
   TeamScope& operator=(const TeamScope&) = delete;
 
  private:
+  SignalsBlocked blocked_;
   int before_;
 };
+
+// Before oneDNN uses the calling thread's team: threads of OpenMP's that the program had before take signals until now.
+void silence_team();
 
 // Runs body(part, parts) once for each part on the team; parts is at most team_size().
 void parallel_parts(int parts, FunctionRef<void(int, int)> body);

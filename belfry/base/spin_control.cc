@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "belfry/base/descriptor.h"
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/base/log.h"
 #include "belfry/base/mutex.h"
 #include "belfry/base/parallel.h"
@@ -35,7 +35,7 @@ std::int64_t now() {
 // Threads of OpenMP's that sleep as long as this lives.
 class ParkedThreads {
  public:
-  explicit ParkedThreads(int count) : thread_([this, count] { park(count); }) {
+  explicit ParkedThreads(int count) : thread_(start_thread([this, count] { park(count); })) {
     const MutexLock lock(mutex_);
     while (!parked_) changed_.wait(mutex_);
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "belfry/base/check.h"
+#include "belfry/base/log.h"
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/callback_hook.h"
@@ -133,7 +134,7 @@ void InferenceRunner::trigger() {
     if (!size && trainer().stop_requested()) return;  // data of unknown size may have no end
     std::vector<Array> values;
     try {
-      values = session_->run(all);
+      trainer().run_interruptibly([&] { values = session_->run(all); });
     } catch (const EndOfData&) {
       BELFRY_CHECK(
           !size,
@@ -141,6 +142,9 @@ void InferenceRunner::trigger() {
           "be those of a part. Correct the size of the flow, or let it have none.",
           *size, input_->name(), i);
       break;
+    } catch (const StopTraining&) {
+      log_info(fmt::format("[InferenceRunner] interrupted after {} datapoints: this pass puts no numbers.", i));
+      throw;
     }
     auto next = values.begin();
     for (std::size_t k = 0; k < inferencers_.size(); ++k) {

@@ -74,8 +74,9 @@ struct InferenceRunnerOptions {
 
 // Builds an inference tower of the trainer's tower function with an input of its own, and at each trigger runs it over
 // one pass of the data, from its start; one that ends before the input's size() is an error. These runs are no steps:
-// only this input and these inferencers take part. Nothing is read before the first trigger. Several runners need names
-// for their numbers: ScalarStats("cost", "train").
+// only this input and these inferencers take part. A training that is interrupted ends a pass between two datapoints: it
+// puts no numbers. Nothing is read before the first trigger. Several runners need names for their numbers:
+// ScalarStats("cost", "train").
 class InferenceRunner final : public Callback {
  public:
   // A flow is read ahead by a thread, once through. An input must end, or know its size, and is not a StagingInput.

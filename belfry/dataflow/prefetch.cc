@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <exception>
-#include <thread>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/base/queue.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/rethrow.h"
@@ -40,7 +40,7 @@ class PrefetchFlow final : public StageFlow {
     if (pass_ == Pass::finished) return std::nullopt;
     if (pass_ == Pass::ready) {
       worker_ended_ = false;
-      worker_ = std::thread([this] { read_ahead(); });
+      worker_ = start_thread([this] { read_ahead(); });
       pass_ = Pass::running;
     }
     std::optional<Made> made = take();

@@ -1,7 +1,6 @@
 #include "belfry/engine/device_team.h"
 
-#include <thread>
-
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/base/mutex.h"
 #include "belfry/base/parallel.h"
 
@@ -71,13 +70,15 @@ struct DeviceTeam::Impl {
 DeviceTeam::DeviceTeam(std::vector<DeviceInfo> devices)
     : devices_(std::move(devices)), impl_(std::make_unique<Impl>()) {
   for (int d = 1; d < static_cast<int>(devices_.size()); ++d)
-    impl_->threads.emplace_back([this, d] { impl_->serve(d, devices_[static_cast<std::size_t>(d)].threads); });
+    impl_->threads.push_back(
+        start_thread([this, d] { impl_->serve(d, devices_[static_cast<std::size_t>(d)].threads); }));
 }
 
 DeviceTeam::~DeviceTeam() { impl_->end(); }
 
 void DeviceTeam::run(int devices, FunctionRef<void(int)> body) {
   const TeamScope scope(devices_[0].threads);
+  silence_team();
   if (devices <= 1) return body(0);
   impl_->begin(devices, body);
   body(0);

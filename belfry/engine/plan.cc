@@ -1,9 +1,10 @@
 #include "belfry/engine/plan.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <exception>
 #include <set>
-#include <thread>
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
@@ -125,7 +126,7 @@ void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
 bool Plan::wait_for(const Wait& wait) const {
   while (done_[at(wait.part)].load(std::memory_order_acquire) < wait.done) {
     if (failed_.load(std::memory_order_relaxed)) return false;
-    std::this_thread::yield();
+    ::sched_yield();
   }
   return true;
 }

@@ -1,8 +1,8 @@
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/claimed_flow.h"
 #include "belfry/dataflow/repeat.h"
@@ -28,7 +28,7 @@ struct QueueInput::State {
     points = std::move(target);
     points->restart();
     pausing = false;
-    worker = std::thread([this] { fill(*points); });
+    worker = start_thread([this] { fill(*points); });
   }
 
   // Ends the thread and every run that waits for a point, now and later.

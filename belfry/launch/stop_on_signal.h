@@ -26,8 +26,10 @@ class Interrupted : public Error {
   int signal_;
 };
 
-// While it lives, the first signal lets the trainer finish its step, save and end, as request_stop() does; a second one
-// ends the program at once. One at a time; the handlers that were there before are put back at the end.
+// While it lives, the first signal lets the trainer finish its step, save and end, as request_stop() does, and the log
+// says at once what that waits for; a second one ends the program. One at a time. At the end the handlers that were
+// there before are put back, and get a signal that throw_if_interrupted() was not asked about. A signal that was
+// ignored when it began (nohup, jobs in the background) stays ignored.
 class StopOnSignal {
  public:
   explicit StopOnSignal(Trainer& trainer);  // borrowed

@@ -50,7 +50,7 @@ void Trainer::run_epochs() {
     call("before_epoch", &Callback::before_epoch);
     end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
-      step();
+      run_as(Waiter::step, [this] { run_step(); });
       ++iteration_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
@@ -103,7 +103,9 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
 // Every callback's after_train() runs, whatever the others do; the first error of the training is what is thrown.
 void Trainer::end_loop(std::exception_ptr error) {
   phase_ = Phase::ended;
+  doing_ = "after_train";
   for (const Handle<Callback>& callback : callbacks_) {
+    called_ = &*callback;
     try {
       callback->after_train();
     } catch (const StopTraining&) {  // it has ended
@@ -114,6 +116,7 @@ void Trainer::end_loop(std::exception_ptr error) {
     }
   }
   directories_.reset();
+  called_ = nullptr;
   if (error != nullptr) std::rethrow_exception(error);
 }
 
@@ -122,7 +125,9 @@ void Trainer::end_loop(std::exception_ptr error) {
 void Trainer::call(const char* hook, void (Callback::*method)()) {
   std::exception_ptr error;
   in_hook_ = true;
+  doing_ = hook;
   for (const Handle<Callback>& callback : callbacks_) {
+    called_ = &*callback;
     try {
       ((*callback).*method)();
     } catch (const std::exception& e) {
@@ -142,7 +147,10 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
     }
   }
   in_hook_ = false;
+  called_ = nullptr;
+  doing_ = "savers";
   run_postponed(error);
+  doing_ = "the running step";
   if (error != nullptr) std::rethrow_exception(error);
 }
 
@@ -182,40 +190,60 @@ std::vector<Operation> Trainer::train_ops() const {
 void Trainer::request_stop(std::string reason, bool save) {
   const MutexLock lock(stop_mutex_);
   if (save) save_at_end_ = true;
-  if (stop_requested_) return;
-  stop_reason_ = std::move(reason);
+  if (!stop_requested_) stop_reason_ = std::move(reason);
   stop_requested_ = true;
-  if (stepping_) session_->interrupt();
+  if (must_stop(waiter_)) session_->interrupt();
 }
 
-void Trainer::check_stop() {
-  if (!stop_requested_) return;
+std::string Trainer::activity() const {
+  const Callback* const callback = called_;
+  return callback == nullptr ? std::string(doing_) : fmt::format("{} of {}", doing_.load(), callback->name());
+}
+
+// A step does not begin any more. Callbacks of a finished epoch may go on with data of their own, unless somebody is in
+// a hurry.
+bool Trainer::must_stop(Waiter waiter) const {
+  switch (waiter) {
+    case Waiter::none: return false;
+    case Waiter::step: return stop_requested_;
+    case Waiter::callback: return save_at_end_;
+  }
+  return false;
+}
+
+void Trainer::check_stop(Waiter waiter) {
+  if (!must_stop(waiter)) return;
   const MutexLock lock(stop_mutex_);
   throw StopTraining(stop_reason_);
 }
 
-// Whoever requests a stop finds the step not begun, and it does not begin, or finds it begun, and ends its wait for
-// data. Outside of steps nobody is interrupted: callbacks of a finished epoch may wait for data of their own.
-void Trainer::step() {
-  set_stepping(true);
+void Trainer::run_interruptibly(FunctionRef<void()> run) { run_as(Waiter::callback, run); }
+
+// Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
+// data.
+void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
+  const Waiter before = set_waiter(waiter);
   try {
-    check_stop();
-    run_step();
+    check_stop(waiter);
+    run();
   } catch (const Cancelled&) {
-    set_stepping(false);
-    check_stop();
+    set_waiter(before);
+    check_stop(waiter);
     throw;
   } catch (...) {
-    set_stepping(false);
+    set_waiter(before);
     throw;
   }
-  set_stepping(false);
+  set_waiter(before);
 }
 
-void Trainer::set_stepping(bool stepping) {
+Trainer::Waiter Trainer::set_waiter(Waiter waiter) {
   const MutexLock lock(stop_mutex_);
-  stepping_ = stepping;
-  if (!stepping && stop_requested_) session_->forget_interrupt();
+  if (must_stop(waiter))
+    session_->interrupt();  // also a step that goes on behind a callback that could wait
+  else if (waiter == Waiter::none && stop_requested_)
+    session_->forget_interrupt();
+  return std::exchange(waiter_, waiter);
 }
 
 void Trainer::enter(Phase from, Phase to, const char* method) {

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "belfry/base/function_ref.h"
 #include "belfry/base/mutex.h"
 #include "belfry/base/stop_training.h"
 #include "belfry/graph/graph.h"
@@ -82,11 +83,17 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save`,
-  // savers save what they have not saved yet. The first reason counts.
+  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save` it
+  // is an interruption: savers save what they have not saved yet, and so does run_interruptibly() end. The first reason
+  // counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
+  // What training is about, for people: "the running step", "trigger_epoch of InferenceRunner"; from any thread.
+  std::string activity() const;
+  // For callbacks with runs of their own, one call each: throws StopTraining if training was interrupted, and if it is
+  // while `run` waits for data from a queue.
+  void run_interruptibly(FunctionRef<void()> run);
 
   const Location& trained_at() const { return where_; }  // the call that trains
 
@@ -143,9 +150,11 @@ class Trainer {
   enum class Phase { defining, callbacks_ready, session_ready, looping, ended };
   void enter(Phase from, Phase to, const char* method);
   std::int64_t steps_of(const TrainOptions& options) const;
-  void check_stop();
-  void step();
-  void set_stepping(bool stepping);
+  enum class Waiter { none, step, callback };
+  bool must_stop(Waiter waiter) const;
+  void check_stop(Waiter waiter = Waiter::step);
+  void run_as(Waiter waiter, FunctionRef<void()> run);
+  Waiter set_waiter(Waiter waiter);
   void end_if_stopped();
   void run_epochs();
   void end_loop(std::exception_ptr error);
@@ -173,7 +182,10 @@ class Trainer {
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
-  bool stepping_ BELFRY_GUARDED_BY(stop_mutex_) = false;  // in run_step(): a wait for data may be interrupted
+  Waiter waiter_ BELFRY_GUARDED_BY(stop_mutex_) = Waiter::none;  // whose wait for data may be interrupted
+  // For activity(): a hook's name and whose it is, or something else and nobody's.
+  std::atomic<const char*> doing_ = "the set-up of training";
+  std::atomic<const Callback*> called_ = nullptr;
 };
 
 }  // namespace belfry

@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/exception_text.h"
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/dnnl_check.h"
 #include "belfry/graph/collections.h"
@@ -37,7 +37,7 @@ struct Saver::Impl {
 
   void start(std::int64_t step, std::map<std::string, Array> tensors, CheckpointState state) {
     ended = false;
-    thread = std::thread([this, step, tensors = std::move(tensors), state = std::move(state)] {
+    thread = start_thread([this, step, tensors = std::move(tensors), state = std::move(state)] {
       try {
         writer.write(step, tensors, state);
       } catch (...) {

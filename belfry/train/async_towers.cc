@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/base/log.h"
 #include "belfry/base/stop_training.h"
 #include "belfry/graph/scope.h"
@@ -83,7 +82,7 @@ void AsyncTowers::start(Trainer& trainer) {
   const auto first = static_cast<std::uint64_t>(trainer.global_step());
   for (const auto& worker : workers_)
     worker->thread =
-        std::thread([this, &worker = *worker, first, where = trainer.trained_at()] { loop(worker, first, where); });
+        start_thread([this, &worker = *worker, first, where = trainer.trained_at()] { loop(worker, first, where); });
 }
 
 void AsyncTowers::pause() {

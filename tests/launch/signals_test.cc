@@ -1,10 +1,14 @@
 // Ctrl-C and SIGTERM while a training runs.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <iterator>
 
+#include "belfry/base/signal_mask.h"
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/launch/internal/signal_watch.h"
@@ -39,23 +43,28 @@ class SignalsTest : public testing_support::LaunchTest {
   int after_trains = 0;
 };
 
-void nothing(int) {}
+std::atomic<int> handled = 0;
+void count(int) { ++handled; }
 
-// While it lives, a handler of the program's own is there.
+// While it lives, a handler of the program's own is there, or another disposition.
 class OwnHandler {
  public:
-  explicit OwnHandler(int signal) : signal_(signal), before_(std::signal(signal, nothing)) {}
+  explicit OwnHandler(int signal, void (*handler)(int) = count)
+      : signal_(signal), handler_(handler), before_(std::signal(signal, handler)) {
+    handled = 0;
+  }
   ~OwnHandler() { std::signal(signal_, before_); }
   OwnHandler(const OwnHandler&) = delete;
   OwnHandler& operator=(const OwnHandler&) = delete;
   bool is_there() const {
-    const auto now = std::signal(signal_, nothing);
-    std::signal(signal_, now);
-    return now == nothing;
+    struct sigaction now{};
+    ::sigaction(signal_, nullptr, &now);
+    return now.sa_handler == handler_;
   }
 
  private:
   int signal_;
+  void (*handler_)(int);
   void (*before_)(int);
 };
 
@@ -145,9 +154,10 @@ TEST_F(SignalsTest, ASecondSignalEndsTheProgramAtOnce) {
   EXPECT_EXIT(twice(), testing::KilledBySignal(SIGINT), "");
 }
 
-// As on another thread that was in the handler when the watch ended: nobody's file is written to, and the next watch
-// does not take it for a signal of its own.
-TEST_F(SignalsTest, AHandlerThatComesTooLateHarmsNobody) {
+// As on another thread that was in the handler when the watch ended: nobody's file is written to, the next watch does
+// not take it for a signal of its own, and whoever handles signals now gets it.
+TEST_F(SignalsTest, AHandlerThatComesTooLatePassesTheSignalOn) {
+  const OwnHandler own(SIGINT);
   struct sigaction installed{};
   int asked = 0;
   {
@@ -158,17 +168,97 @@ TEST_F(SignalsTest, AHandlerThatComesTooLateHarmsNobody) {
     const SignalWatch watch([&](int) { ++asked; });
   }
   installed.sa_handler(SIGINT);
+  EXPECT_EQ(handled, 1);
   {
-    const SignalWatch watch([&](int) { ++asked; });
+    SignalWatch watch([&](int) { ++asked; });
     EXPECT_EQ(watch.caught(), 0);
   }
   EXPECT_EQ(asked, 0);
   {
-    const SignalWatch watch([&](int) { ++asked; });
+    SignalWatch watch([&](int) { ++asked; });
     std::raise(SIGTERM);
     EXPECT_EQ(watch.caught(), SIGTERM);
   }
   EXPECT_EQ(asked, 1);
+}
+
+TEST_F(SignalsTest, ASignalThatNobodyAskedAboutIsPassedOn) {
+  const OwnHandler own(SIGINT);
+  {
+    const SignalWatch watch([](int) {});
+    std::raise(SIGINT);
+    EXPECT_EQ(handled, 0);
+  }
+  EXPECT_EQ(handled, 1);
+  {
+    SignalWatch watch([](int) {});
+    std::raise(SIGINT);
+    EXPECT_EQ(watch.caught(), SIGINT);
+  }
+  EXPECT_EQ(handled, 1);
+  const auto fail_after_a_signal = [] {
+    const SignalWatch watch([](int) {});
+    std::raise(SIGINT);
+    throw FileError("broken");
+  };
+  EXPECT_THROW(fail_after_a_signal(), FileError);
+  EXPECT_EQ(handled, 1);
+}
+
+TEST_F(SignalsTest, ASignalThatTheParentIgnoresStaysIgnored) {
+  const OwnHandler ignored(SIGINT, SIG_IGN);
+  {
+    SignalWatch watch([](int) {});
+    EXPECT_TRUE(ignored.is_there());
+    std::raise(SIGINT);
+    EXPECT_EQ(watch.caught(), 0);
+    std::raise(SIGTERM);
+    EXPECT_EQ(watch.caught(), SIGTERM);
+  }
+  EXPECT_TRUE(ignored.is_there());
+}
+
+// The thread that watches is there for it.
+TEST_F(SignalsTest, ASignalIsTakenWhileAllOtherThreadsCompute) {
+  std::atomic<int> asked = 0;
+  SignalWatch watch([&](int signal) {
+    asked = signal;
+    asked.notify_all();
+  });
+  const SignalsBlocked computing;
+  ::kill(::getpid(), SIGINT);
+  asked.wait(0);
+  EXPECT_EQ(watch.caught(), SIGINT);
+}
+
+TEST_F(SignalsTest, AChildThatWasForkedDoesNotHandleThem) {
+  SignalWatch watch([](int) {});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::raise(SIGTERM);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  EXPECT_EQ(watch.caught(), 0);
+}
+
+// Callbacks may start programs: what those inherit is the program's own mask.
+TEST_F(SignalsTest, CallbacksRunWithTheProgramsMask) {
+  TrainConfig c = config();
+  int looked = 0;
+  const auto look = [&](Trainer&) {
+    sigset_t mask;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    EXPECT_EQ(sigismember(&mask, SIGTERM), 0);
+    ++looked;
+  };
+  c.callbacks = {CallbackFactory({.before_train = look, .trigger_step = look, .trigger_epoch = look})};
+  SimpleTrainer trainer;
+  launch_train_with_config(std::move(c), trainer);
+  EXPECT_EQ(looked, 1 + 6 + 2);
 }
 
 TEST_F(SignalsTest, EveryWatchUsesTheSamePipe) {

@@ -6,7 +6,7 @@ file belfry/belfry.h '#include "belfry/launch/launch.h"' '#include "belfry/base/
 file belfry/base/check.h '#include <fmt/core.h>'
 file belfry/base/base.h '#include <string>' '// #include <regex>'
 file belfry/array/array.h '#include "belfry/array/shape.h"' '#include "belfry/base/base.h"'
-file belfry/array/array.cc '#include "belfry/base/check.h"' '#include <thread>' '#include <fmt/core.h>'
+file belfry/array/array.cc '#include "belfry/base/check.h"' '#include <regex>' '#include <fmt/core.h>'
 file belfry/engine/pass.h '#include "belfry/base/check.h"' '#include <oneapi/dnnl/dnnl.h>'
 file belfry/engine/cpu/conv.h '#include <oneapi/dnnl/dnnl.h>' '#include "belfry/engine/pass.h"'
 file belfry/session/internal/json.h '#include <nlohmann/json.hpp>'
@@ -54,3 +54,10 @@ file belfry/engine/team.cc '#include <atomic>' '#include <mutex>'
 file belfry/base/queue.h '#include <condition_variable>'
 expect layers 1 'belfry/base/queue.h:1: <condition_variable> is not for here: take Mutex, MutexLock and Condition of belfry/base/mutex.h
 belfry/engine/team.cc:2: <mutex> is not for here: take Mutex, MutexLock and Condition of belfry/base/mutex.h'
+rm "$tree"/belfry/{engine/team.cc,base/queue.h}
+
+# Threads are those that handle no signals.
+file belfry/base/internal/start_thread.h '#include <thread>'
+expect layers 0 ''
+file belfry/engine/team.cc '#include <thread>'
+expect layers 1 'belfry/engine/team.cc:1: <thread> is not for here: take start_thread() of belfry/base/internal/start_thread.h'

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <thread>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/map_window.h"
 #include "belfry/dataflow/internal/mapped_point.h"
@@ -198,7 +198,7 @@ class ParallelMapFlow final : public StageFlow {
   void start() {
     pass_ = Pass::running;
     try {
-      for (int i = 0; i < options_.threads; ++i) workers_.emplace_back([this] { work(); });
+      for (int i = 0; i < options_.threads; ++i) workers_.push_back(start_thread([this] { work(); }));
     } catch (...) {  // the system gives no more threads
       stop();
       throw;

@@ -4,6 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/base/signal_mask.h"
 
 namespace belfry {
 namespace {
@@ -29,6 +30,7 @@ class DnnlKernel final : public Kernel {
   bool is_dnnl() const override { return true; }
 
   void bind(const Buffers& b) override {
+    const SignalsBlocked blocked;  // oneDNN may fill padding, on threads that it starts for that
     std::size_t next = 0;
     for (const DnnlArgument& a : arguments_)
       set(next++, a.arg, a.descriptor,
@@ -45,6 +47,7 @@ class DnnlKernel final : public Kernel {
 
  private:
   void execute() {
+    const SignalsBlocked blocked;
     dnnl_check(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), static_cast<int>(args_.size()), args_.data()),
                "execute");
   }

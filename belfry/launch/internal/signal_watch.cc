@@ -8,10 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <thread>
+#include <exception>
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/start_thread.h"
 
 namespace belfry {
 namespace {
@@ -21,7 +22,9 @@ constexpr std::array kSignals{SIGINT, SIGTERM};
 // What a signal handler may touch: lock-free atomics, and write() to a pipe. A handler may still run on another thread
 // when its watch is over, so the pipe that it writes to is never closed.
 std::atomic<int> pipe_end = -1;  // written to by the handler
-std::atomic<int> first_signal = 0;
+std::atomic<::pid_t> watching_process = 0;
+constexpr int kNone = 0, kNobodyWatches = -1;
+std::atomic<int> first_signal = kNobodyWatches;
 std::atomic<bool> watched = false;
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -29,18 +32,19 @@ constexpr char kSignalled = 's', kOver = 'o';
 
 extern "C" void belfry_on_signal(int signal) {
   const int before = errno;
-  int none = 0;
-  if (!first_signal.compare_exchange_strong(none, signal)) {
-    // The second one: as if nobody had been watching.
-    ::signal(signal, SIG_DFL);
+  int first = kNone;
+  const bool forked = watching_process != ::getpid();  // a child has the handler, but nobody who watches
+  if (!forked && first_signal.compare_exchange_strong(first, signal)) {
+    if (::write(pipe_end, &kSignalled, 1) < 0) first_signal = kNone;
+  } else {
+    // The second one: as if nobody had been watching. After the watch, whoever handled the signal before does so again.
+    if (forked || first != kNobodyWatches) ::signal(signal, SIG_DFL);
     ::raise(signal);
-  } else if (::write(pipe_end, &kSignalled, 1) < 0) {
-    first_signal = 0;
   }
   errno = before;
 }
 
-// One for the life of the process: a child that was forked has its own. Only whoever watches calls it.
+// For the life of the process: a child that was forked has its own. Only whoever watches calls it.
 const std::array<int, 2>& signal_pipe() {
   static std::array<int, 2> ends{-1, -1};
   static ::pid_t owner = 0;
@@ -50,12 +54,18 @@ const std::array<int, 2>& signal_pipe() {
     ends = made;
     owner = ::getpid();
     pipe_end = ends[1];
+    watching_process = owner;
   }
   return ends;
 }
 
-// A byte of a handler that came after the end of its watch finds no signal and is skipped.
+// The one thread of ours that handles signals. A byte that was left from the watch before finds no signal, and is
+// skipped.
 void watch(int pipe, const std::function<void(int)>& ask) {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : kSignals) sigaddset(&wanted, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &wanted, nullptr);
   bool asked = false;
   char byte = 0;
   while (byte != kOver) {
@@ -63,7 +73,7 @@ void watch(int pipe, const std::function<void(int)>& ask) {
       if (errno == EINTR) continue;
       return;
     }
-    if (byte == kSignalled && first_signal != 0 && !std::exchange(asked, true)) ask(first_signal);
+    if (byte == kSignalled && first_signal != kNone && !std::exchange(asked, true)) ask(first_signal);
   }
 }
 
@@ -89,26 +99,47 @@ struct SignalWatch::Impl {
   std::array<int, 2> ends = signal_pipe();
   std::array<struct sigaction, kSignals.size()> before{};
   std::thread thread;
+  bool reported = false;  // somebody knows of the signal
+  const int exceptions = std::uncaught_exceptions();
+
+  // What the program's parent has set to be ignored, as for a job in the background, stays so.
+  void install() {
+    struct sigaction action{};
+    action.sa_handler = belfry_on_signal;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      ::sigaction(kSignals[i], nullptr, &before[i]);
+      if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+  void restore() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &before[i], nullptr);
+  }
 };
 
 SignalWatch::SignalWatch(std::function<void(int)> ask) : impl_(std::make_unique<Impl>()) {
   impl_->ask = std::move(ask);
-  first_signal = 0;
-  impl_->thread = std::thread([impl = impl_.get()] { watch(impl->ends[0], impl->ask); });
-  struct sigaction action{};
-  action.sa_handler = belfry_on_signal;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &impl_->before[i]);
+  first_signal = kNone;
+  impl_->thread = start_thread([impl = impl_.get()] { watch(impl->ends[0], impl->ask); });
+  impl_->install();
 }
 
 SignalWatch::~SignalWatch() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &impl_->before[i], nullptr);
+  impl_->restore();
   while (::write(impl_->ends[1], &kOver, 1) < 0 && errno == EINTR) {
   }
   impl_->thread.join();
+  const int signal = first_signal.exchange(kNobodyWatches);
+  const bool failed = std::uncaught_exceptions() > impl_->exceptions;  // which says more
+  if (signal != kNone && !impl_->reported && !failed) ::raise(signal);
 }
 
-int SignalWatch::caught() const { return first_signal; }
+int SignalWatch::caught() {
+  const int signal = first_signal;
+  if (signal != kNone) impl_->reported = true;
+  return signal;
+}
 
 }  // namespace belfry

@@ -1,4 +1,6 @@
-// Ctrl-C and SIGTERM while it lives: the first asks to stop, the second ends the program at once.
+// Ctrl-C and SIGTERM while it lives: the first asks to stop, the second ends the program at once. They are handled by a
+// thread of its own wherever no other has them unblocked; one that the program's parent set to be ignored stays
+// ignored.
 #pragma once
 
 #include <functional>
@@ -8,14 +10,14 @@ namespace belfry {
 
 class SignalWatch {
  public:
-  // `ask` is called once, by a thread of its own: it may lock. One watch at a time; the handlers that were there before
-  // are put back at the end.
+  // `ask` is called once, by the watch's thread: it may lock. One watch at a time; the handlers that were there before
+  // are put back at the end, and get a signal that nobody has asked for by then, unless an error is on its way.
   explicit SignalWatch(std::function<void(int signal)> ask);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  int caught() const;  // the signal, or 0
+  int caught();  // the signal, or 0
 
  private:
   struct Impl;
