@@ -22,10 +22,19 @@
 #include "belfry/dataflow/fan_out.h"
 #include "belfry/dataflow/fixed_size.h"
 #include "belfry/dataflow/flow.h"
+#include "belfry/dataflow/image/augmentor.h"
+#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/geometry.h"
+#include "belfry/dataflow/image/image_folder.h"
+#include "belfry/dataflow/image/mixup.h"
+#include "belfry/dataflow/image/pixels.h"
+#include "belfry/dataflow/image/sheet.h"
+#include "belfry/dataflow/lmdb/lmdb_flow.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/print_points.h"
 #include "belfry/dataflow/random_flows.h"
+#include "belfry/dataflow/remote/remote_flow.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/repeat_each.h"
 #include "belfry/dataflow/select.h"
@@ -59,6 +68,7 @@
 #include "belfry/input/flow_inputs.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/input/input_source.h"
+#include "belfry/input/remote/zmq_input.h"
 #include "belfry/launch/stop_on_signal.h"
 #include "belfry/launch/train_config.h"
 #include "belfry/loop/callback.h"
@@ -160,23 +170,3 @@
 #include "belfry/train/tower_gradients.h"
 #include "belfry/train/tower_trainer.h"
 #include "belfry/train/trainers.h"
-
-// Parts that an installation may lack.
-#if __has_include("belfry/dataflow/image/decode.h")
-#include "belfry/dataflow/image/augmentor.h"
-#include "belfry/dataflow/image/decode.h"
-#include "belfry/dataflow/image/geometry.h"
-#include "belfry/dataflow/image/image_folder.h"
-#include "belfry/dataflow/image/mixup.h"
-#include "belfry/dataflow/image/pixels.h"
-#include "belfry/dataflow/image/sheet.h"
-#endif
-#if __has_include("belfry/dataflow/lmdb/lmdb_flow.h")
-#include "belfry/dataflow/lmdb/lmdb_flow.h"
-#endif
-#if __has_include("belfry/dataflow/remote/remote_flow.h")
-#include "belfry/dataflow/remote/remote_flow.h"
-#endif
-#if __has_include("belfry/input/remote/zmq_input.h")
-#include "belfry/input/remote/zmq_input.h"
-#endif

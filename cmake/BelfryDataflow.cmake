@@ -1,12 +1,15 @@
 # libbelfry_dataflow, Belfry::dataflow: arrays and data pipelines, usable without graph, engine and oneDNN.
 #
 # Three parts of it need a library that may be missing. What is there is built; ON makes a missing one an error, OFF
-# leaves the part out. Then its headers are not installed.
+# leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake).
 include(BelfryOptionalPart)
-belfry_optional_part(OPENCV image "images: decoding and augmentation"
-  HEADER opencv2/core.hpp LIBRARIES opencv_core opencv_imgproc opencv_imgcodecs)
-belfry_optional_part(LMDB lmdb "LMDB databases" HEADER lmdb.h LIBRARIES lmdb)
-belfry_optional_part(ZEROMQ remote "datapoints between processes" HEADER zmq.h LIBRARIES zmq)
+belfry_optional_part(OPENCV images FOLDER image PURPOSE "decoding and augmentation" HEADER opencv2/core.hpp
+  LIBRARIES opencv_core opencv_imgproc opencv_imgcodecs
+  PACKAGES libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev)
+belfry_optional_part(LMDB lmdb FOLDER lmdb PURPOSE "LMDB databases" HEADER lmdb.h LIBRARIES lmdb PACKAGES liblmdb-dev)
+belfry_optional_part(ZEROMQ remote FOLDER remote PURPOSE "datapoints between processes" HEADER zmq.h LIBRARIES zmq
+  PACKAGES libzmq3-dev)
+belfry_report_parts()
 
 file(GLOB_RECURSE dataflow_sources CONFIGURE_DEPENDS belfry/base/*.cc belfry/array/*.cc belfry/dataflow/*.cc)
 foreach(folder IN LISTS belfry_left_out)

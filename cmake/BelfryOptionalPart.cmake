@@ -1,15 +1,21 @@
-# belfry_optional_part(NAME folder purpose HEADER header LIBRARIES library...): whether belfry/dataflow/<folder>
-# is built, and belfry/input/<folder> if there is one.
+# belfry_optional_part(NAME component FOLDER folder PURPOSE text HEADER header LIBRARIES library... PACKAGES package...):
+# whether belfry/dataflow/<folder> is built, and belfry/input/<folder> if there is one.
 #
 # BELFRY_WITH_<NAME> is AUTO (if header and libraries are found), ON or OFF, or what CMake takes for ON and OFF;
-# BELFRY_HAS_<NAME> says what came of it.
+# BELFRY_HAS_<NAME> says what came of it. PACKAGES are Debian's that bring the library.
+#
 # belfry_parts collects the interface targets of the parts that are built, belfry_left_out the folders of the others.
+# belfry_part_names are the components' names, belfry_part_<component> is found, missing or off,
+# belfry_why_<component> a sentence that says why a part is not there and what to do. belfry_report_parts() shows a
+# table of them, and leaves it in the file parts of the build folder for scripts (see scripts/common.sh).
 set(belfry_parts)
 set(belfry_left_out)
+set(belfry_part_names)
+set(belfry_part_table)
 
-function(belfry_optional_part name folder purpose)
-  cmake_parse_arguments(part "" "HEADER" "LIBRARIES" ${ARGN})
-  set(BELFRY_WITH_${name} AUTO CACHE STRING "${purpose}: AUTO, ON or OFF")
+function(belfry_optional_part name component)
+  cmake_parse_arguments(part "" "FOLDER;PURPOSE;HEADER" "LIBRARIES;PACKAGES" ${ARGN})
+  set(BELFRY_WITH_${name} AUTO CACHE STRING "${component}, ${part_PURPOSE}: AUTO, ON or OFF")
   set_property(CACHE BELFRY_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
 
   set(with "${BELFRY_WITH_${name}}")
@@ -38,19 +44,45 @@ function(belfry_optional_part name folder purpose)
     endif()
   endforeach()
 
+  list(JOIN part_PACKAGES " " packages)
+  set(state found)
+  set(why)
   if(found)
-    add_library(belfry_${folder}_part INTERFACE)
-    target_link_libraries(belfry_${folder}_part INTERFACE ${libraries})
-    target_include_directories(belfry_${folder}_part SYSTEM INTERFACE ${BELFRY_${name}_HEADERS})
-    set(belfry_parts ${belfry_parts} belfry_${folder}_part PARENT_SCOPE)
+    add_library(belfry_${part_FOLDER}_part INTERFACE)
+    target_link_libraries(belfry_${part_FOLDER}_part INTERFACE ${libraries})
+    target_include_directories(belfry_${part_FOLDER}_part SYSTEM INTERFACE ${BELFRY_${name}_HEADERS})
+    set(belfry_parts ${belfry_parts} belfry_${part_FOLDER}_part PARENT_SCOPE)
     set(BELFRY_HAS_${name} TRUE PARENT_SCOPE)
-    return()
-  endif()
-  if(with STREQUAL "ON")
+  elseif(with STREQUAL "ON")
     message(FATAL_ERROR "[BELFRY_WITH_${name}] expected ${part_HEADER} and ${part_LIBRARIES}, got none or not all of "
-      "them. Install what is missing, or set it to AUTO or OFF.")
+      "them. Install what is missing (Debian: apt-get install ${packages}), or set it to AUTO or OFF.")
+  else()
+    if(with STREQUAL "OFF")
+      set(state off)
+      set(why "it was switched off with BELFRY_WITH_${name}. Build Belfry without that setting")
+    else()
+      set(state missing)
+      set(why "${part_HEADER} or its library was not found. Install it (Debian: apt-get install ${packages}) and build Belfry again")
+    endif()
+    set(belfry_left_out ${belfry_left_out} ${part_FOLDER} PARENT_SCOPE)
+    set(BELFRY_HAS_${name} FALSE PARENT_SCOPE)
   endif()
-  message(STATUS "Belfry is built without ${name} (${purpose})")
-  set(belfry_left_out ${belfry_left_out} ${folder} PARENT_SCOPE)
-  set(BELFRY_HAS_${name} FALSE PARENT_SCOPE)
+  set(belfry_part_names ${belfry_part_names} ${component} PARENT_SCOPE)
+  set(belfry_part_${component} ${state} PARENT_SCOPE)
+  set(belfry_folder_${component} ${part_FOLDER} PARENT_SCOPE)
+  set(belfry_why_${component} "${why}" PARENT_SCOPE)
+  string(SUBSTRING "${component}        " 0 8 first)
+  string(SUBSTRING "${state}        " 0 8 second)
+  string(SUBSTRING "BELFRY_WITH_${name}                    " 0 20 third)
+  set(belfry_part_table "${belfry_part_table}${first}${second}${third}${packages}\n" PARENT_SCOPE)
+endfunction()
+
+function(belfry_report_parts)
+  message(STATUS "Optional parts (name, state, switch, Debian's packages):")
+  string(REGEX REPLACE "\n$" "" rows "${belfry_part_table}")
+  string(REPLACE "\n" ";" rows "${rows}")
+  foreach(row IN LISTS rows)
+    message(STATUS "  ${row}")
+  endforeach()
+  file(WRITE ${CMAKE_BINARY_DIR}/parts "${belfry_part_table}")
 endfunction()

@@ -7,8 +7,9 @@ verbose=${BELFRY_VERBOSE:-}  # not empty: say everything (./test -v, ./run -v)
 prepare() {
   local preset=$1 stamp=build/$1/.configured
   scripts/packages "${@:2}"
-  # Ninja reruns CMake when a CMakeLists.txt changes, but does not know of the presets.
-  [[ -e $stamp && ! CMakePresets.json -nt $stamp ]] && return
+  # Ninja reruns CMake when a CMakeLists.txt changes, but does not know of the presets, nor of a library that was
+  # missing and has been installed since.
+  [[ -e $stamp && -e build/$preset/parts && ! CMakePresets.json -nt $stamp && -z $(parts "$preset" missing) ]] && return
   local log
   log=$(cmake --preset "$preset" 2>&1) || { echo "$log" >&2; return 1; }
   [[ -z $verbose ]] || echo "$log" >&2
@@ -30,19 +31,62 @@ build() {
   [[ $failed == 0 ]] || { echo "build/$preset: the build failed (see above)" >&2; return 1; }
 }
 
+# parts PRESET STATE: the optional parts that a configured build has found, or that are missing, or switched off.
+parts() { awk -v state="$2" '$2 == state { print $1 }' "build/$1/parts" 2>/dev/null | paste -sd ' '; }
+
+# require_parts PRESET: fails if an optional part is missing that was not switched off by name.
+require_parts() {
+  [[ -n $(parts "$1" missing) ]] || return 0
+  echo "build/$1: optional parts are missing, and so are their tests:" >&2
+  awk '$2 == "missing" { name = $1; switch = $3; $1 = $2 = $3 = ""; sub(/^ */, "")
+    print "    " name ": apt-get install " $0 ", or switch it off: cmake --preset PRESET -D" switch "=OFF" }' \
+    "build/$1/parts" | sed "s/ PRESET / $1 /" >&2
+  return 1
+}
+
+# count_tests PRESET: how many fast tests a build has.
+count_tests() { ctest --test-dir "build/$1" -N -LE '^slow$' | sed -n 's/^Total Tests: //p'; }
+
+# compare_count PRESET: says how many tests there are beside the number that a build with all parts has (tests/count).
+# Fewer is a failure, since tests that vanish say nothing themselves; more only in .ci/run, so that the number is right
+# when a change is merged. `./dev count` writes it.
+compare_count() {
+  local here full off
+  here=$(count_tests "$1")
+  full=$(<tests/count)
+  off=$(parts "$1" off)
+  echo "$here fast tests; a full build has $full${off:+ (switched off here: $off)}"
+  if [[ -z $off ]] && { ((here < full)) || [[ $here != "$full" && -n ${CI:-} ]]; }; then
+    echo "tests/count: expected $full fast tests, got $here. If that is what the change is about: ./dev count" >&2
+    return 1
+  fi
+}
+
 # run_tests PRESET [CTEST ARGUMENTS]: the fast tests, unless a label is asked for. Shown are the tests that fail, in
-# full, and the summary; on a terminal also how far it is.
+# full, and the summary; on a terminal also how far it is. Whatever they leave in the temporary directory, one of their
+# own, is a failure.
 run_tests() {
-  local preset=$1 options=(-LE '^slow$') argument
+  local preset=$1 options=(-LE '^slow$') argument temporary failed=0
   shift
   for argument in "$@"; do [[ $argument == -L* || $argument == --label* ]] && options=(); done
   options+=(--test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error)
+  temporary=$(mktemp -d)
+  trap "rm -rf '$temporary'" EXIT  # also if it is interrupted
+  TMPDIR=$temporary run_ctest "${options[@]}" "$@" || failed=$?
+  if [[ -n $(ls -A "$temporary") ]]; then
+    echo "the tests left these behind in the temporary directory:" >&2
+    (cd "$temporary" && find . -mindepth 1 -maxdepth 2 | sort | head -20 | sed 's,^\.,    ,') >&2
+    [[ $failed != 0 ]] || failed=1
+  fi
+  return $failed
+}
+run_ctest() {  # CTEST ARGUMENTS
   if [[ -n $verbose ]]; then
-    ctest "${options[@]}" "$@"
+    ctest "$@"
   elif [[ -t 1 ]]; then
-    ctest "${options[@]}" --no-label-summary --progress "$@"
+    ctest --no-label-summary --progress "$@"
   else
-    ctest "${options[@]}" --no-label-summary "$@" |
+    ctest --no-label-summary "$@" |
       sed -uE '/^(Internal ctest changing into directory:|Test project) /d; /^ +Start +[0-9]+: /d
         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .* Passed +[0-9.]+ sec *$/d'
   fi

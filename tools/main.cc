@@ -2,6 +2,7 @@
 //
 //   belfry data inspect 'image_folder(photos) | resize(64) | batch(32)' --sheet sheet.png
 //   belfry data words
+//   belfry --version
 #include "tools/command_line.h"
 #include "tools/flow_spec.h"
 #include "tools/inspect.h"
@@ -12,6 +13,7 @@ namespace {
 int main_of_belfry(int argc, char** argv) {
   CLI::App app("Belfry's command", "belfry");
   app.require_subcommand(1);
+  app.set_version_flag("--version", BELFRY_VERSION, "the version, and which optional parts were built");
   CLI::App* data = app.add_subcommand("data", "data pipelines");
   data->require_subcommand(1);
 

@@ -1,4 +1,4 @@
-// A directory for one run of a program, gone at its end. Not part of the library.
+// A directory for one run of a program or test, gone at its end. Not part of the library.
 #pragma once
 
 #include <cstdlib>

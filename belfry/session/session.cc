@@ -61,6 +61,8 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
 
 }  // namespace
 
+SessionConfig::~SessionConfig() = default;
+
 Session::Session(Graph& graph, SessionConfig config, const Location& where)
     : Session(std::make_unique<SessionState>(graph, config, std::make_shared<SessionCommons>(),
                                              Caller{"Session", where})) {}

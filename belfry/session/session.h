@@ -58,6 +58,10 @@ struct SessionConfig {
   // Of matrix products and convolutions (see precision.h). Variables, their updates and all else keep their own types,
   // so checkpoints are the same.
   Precision precision = Precision::f32;
+
+  // Not inline: g++ 12 at -O3 otherwise warns (-Wmaybe-uninitialized) of a TrainConfig that is written with two
+  // callbacks and a session_config, because it loses track of which members are there if an initialiser throws.
+  ~SessionConfig();
 };
 
 // What to compute: a tensor (by handle or name), a variable's value, or an operation run for its effect.

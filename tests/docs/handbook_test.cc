@@ -6,6 +6,8 @@
 #include <iostream>
 #include <thread>
 
+#include "tests/support/files.h"
+
 namespace bf = belfry;
 
 TEST(Handbook, GraphAndSession) {
@@ -157,7 +159,8 @@ TEST(Handbook, Optimizers) {
 }
 
 TEST(Handbook, AroundAnOptimizer) {
-  const std::string directory = testing::TempDir() + "handbook_ema";
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
   bf::Graph graph;
   const bf::GraphScope scope(graph);
   const bf::Tensor image = bf::placeholder({"image", bf::f32, {bf::kAny, 3}});
@@ -377,7 +380,8 @@ TEST(Handbook, Callable) {
 }
 
 TEST(Handbook, SaveAndRestore) {
-  const std::string directory = testing::TempDir() + "handbook";
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
   bf::Graph graph;
   const bf::GraphScope scope(graph);
   const bf::Variable w = bf::get_variable("w", {.shape = {2}, .initializer = bf::init::ones()});
@@ -395,7 +399,8 @@ TEST(Handbook, SaveAndRestore) {
 }
 
 TEST(Handbook, Autotune) {
-  const std::string directory = testing::TempDir() + "handbook";
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
   bf::Graph graph;
   const bf::GraphScope scope(graph);
   const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 784}});

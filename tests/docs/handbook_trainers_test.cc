@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "belfry/base/parallel.h"
@@ -78,8 +77,8 @@ class LargestCost final : public bf::Callback {  // of the steps of each epoch, 
 }  // namespace
 
 TEST(HandbookTrainers, ACallbackOfYourOwn) {
-  const std::string directory = testing::TempDir() + "handbook_callback";
-  std::filesystem::remove_all(directory);
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config({.model = bf::model<Line>(),
                                 .dataflow = points() | bf::batch(8),
@@ -92,8 +91,8 @@ TEST(HandbookTrainers, ACallbackOfYourOwn) {
 
 TEST(HandbookTrainers, OneLineChooses) {
   if (bf::hardware_threads() < 2) GTEST_SKIP() << "two devices need two cores";
-  const std::string directory = testing::TempDir() + "handbook_trainers";
-  std::filesystem::remove_all(directory);
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
   const bf::Flow data = points(), test = points();
   bf::TrainConfig config{
       .model = bf::model<Line>(),
@@ -108,8 +107,8 @@ TEST(HandbookTrainers, OneLineChooses) {
 }
 
 TEST(HandbookTrainers, ARunGoesOn) {
-  const std::string directory = testing::TempDir() + "handbook_goes_on";
-  std::filesystem::remove_all(directory);
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
   const auto until = [&](int epoch) {
     return bf::TrainConfig{.model = bf::model<Line>(),
                            .dataflow = points() | bf::batch(8),

@@ -16,6 +16,7 @@
 #include "belfry/array/array.h"
 #include "belfry/base/error.h"
 #include "belfry/dataflow/flow.h"
+#include "tools/scratch_directory.h"
 
 namespace belfry::fuzzing {
 
@@ -72,24 +73,15 @@ class MemoryFile {
 class MemoryFolder {
  public:
   explicit MemoryFolder(const std::string& name) : file_("") {
-    require(::mkdtemp(folder_.data()) != nullptr);
-    link_ = folder_ + "/" + name;
-    require(::symlink(file_.path().c_str(), link_.c_str()) == 0);
+    require(::symlink(file_.path().c_str(), (path() + "/" + name).c_str()) == 0);
   }
-  ~MemoryFolder() {
-    ::unlink(link_.c_str());
-    ::rmdir(folder_.c_str());
-  }
-  MemoryFolder(const MemoryFolder&) = delete;
-  MemoryFolder& operator=(const MemoryFolder&) = delete;
 
-  const std::string& path() const { return folder_; }
+  const std::string& path() const { return folder_.path(); }
   MemoryFile& file() { return file_; }
 
  private:
   MemoryFile file_;
-  std::string folder_ = "/tmp/belfry-fuzz-XXXXXX";
-  std::string link_;
+  tools::ScratchDirectory folder_;
 };
 
 // Reads every byte, so that a sanitizer sees an array that points outside of its memory.

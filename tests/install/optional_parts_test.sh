@@ -1,4 +1,5 @@
-# BELFRY_WITH_... of an optional part means what CMake takes it for: optional_parts_test.sh SOURCE CMAKE GENERATOR
+# BELFRY_WITH_... of an optional part means what CMake takes it for, and configuration says what came of it:
+# optional_parts_test.sh SOURCE CMAKE GENERATOR
 set -euo pipefail
 source=$1 cmake=$2 generator=$3
 scratch=$(mktemp -d)
@@ -11,8 +12,9 @@ cmake_minimum_required(VERSION 3.25)
 project(parts NONE)
 set(CMAKE_INCLUDE_PATH "$scratch")
 include($source/cmake/BelfryOptionalPart.cmake)
-belfry_optional_part(HERE here "is installed" HEADER here.h)
-belfry_optional_part(GONE gone "is not" HEADER belfry_no_such_header.h)
+belfry_optional_part(HERE heres FOLDER here PURPOSE "is installed" HEADER here.h PACKAGES libhere-dev libhere2-dev)
+belfry_optional_part(GONE gones FOLDER gone PURPOSE "is not" HEADER belfry_no_such_header.h PACKAGES libgone-dev)
+belfry_report_parts()
 message(STATUS "here: \${BELFRY_HAS_HERE}, gone: \${BELFRY_HAS_GONE}, left out: \${belfry_left_out}")
 END
 
@@ -37,3 +39,9 @@ for false in OFF no 0 ''; do
   expect 'here: FALSE, gone: FALSE, left out: here;gone' -DBELFRY_WITH_HERE=$false -DBELFRY_WITH_GONE=$false
 done
 expect "[BELFRY_WITH_HERE] expected AUTO, ON or OFF, got 'maybe'." -DBELFRY_WITH_HERE=maybe
+
+# The table, on the screen and in the file that scripts read.
+expect 'heres found BELFRY_WITH_HERE libhere-dev libhere2-dev -- gones missing BELFRY_WITH_GONE libgone-dev'
+[[ $(awk '{print $1, $2}' "$scratch/build/parts") == $'heres found\ngones missing' ]] || { cat "$scratch/build/parts"; exit 1; }
+expect 'gones off BELFRY_WITH_GONE libgone-dev' -DBELFRY_WITH_GONE=OFF
+expect 'Debian: apt-get install libgone-dev' -DBELFRY_WITH_GONE=ON

@@ -1,5 +1,6 @@
 # Installs Belfry into a fresh prefix, then configures, builds and runs projects against it: outside/ uses all of the
-# library, dataflow_alone/ the data pipelines.
+# library, dataflow_alone/ the data pipelines. Warnings come and go with compilers and what they optimise, so outside/
+# is built by g++ and clang at several levels.
 function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -12,12 +13,34 @@ foreach(private base/check.h engine/cpu)
   endif()
 endforeach()
 step(${SCRATCH}/prefix/bin/belfry data words)
-foreach(project outside dataflow_alone)
-  step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECTS}/${project} -B ${SCRATCH}/${project}
-    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
-  step(${CMAKE_COMMAND} --build ${SCRATCH}/${project})
-  step(${SCRATCH}/${project}/${project})
+
+# build_project(name folder compiler level): configured and built in SCRATCH/folder.
+function(build_project name folder compiler level)
+  step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECTS}/${name} -B ${SCRATCH}/${folder}
+    -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_CXX_FLAGS=${level} -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+  step(${CMAKE_COMMAND} --build ${SCRATCH}/${folder})
+endfunction()
+
+find_program(CLANG clang++-19)
+set(compilers ${COMPILER})
+if(NOT CLANG)
+  message(STATUS "clang++-19 is not installed (scripts/packages lint): built by ${COMPILER} only")
+elseif(NOT COMPILER MATCHES "clang")
+  list(APPEND compilers ${CLANG})
+endif()
+foreach(compiler IN LISTS compilers)
+  get_filename_component(compiler_name ${compiler} NAME)
+  foreach(level -O0 -O2 -O3)
+    set(folder outside_${compiler_name}${level})
+    build_project(outside ${folder} ${compiler} ${level})
+    step(${SCRATCH}/${folder}/outside)
+    step(${SCRATCH}/${folder}/outside_trainer ${SCRATCH}/${folder}/run)
+  endforeach()
 endforeach()
+
+build_project(dataflow_alone dataflow_alone ${COMPILER} -O2)
+step(${SCRATCH}/dataflow_alone/dataflow_alone)
 execute_process(COMMAND ldd ${SCRATCH}/dataflow_alone/dataflow_alone OUTPUT_VARIABLE loaded COMMAND_ERROR_IS_FATAL ANY)
 if(loaded MATCHES "libdnnl|libbelfry\\.so" OR NOT loaded MATCHES "libbelfry_dataflow\\.so")
   message(FATAL_ERROR "expected a program that loads libbelfry_dataflow, without oneDNN and libbelfry; it loads\n${loaded}")

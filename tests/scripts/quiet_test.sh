@@ -46,7 +46,7 @@ shows 0 '
 100% tests passed, 0 tests failed out of 200
 
 Total Test time (real) =   1.00 sec' 'run_tests release -R Array'
-grep -q '^ctest -LE ^slow\$ .*--no-label-summary -R Array$' "$tree/asked"
+grep -q '^ctest --no-label-summary -LE ^slow\$ .* -R Array$' "$tree/asked"
 shows 0 "$(cat "$tree/ctest.out")" 'verbose=1; run_tests release -R Array'
 
 says ctest 8 "${passing[@]}" '  2/200 Test   #2: Shape.Broadcasts ............***Failed    0.02 sec' 'shape_test.cc:3: Failure' '' \
@@ -55,4 +55,4 @@ shows 8 '  2/200 Test   #2: Shape.Broadcasts ............***Failed    0.02 sec
 shape_test.cc:3: Failure
 
 99% tests passed, 1 tests failed out of 200' 'run_tests release -L slow'
-grep -q '^ctest --test-dir .*-L slow$' "$tree/asked"
+grep -q '^ctest --no-label-summary --test-dir .*-L slow$' "$tree/asked"

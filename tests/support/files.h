@@ -5,10 +5,8 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -16,31 +14,21 @@
 
 #include "belfry/base/error.h"
 #include "tests/support/errors.h"
+#include "tools/scratch_directory.h"
 
 namespace belfry::testing_support {
 
-class TempDir {
+// A directory that is gone at the end of its scope. Not in the fixture of a death test: the process that dies leaves
+// its own behind.
+class TempDir : public tools::ScratchDirectory {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "belfry-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    path_ = name;
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-  const std::string& path() const { return path_; }
+  std::string operator/(std::string_view name) const { return path() + "/" + std::string(name); }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
+    for (const auto& entry : std::filesystem::directory_iterator(path()))
       out.push_back(entry.path().filename().string());
     return out;
   }
-
- private:
-  std::string path_;
 };
 
 // While it lives, no file of this process can grow past the limit: a disk that is full.
