@@ -16,6 +16,16 @@ struct Stream {
   Stream& operator=(const Stream&) = delete;
 };
 
+// oneDNN takes a cap before its first use only; a program that has used it by then must have given it one itself.
+void cap_dnnl(Isa isa) {
+  const dnnl_cpu_isa_t wanted = isa == Isa::avx2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_avx512_core;
+  if (dnnl_set_max_cpu_isa(wanted) == dnnl_success) return;
+  BELFRY_CHECK((dnnl_get_effective_cpu_isa() & ~wanted) == 0,  // a set contains the bits of all smaller ones
+               "[BELFRY_ISA] expected to cap oneDNN at {} before its first use, got one that the program has already "
+               "used. Set ONEDNN_MAX_CPU_ISA={} too.",
+               name_of(isa), isa == Isa::avx2 ? "AVX2" : "AVX512_CORE");
+}
+
 }  // namespace
 
 void dnnl_check(dnnl_status_t status, const char* what) {
@@ -24,9 +34,7 @@ void dnnl_check(dnnl_status_t status, const char* what) {
 
 dnnl_engine_t dnnl_cpu_engine() {
   static const dnnl_engine_t engine = [] {
-    // What BELFRY_ISA asks for holds for oneDNN's half of a plan too.
-    if (cpu_isa() == Isa::avx2 && cpu_supports(Isa::avx512))
-      dnnl_check(dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2), "limit the instruction set");
+    if (const std::optional<Isa> cap = isa_cap()) cap_dnnl(*cap);
     dnnl_engine_t e = nullptr;
     dnnl_check(dnnl_engine_create(&e, dnnl_cpu, 0), "create the CPU engine");
     return e;

@@ -2,6 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/initialization.h"
 #include "belfry/session/internal/session_state.h"
@@ -59,13 +60,24 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
   return out;
 }
 
+// Not for bf16_emulated, which asks for it.
+void warn_of_emulation(Precision precision) {
+  if (precision != Precision::bf16 || bf16_support().tiles) return;
+  log_warning(
+      fmt::format("[Session] bf16 products are {}. They give what bf16 gives, but take longer than f32's. Use "
+                  "Precision::f32 for speed, or Precision::bf16_emulated if you mean this.",
+                  bf16_support().reason));
+}
+
 }  // namespace
 
 SessionConfig::~SessionConfig() = default;
 
 Session::Session(Graph& graph, SessionConfig config, const Location& where)
-    : Session(std::make_unique<SessionState>(graph, config, std::make_shared<SessionCommons>(),
-                                             Caller{"Session", where})) {}
+    : Session(
+          std::make_unique<SessionState>(graph, config, std::make_shared<SessionCommons>(), Caller{"Session", where})) {
+  warn_of_emulation(config.precision);
+}
 Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 Graph& Session::graph() { return state_->graph; }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "belfry/engine/cpu/dnnl_conv_choice.h"
+#include "belfry/engine/cpu/few_channels.h"
 #include "belfry/engine/cpu/isa.h"
 
 namespace belfry {
@@ -39,6 +40,20 @@ TEST(ConvChoice, WinogradWithOverhangWantsManyChannelsAndTiles) {
     EXPECT_TRUE(takes_winograd(square_conv(32, 7, 512, 512, 3), pass));
     EXPECT_FALSE(takes_winograd(square_conv(64, 5, 256, 256, 3), pass)) << "more than a third over";
   }
+}
+
+TEST(ConvChoice, ImagesOfFewChannelsWantMoreOutputsWithoutAvx512) {
+  const auto own = [](std::int64_t c, std::int64_t o, ConvPass pass = ConvPass::backward_data) {
+    return has_few_channels({.g = square_conv(32, 28, c, o, 3), .pass = pass});
+  };
+  const bool wide = cpu_isa() == Isa::avx512;
+  EXPECT_TRUE(own(1, 16));
+  EXPECT_FALSE(own(1, 15));
+  EXPECT_EQ(own(4, 16), wide);
+  EXPECT_EQ(own(4, 47), wide);
+  EXPECT_TRUE(own(4, 48));
+  EXPECT_FALSE(own(5, 64));
+  EXPECT_FALSE(own(1, 64, ConvPass::forward));
 }
 
 }  // namespace

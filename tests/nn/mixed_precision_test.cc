@@ -1,7 +1,9 @@
 // Training with products in bf16: it converges as f32 does, and what is kept is f32.
 #include <cmath>
 
+#include "belfry/base/log.h"
 #include "belfry/base/random.h"
+#include "belfry/engine/cpu/bf16_support.h"
 #include "tests/nn/nn_test_support.h"
 #include "tests/support/files.h"
 
@@ -123,6 +125,33 @@ TEST_F(MixedPrecisionTest, AFetchMoreChangesNoBits) {
     const Array alone = session.run(g, feeds), with = session.run({product, g}, feeds)[1];
     EXPECT_TRUE(equal(alone, with));
   }
+}
+
+// How often training says that bf16 is emulated, in two epochs on two devices with a thread each.
+int warnings_of(Precision precision) {
+  int seen = 0;
+  const LogRedirect log(
+      [&](LogLevel, std::string_view text) {
+        if (!contains(text, "bf16")) return;
+        ++seen;
+        EXPECT_TRUE(contains(text, "[Session] bf16 products are " + bf16_support().reason)) << text;
+        EXPECT_TRUE(contains(text, "Use Precision::f32 for speed")) << text;
+      },
+      LogLevel::warning);
+  Graph graph;
+  const GraphScope scope(graph);
+  AsyncMultiDeviceTrainer trainer(cpu_devices(2));  // whose second tower has a session of its own
+  const auto cost = [](const Inputs& in) { return reduce_sum(square(fully_connected("fc", {.units = 2})(in["x"]))); };
+  trainer.setup_graph({{"x", f32, {4, 3}}}, DummyConstantInput(), cost, [] { return sgd({.learning_rate = 0.01f}); });
+  trainer.train(
+      {.session_config = {.devices = {{1}, {1}}, .precision = precision}, .steps_per_epoch = 2, .max_epoch = 2});
+  return seen;
+}
+
+TEST(MixedPrecision, TrainingSaysOnceThatBf16IsEmulated) {
+  EXPECT_EQ(warnings_of(Precision::bf16), bf16_support().tiles ? 0 : 1);
+  EXPECT_EQ(warnings_of(Precision::bf16_emulated), 0) << "it was asked for";
+  EXPECT_EQ(warnings_of(Precision::f32), 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "belfry/base/random.h"
 #include "tests/ops/op_test.h"
+#include "tests/support/rounding.h"
 
 namespace belfry {
 
@@ -40,6 +41,13 @@ inline std::vector<double> doubles(const Array& a) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < a.elements(); ++i) out.push_back(a.item(i));
   return out;
+}
+
+// How far f32 may be from the definition. Each step adds the roundings of its sums, whose terms are up to a half and
+// have random signs; gates do not enlarge them. x [time, batch, features], state [batch, units].
+inline double sequence_bound(const Array& x, const Array& state) {
+  const auto time = static_cast<double>(x.shape()[0]), terms = static_cast<double>(x.shape()[2] + state.shape()[1]);
+  return likely_rounding_bound(time * (terms + 12), 1 + std::sqrt(terms) / 2);
 }
 
 class RecurrentTest : public OpTest {

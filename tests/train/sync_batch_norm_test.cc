@@ -24,6 +24,10 @@ GetCost cost_with(bool sync) {
   };
 }
 
+// A step's, two a term of each sum that a number goes through, forward and backward: of 9, 180, 120 and 8 numbers, and
+// four over 16 points of 6 pixels for each batch norm.
+constexpr double kRoundings = 4000;
+
 Training on_batches_of(std::int64_t size, bool sync = true) {
   return {.input = QueueInput(points(64) | batch(size)), .cost = cost_with(sync)};
 }
@@ -33,8 +37,9 @@ TEST(SyncBatchNormTest, NTowersAreOneTowerWithNTimesTheBatch) {
   const Trained ps = train<SyncMultiDeviceTrainerParameterServer>(on_batches_of(8), cpu_devices(2));
   const Trained replicated = train<SyncMultiDeviceTrainerReplicated>(on_batches_of(8), cpu_devices(2));
   ASSERT_TRUE(one.weights.contains("bn2/mean/EMA"));
-  expect_close_norms(one, ps, 1e-5);
-  expect_close_norms(one, replicated, 1e-5);
+  expect_close(one, ps, kRoundings);
+  expect_close(one, replicated, kRoundings);
+  expect_far(one, train<SyncMultiDeviceTrainerParameterServer>(on_batches_of(8, false), cpu_devices(2)), 1e-2);
   expect_same_bits(ps, replicated);
   expect_same_bits(ps, train<SyncMultiDeviceTrainerParameterServer>(on_batches_of(8), cpu_devices(2)));
   expect_same_bits(replicated, train<SyncMultiDeviceTrainerReplicated>(on_batches_of(8), cpu_devices(2)));

@@ -1,6 +1,7 @@
 #include "belfry/engine/cpu/bf16_support.h"
 
 #include <cpuid.h>
+#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,9 +24,8 @@ bool system_gives_tiles() {
 }
 
 Bf16Support find_out() {
-  if (cpu_isa() != Isa::avx512)
-    return {false, cpu_supports(Isa::avx512) ? "emulated: BELFRY_ISA=avx2" : "emulated: the CPU has no AMX"};
-  if (!cpu_has_tiles()) return {false, "emulated: the CPU has no AMX"};
+  if (!cpu_supports(Isa::avx512) || !cpu_has_tiles()) return {false, "emulated: the CPU has no AMX"};
+  if (const std::optional<Isa> cap = isa_cap()) return {false, fmt::format("emulated: BELFRY_ISA={}", name_of(*cap))};
   if (!system_gives_tiles()) return {false, "emulated: the system does not allow the CPU's AMX"};
   return {true, "native: AMX"};
 }

@@ -13,7 +13,7 @@ struct Bf16Support {
   std::string reason{};  // why, or why not: for explain()
 };
 
-// Asks the system for the tiles' registers once; constant for the life of the process. BELFRY_ISA=avx2 does without.
+// Asks the system for the tiles' registers once; constant for the life of the process. A cap (BELFRY_ISA) does without.
 const Bf16Support& bf16_support();
 
 // Whether lower_precision has left the rounding to this node's kernel.

@@ -1,5 +1,7 @@
 #include "belfry/engine/cpu/few_channels.h"
 
+#include <algorithm>
+
 #include "belfry/engine/cpu/channel_layout.h"
 #include "belfry/engine/cpu/kernels/few_channels.h"
 
@@ -10,11 +12,13 @@ int axis_of(const ConvGeometry& g) { return g.channels_last ? 3 : 1; }
 
 }  // namespace
 
-// Up to 4 channels at least three quarters of oneDNN's work is on padding. The columns must not get long, nor dy short.
+// oneDNN fills channels up to a vector: with 4, three quarters of its work is on padding with AVX-512, half of it with
+// AVX2, where more outputs are needed for this code to win. The columns must not get long, nor dy short.
 bool has_few_channels(const ConvCall& call) {
   const ConvGeometry& g = call.g;
+  const std::int64_t fewest_outputs = cpu_isa() == Isa::avx512 ? 16 : std::max<std::int64_t>(16, 12 * g.c);
   return call.pass == ConvPass::backward_data && g.groups == 1 && g.c <= 4 && (g.channels_last || g.c == 1) &&
-         g.kh * g.kw * g.c <= 96 && g.o >= 16;
+         g.kh * g.kw * g.c <= 96 && g.o >= fewest_outputs;
 }
 
 LayoutChoice few_channels_layouts(const KernelContext& c, const ConvCall& call) {

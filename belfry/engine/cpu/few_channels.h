@@ -5,7 +5,7 @@
 
 namespace belfry {
 
-// Whether it is for these kernels: a fixed rule by shape.
+// Whether it is for these kernels: a fixed rule by shape and instruction set.
 bool has_few_channels(const ConvCall& call);
 
 LayoutChoice few_channels_layouts(const KernelContext& c, const ConvCall& call);

@@ -8,9 +8,9 @@
 namespace belfry {
 namespace {
 
-Isa choose() {
+std::optional<Isa> read_cap() {
   const char* wish = std::getenv("BELFRY_ISA");
-  if (wish == nullptr || *wish == '\0') return cpu_supports(Isa::avx512) ? Isa::avx512 : Isa::avx2;
+  if (wish == nullptr || *wish == '\0') return std::nullopt;
   const std::string_view name = wish;
   BELFRY_CHECK(name == "avx2" || name == "avx512",
                "[BELFRY_ISA] expected avx2 or avx512, got '{}'. Unset the variable to use the best one.", name);
@@ -27,8 +27,13 @@ bool cpu_supports(Isa isa) {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+std::optional<Isa> isa_cap() {
+  static const std::optional<Isa> cap = read_cap();
+  return cap;
+}
+
 Isa cpu_isa() {
-  static const Isa isa = choose();
+  static const Isa isa = isa_cap().value_or(cpu_supports(Isa::avx512) ? Isa::avx512 : Isa::avx2);
   return isa;
 }
 

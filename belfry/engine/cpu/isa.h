@@ -1,6 +1,7 @@
 // Which of the instruction sets that the kernels in simd/ are compiled for is used.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 namespace belfry {
@@ -9,8 +10,12 @@ enum class Isa { avx2, avx512 };
 
 bool cpu_supports(Isa isa);
 
-// The widest set that this machine has, or what the environment variable BELFRY_ISA (avx2, avx512) asks for.
-// Constant for the life of the process: plans and workspaces depend on it.
+// What the environment variable BELFRY_ISA (avx2, avx512) asks for, if it is set: no code of a wider set is used,
+// oneDNN's included. AMX is wider than avx512.
+std::optional<Isa> isa_cap();
+
+// The cap, or else the widest set that this machine has. Constant for the life of the process, as the cap is: plans and
+// workspaces depend on it.
 Isa cpu_isa();
 
 int vector_width(Isa isa);          // in floats
