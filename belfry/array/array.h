@@ -53,6 +53,7 @@ class Array {
   std::size_t bytes() const;
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
+  const std::shared_ptr<void>& owner() const { return data_; }  // keeps the memory; shared by arrays that share that
 
   // Typed access; throws if T is not the array's type.
   template <class T>

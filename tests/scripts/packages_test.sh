@@ -7,6 +7,6 @@ printf '#!/bin/sh\necho "$@" >>"%s"\n' "$tree/asked" >"$tree/bin/apt-get"
 printf '#!/bin/sh\necho 0\n' >"$tree/bin/id"
 chmod +x "$tree"/bin/*
 PATH=$tree/bin:$PATH "$root/scripts/packages" build data lint 2>/dev/null
-for name in cmake libdnnl-dev libopencv-core-dev libopencv-imgcodecs-dev liblmdb-dev libzmq3-dev dataset-fashion-mnist clang-19; do
+for name in cmake libdnnl-dev libopencv-core-dev libopencv-imgcodecs-dev libjpeg-dev liblmdb-dev libzmq3-dev dataset-fashion-mnist clang-19; do
   grep -qE " install .* $name( |\$)" "$tree/asked" || { echo "'$name' is not asked for: $(tail -1 "$tree/asked")"; exit 1; }
 done

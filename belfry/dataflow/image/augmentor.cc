@@ -5,6 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/dataflow/image/internal/image_step.h"
 #include "belfry/dataflow/internal/map_as.h"
+#include "belfry/dataflow/internal/origin.h"
 
 namespace belfry {
 namespace {
@@ -162,7 +163,7 @@ FlowStage augment_images(Augmentor augmentor, AugmentImagesOptions options) {
       if (component) check_component("augment_images", point, *component);
     Array& image = point[options.image];
     const ImageTransform transform = augmentor.sample(image.shape(), random);
-    image = transform.image(image);
+    image = with_origin(transform.image(image), origin_of(image));
     if (options.mask) point[*options.mask] = transform.mask(point[*options.mask]);
     if (options.points) point[*options.points] = transform.points(point[*options.points]);
     return point;

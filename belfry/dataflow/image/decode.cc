@@ -10,6 +10,7 @@
 #include "belfry/dataflow/image/internal/decoding.h"
 #include "belfry/dataflow/image/internal/image_end.h"
 #include "belfry/dataflow/image/internal/image_view.h"
+#include "belfry/dataflow/image/internal/strict_jpeg.h"
 #include "belfry/dataflow/image/internal/swap_channels.h"
 
 namespace belfry {
@@ -40,6 +41,7 @@ Array decode_as(const char* where, std::span<const std::byte> bytes, const Decod
                bytes.size());
   BELFRY_CHECK(!is_cut_png(bytes), "[{}] expected a whole PNG, got {} bytes of one that is cut off.", where,
                bytes.size());
+  if (options.strict) check_jpeg(where, bytes);
   cv::Mat image = with_opencv(where, [&] {
     const cv::Mat file(1, static_cast<int>(bytes.size()), CV_8U, const_cast<std::byte*>(bytes.data()));
     return cv::imdecode(file, flags_of(options));

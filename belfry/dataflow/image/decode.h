@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "belfry/array/array.h"
 #include "belfry/dataflow/flow.h"
@@ -33,6 +34,9 @@ struct DecodeOptions {
   // Cameras store a photo as the sensor saw it, and in EXIF how to turn it upright. By default that is done. Never with
   // ImageChannels::unchanged.
   bool orient = true;
+  // A JPEG that is damaged inside decodes, to other pixels: libjpeg only warns. With this its warnings are errors, at
+  // the cost of reading the file's codes twice. An error where Belfry was built without libjpeg.
+  bool strict = false;
 };
 
 // JPEG, PNG and whatever else OpenCV was built for. Images of 16 bits become u8; with ImageChannels::unchanged they are
@@ -51,29 +55,34 @@ void write_image(const std::string& path, const Array& image);
 // Throws unless write_image() knows the format that the name asks for: to find out before the work.
 void check_image_path(const std::string& path);
 
-// How many images were skipped. Copies share the number, and any thread may read it.
+// Which images were skipped. Copies share the list, and any thread may read it.
 class SkippedImages {
  public:
   SkippedImages();
-  std::int64_t count() const;
-  std::int64_t add_one();  // the number with it
+  std::int64_t count() const;              // how many times one was
+  std::vector<std::string> files() const;  // the paths of those that come from files, each once, in order of the names
+  std::int64_t add(const std::string& file = "");  // the count with it
+  void clear();
 
  private:
-  struct Counter;
-  std::shared_ptr<Counter> counter_;
+  struct List;
+  std::shared_ptr<List> list_;
 };
 
 enum class OnBadImage : std::uint8_t {
   fail,
-  skip,  // the point is dropped and counted; the first one is a warning in the log
+  // The point is dropped and counted. The first one is a warning in the log, and so is the list of them at the end of
+  // each pass: how many, and the first ten files.
+  skip,
 };
 
 struct DecodeImagesOptions {
   std::size_t component = 0;
   ImageChannels channels = ImageChannels::rgb;
   bool orient = true;
+  bool strict = false;  // as in DecodeOptions
   OnBadImage on_error = OnBadImage::fail;
-  // With OnBadImage::skip: counts on, over all epochs, and with threads what was read ahead.
+  // With OnBadImage::skip: collects all, over all epochs, and with threads what was read ahead.
   SkippedImages skipped{};
   // As in MapOptions.
   int threads = 0;

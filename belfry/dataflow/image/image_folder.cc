@@ -8,6 +8,7 @@
 #include "belfry/base/file.h"
 #include "belfry/dataflow/image/internal/decoding.h"
 #include "belfry/dataflow/indexed_flow.h"
+#include "belfry/dataflow/internal/origin.h"
 
 namespace belfry {
 namespace {
@@ -27,19 +28,21 @@ class ImageFilesFlow final : public IndexedFlow {
       : IndexedFlow(kind),
         kind_(kind),
         description_(std::move(description)),
-        paths_(std::move(paths)),
+        paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
         labels_(std::move(labels)),
         options_(options) {}
 
   std::string describe() const override { return description_; }
-  std::int64_t count() const override { return static_cast<std::int64_t>(paths_.size()); }
+  std::int64_t count() const override { return static_cast<std::int64_t>(paths_->size()); }
   DataPoint at(std::int64_t index) const override {
     const auto i = static_cast<std::size_t>(index);
-    const std::string& path = paths_.at(i);
+    const Origin path(paths_, &paths_->at(i));
     DataPoint point;
     point.reserve(2);
-    point.push_back(options_.decode ? read_image_as(kind_, path, {options_.channels, options_.orient})
-                                    : file_as_array(path));
+    point.push_back(with_origin(options_.decode
+                                    ? read_image_as(kind_, *path, {options_.channels, options_.orient, options_.strict})
+                                    : file_as_array(*path),
+                                path));
     if (!labels_.empty()) point.emplace_back(labels_[i]);
     return point;
   }
@@ -47,7 +50,7 @@ class ImageFilesFlow final : public IndexedFlow {
  private:
   const char* kind_;
   std::string description_;
-  std::vector<std::string> paths_;
+  std::shared_ptr<const std::vector<std::string>> paths_;
   std::vector<std::int32_t> labels_;
   ImageSourceOptions options_;
 };
@@ -56,7 +59,8 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 
 bool is_image(const fs::path& path) {
   const std::string extension = extension_of(path.string());
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp" ||
+         extension == ".webp";
 }
 
 // function(), with the file system's exceptions as ours.

@@ -15,15 +15,17 @@ namespace belfry {
 struct ImageSourceOptions {
   bool decode = true;  // else the image is the bytes of its file, u8 [n], for decode_images()
   ImageChannels channels = ImageChannels::rgb;
-  bool orient = true;  // as in DecodeOptions
+  bool orient = true;   // as in DecodeOptions
+  bool strict = false;  // as in DecodeOptions
 };
 
-// Points {image}, in the order of the paths. A file that cannot be read or decoded is an error, which names it.
+// Points {image}, in the order of the paths. A file that cannot be read or decoded is an error, which names it. So are
+// errors of decode_images(), augment_images() and map() behind it: an image knows the file that it comes from.
 Flow image_files(std::vector<std::string> paths, ImageSourceOptions options = {});
 
-// Points {image, label i32 []}: a folder for each class, with its .jpg, .jpeg and .png files, also in folders below.
-// Classes, and the files of each, are in the order of their names; what starts with a dot is left out. A directory
-// without classes, or a class without images, is an error.
+// Points {image, label i32 []}: a folder for each class, with its .jpg, .jpeg, .png, .bmp and .webp files, also in
+// folders below. Classes, and the files of each, are in the order of their names; what starts with a dot is left out. A
+// directory without classes, or a class without images, is an error.
 Flow image_folder(const std::string& directory, ImageSourceOptions options = {});
 
 // The names of the classes: that of label i is [i].

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "belfry/dataflow/internal/origin.h"
 #include "belfry/dataflow/internal/random_place.h"
 #include "belfry/dataflow/internal/rethrow.h"
 #include "belfry/dataflow/point_function.h"
@@ -20,12 +21,14 @@ struct PointPlace {
 inline std::optional<DataPoint> apply(const PointFunction& function, DataPoint&& point, const PointPlace& place,
                                       const DataFlow& flow, const std::string& kind) {
   RandomStream random = random_of(place.seed, place.epoch, place.index);
+  const Origin origin = origin_of(point);
   try {
     return function(std::move(point), random);
   } catch (...) {
     rethrow_from(std::current_exception(), "[" + kind + "] the function of '" + flow.describe() + "' failed at point " +
                                                std::to_string(place.index) + " of epoch " +
-                                               std::to_string(place.epoch));
+                                               std::to_string(place.epoch) +
+                                               (origin ? ", '" + *origin + "'" : std::string()));
   }
 }
 

@@ -230,6 +230,29 @@ Flow files(int count, bool damaged) {
   return from_list(points);
 }
 
+TEST(DecodeImage, StrictFindsDamageInsideAJpeg) {
+  const Array whole = encode_jpeg(numbered_picture(64, 64));
+  std::string bytes = text_of(whole);
+  bytes.erase(bytes.size() / 2, 40);
+  const Array damaged = bytes_array(bytes);
+  const std::string error = error_of([&] { decode_image(damaged, {.strict = true}); });
+  if (contains(error, "built without it")) GTEST_SKIP() << "needs libjpeg";
+  EXPECT_TRUE(
+      contains(error, fmt::format("[decode_image] expected a JPEG without damage, got {} bytes of which libjpeg "
+                                  "says: Corrupt JPEG data",
+                                  bytes.size())))
+      << error;
+  EXPECT_EQ(decode_image(damaged).shape(), (Shape{64, 64, 3}));  // as other pixels
+  EXPECT_TRUE(equal(decode_image(whole, {.strict = true}), decode_image(whole)));
+  EXPECT_TRUE(equal(decode_image(encode_png(numbered_picture(5, 7)), {.strict = true}), numbered_picture(5, 7)));
+  const std::string text = text_of(whole);
+  EXPECT_TRUE(contains(
+      error_of([&] { decode_image(bytes_array(text.substr(0, 2) + text.substr(text.size() - 2)), {.strict = true}); }),
+      "libjpeg says: "));
+  Flow flow = from_list({{damaged}, {whole}}) | decode_images({.strict = true});
+  EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "expected a JPEG without damage"));
+}
+
 TEST(DecodeImages, DecodesTheComponentOnAnyNumberOfThreads) {
   for (const int threads : {0, 1, 3}) {
     Flow flow = files(20, false) | decode_images({.channels = ImageChannels::grey, .threads = threads});
@@ -251,14 +274,9 @@ TEST(DecodeImages, ADamagedImageIsAnErrorThatNamesThePoint) {
                        "[decode_images] expected a whole JPEG, got "));
 }
 
-TEST(DecodeImages, DamagedImagesAreSkippedCountedAndMentionedOnce) {
-  int warnings = 0;
-  const LogRedirect redirect(
-      [&](LogLevel, std::string_view text) {
-        ++warnings;
-        EXPECT_TRUE(contains(text, "an image is skipped")) << text;
-      },
-      LogLevel::warning);
+TEST(DecodeImages, DamagedImagesAreSkippedCountedAndMentionedTwice) {
+  std::vector<std::string> warnings;
+  const LogRedirect redirect([&](LogLevel, std::string_view text) { warnings.emplace_back(text); }, LogLevel::warning);
   const SkippedImages skipped;
   Flow flow = files(10, true) | decode_images({.on_error = OnBadImage::skip, .skipped = skipped, .threads = 2});
   EXPECT_FALSE(flow.size());
@@ -266,7 +284,12 @@ TEST(DecodeImages, DamagedImagesAreSkippedCountedAndMentionedOnce) {
   while (const std::optional<DataPoint> point = flow.next()) numbers.push_back(static_cast<int>((*point)[1].item()));
   EXPECT_EQ(numbers, (std::vector<int>{0, 2, 3, 5, 6, 8, 9}));
   EXPECT_EQ(skipped.count(), 3);
-  EXPECT_EQ(warnings, 1);
+  EXPECT_TRUE(skipped.files().empty());  // they come from nowhere
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(contains(warnings[0], "an image is skipped, and so will be others like it: [decode_images] expected a "));
+  EXPECT_EQ(warnings[1], "[decode_images] 3 image(s) of '" + flow.describe() + "' were skipped in epoch 0");
+  EXPECT_FALSE(flow.next());  // the end is the end: nothing is said again
+  EXPECT_EQ(warnings.size(), 2u);
 }
 
 TEST(DecodeImages, AWrongComponentIsAnErrorAlsoWhereImagesAreSkipped) {

@@ -1,8 +1,11 @@
 #include "belfry/dataflow/image/image_folder.h"
 
 #include <filesystem>
+#include <opencv2/imgcodecs.hpp>
 
+#include "belfry/base/log.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/mixup.h"
@@ -78,6 +81,80 @@ TEST_F(ImageFolder, ADamagedFileIsNamed) {
   EXPECT_EQ(file_error_of([&] { flow.next(); }),
             "[image_folder] expected an image, got 6 bytes that are none, or one that is damaged. It is '" +
                 (dir_ / "dog/b.jpg") + "'.");
+}
+
+TEST_F(ImageFolder, ErrorsOfStagesBehindItNameTheFile) {
+  write_image(dir_ / "dog/b.png", solid_picture(1, 1, {9}));
+  const std::string small = dir_ / "dog/b.png";
+  const Augmentor crop = random_crop({2, 2});
+  for (const int threads : {0, 2}) {
+    Flow cropped = image_folder(dir_.path()) | shuffle(3) | augment_images(crop, {.threads = threads});
+    const std::string error = error_of([&] { drain(cropped); });
+    EXPECT_TRUE(contains(error, " of epoch 0, '" + small + "': [random_crop] expected an image of at least 2 x 2"))
+        << error;
+  }
+  Flow kept = image_folder(dir_.path()) | cache_in_memory() | augment_images(crop);
+  EXPECT_TRUE(contains(error_of([&] { drain(kept); }), "at point 4 of epoch 0, '" + small + "': [random_crop] "));
+  // Behind stages that make other images of it.
+  const auto refuse = [](const DataPoint& point) -> DataPoint {
+    if (point[0].shape()[0] == 3) throw std::runtime_error("three rows");
+    return point;
+  };
+  write_image(dir_ / "dog/c.png", solid_picture(3, 3, {9}));
+  Flow mapped =
+      image_folder(dir_.path(), {.decode = false}) | decode_images() | augment_images(flip_horizontal()) | map(refuse);
+  const std::string error = error_of([&] { drain(mapped); });
+  EXPECT_TRUE(contains(error, "of epoch 0, '" + (dir_ / "dog/c.png") + "': three rows")) << error;
+}
+
+TEST_F(ImageFolder, BytesRememberTheirFile) {
+  put_bytes(dir_ / "dog/b.jpg", "broken");
+  for (const int threads : {0, 2}) {
+    Flow flow = image_folder(dir_.path(), {.decode = false}) | decode_images({.threads = threads});
+    const std::string error = error_of([&] { drain(flow); });
+    EXPECT_TRUE(contains(error, "failed at point 4 of epoch 0, '" + (dir_ / "dog/b.jpg") + "': [decode_images] "))
+        << error;
+  }
+}
+
+TEST_F(ImageFolder, SkippedFilesAreListedAtTheEndOfEachPass) {
+  std::vector<std::string> warnings, bad;
+  const LogRedirect redirect([&](LogLevel, std::string_view text) { warnings.emplace_back(text); }, LogLevel::warning);
+  for (char name = 'b'; name < 'b' + 12; ++name) {
+    bad.push_back(dir_ / ("dog/" + std::string(1, name) + ".jpg"));
+    put_bytes(bad.back(), "broken");
+  }
+  for (const int threads : {0, 2}) {
+    warnings.clear();
+    const SkippedImages skipped;
+    Flow flow = image_folder(dir_.path(), {.decode = false}) | shuffle(1) |
+                decode_images({.on_error = OnBadImage::skip, .skipped = skipped, .threads = threads});
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch) EXPECT_EQ(pass(flow, epoch).size(), 5u * 2 * 2 * 3);
+    EXPECT_EQ(skipped.count(), 24);
+    EXPECT_EQ(skipped.files(), bad);
+    ASSERT_EQ(warnings.size(), 3u);
+    EXPECT_TRUE(contains(warnings[0], " It is '" + dir_.path() + "/dog/")) << warnings[0];
+    EXPECT_TRUE(contains(warnings[1], "[decode_images] 12 image(s) of '")) << warnings[1];
+    EXPECT_TRUE(contains(warnings[1], "' were skipped in epoch 0: " + bad[0] + ", " + bad[1] + ", ")) << warnings[1];
+    EXPECT_TRUE(contains(warnings[1], bad[9] + " and 2 more. SkippedImages::files() has all.")) << warnings[1];
+    EXPECT_TRUE(contains(warnings[2], "in epoch 1: ")) << warnings[2];
+  }
+}
+
+TEST_F(ImageFolder, ReadsBitmapsAndWebp) {
+  for (const char* extension : {".bmp", ".webp"}) {
+    std::vector<unsigned char> bytes;
+    ASSERT_TRUE(cv::imencode(extension, cv::Mat(2, 2, CV_8UC3, cv::Scalar(5, 5, 5)), bytes)) << extension;
+    put_bytes(dir_ / ("dog/b" + std::string(extension)), std::string(bytes.begin(), bytes.end()));
+  }
+  Flow flow = image_folder(dir_.path());
+  EXPECT_EQ(flow.size(), 7);
+  for (int i = 0; i < 4; ++i) flow.next();
+  for (int i = 0; i < 2; ++i) EXPECT_LE(distance((*flow.next())[0], solid_picture(2, 2, {5, 5, 5})), 3);
+  put_bytes(dir_ / "dog/b.webp", "RIFF");
+  put_bytes(dir_ / "dog/b.bmp", "BM");
+  for (const char* name : {"dog/b.webp", "dog/b.bmp"})
+    EXPECT_TRUE(contains(file_error_of([&] { read_image(dir_ / name); }), name));
 }
 
 TEST_F(ImageFolder, WithoutClassesOrImagesItIsAnError) {
