@@ -5,6 +5,7 @@
 
 #include "belfry/base/log.h"
 #include "belfry/dataflow/batch.h"
+#include "belfry/dataflow/cache.h"
 #include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/mixup.h"
@@ -92,6 +93,8 @@ TEST_F(ImageFolder, ErrorsOfStagesBehindItNameTheFile) {
     EXPECT_TRUE(contains(error, " of epoch 0, '" + small + "': [random_crop] expected an image of at least 2 x 2"))
         << error;
   }
+  Flow kept = image_folder(dir_.path()) | cache_in_memory() | augment_images(crop);
+  EXPECT_TRUE(contains(error_of([&] { drain(kept); }), "at point 4 of epoch 0, '" + small + "': [random_crop] "));
   // Behind stages that make other images of it.
   const auto refuse = [](const DataPoint& point) -> DataPoint {
     if (point[0].shape()[0] == 3) throw std::runtime_error("three rows");
