@@ -55,6 +55,9 @@ class Callback {
   virtual std::string state() const { return ""; }
   virtual void restore(const std::string& /*state*/) {}
 
+  // Whether all scalars that it puts into the monitors are declared (Monitors::declare()), if it puts any. Where all
+  // callbacks say so, a saver that watches a metric which nobody puts is an error before the first step.
+  virtual bool declares_metrics() const { return false; }
   // Whether only the chief of several processes calls it.
   virtual bool chief_only() const { return true; }
   virtual std::string name() const;  // for texts; default: the class's

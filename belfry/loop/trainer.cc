@@ -137,8 +137,9 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
       break;
     }
   }
+  run_postponed(decisions_, error);
   in_hook_ = false;
-  run_postponed(error);
+  run_postponed(postponed_, error);
   if (error != nullptr) std::rethrow_exception(error);
 }
 
@@ -153,9 +154,16 @@ void Trainer::after_this_hook(std::function<void()> action) {
     action();
 }
 
+void Trainer::decide_after_this_hook(std::function<void()> action) {
+  if (in_hook_)
+    decisions_.push_back(std::move(action));
+  else
+    action();
+}
+
 // Also after an error: what a saver was asked to save is saved.
-void Trainer::run_postponed(std::exception_ptr& error) {
-  for (const std::function<void()>& action : std::exchange(postponed_, {})) {
+void Trainer::run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error) {
+  for (const std::function<void()>& action : std::exchange(actions, {})) {
     try {
       action();
     } catch (...) {
@@ -201,6 +209,9 @@ void Trainer::step() {
     set_stepping(false);
     check_stop();
     throw;
+  } catch (const NumericError& error) {
+    set_stepping(false);
+    throw NumericError(fmt::format("{} (step {}, in epoch {})", error.what(), global_step_ + 1, epoch_num_));
   } catch (...) {
     set_stepping(false);
     throw;

@@ -29,6 +29,7 @@ class ProxyCallback : public Callback {
   void after_train() override { wrapped().after_train(); }
   std::string state() const override { return callback_->state(); }
   void restore(const std::string& state) override { wrapped().restore(state); }
+  bool declares_metrics() const override { return callback_->declares_metrics(); }
   bool chief_only() const override { return callback_->chief_only(); }
   std::string name() const override { return callback_->name(); }
 

@@ -22,6 +22,7 @@ class KeepPreviousRun final : public Callback {
   KeepPreviousRun(std::vector<std::string> restored_from, std::vector<std::string> logs)
       : restored_from_(std::move(restored_from)), logs_(std::move(logs)) {}
   void before_train() override;
+  bool declares_metrics() const override { return true; }
 
  private:
   bool continues(const std::string& run_dir) const;
