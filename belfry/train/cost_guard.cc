@@ -55,8 +55,10 @@ HookRequest CostGuard::before_run(const RunContext& context) {
 
 // Called before the step counter's: this run is not counted yet.
 void CostGuard::after_run(const RunContext&, const RunValues& values) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    bad_->look(costs_[i].tensor().name(), values[i].item(), trainer().global_step() + 1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double cost = values[i].item();
+    if (!std::isfinite(cost)) bad_->look(costs_[i].tensor().name(), cost, trainer().global_step() + 1);
+  }
 }
 
 // When all have put what they know of the epoch.
