@@ -125,7 +125,7 @@ TEST_F(CostGuardTest, TowersThatRunByThemselvesAreLookedAtToo) {
       [] { return sgd({.learning_rate = 0.1f}); });
   // Before its second update the other tower has looked at its first cost.
   const auto wait = [&](Trainer& t) {
-    while (trainer.async_updates() < t.global_step() + 2) std::this_thread::yield();
+    while (trainer.async_updates() < t.global_step() + 2 && !t.stop_requested()) std::this_thread::yield();
   };
   const std::string text = error_of<NumericError>([&] {
     trainer.train({.callbacks = {CallbackFactory({.trigger_step = wait})},
