@@ -1,6 +1,7 @@
 #include "belfry/base/exact_number.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "belfry/base/check.h"
 
@@ -15,5 +16,7 @@ double exact_number(std::string_view text) {
                text);
   return value;
 }
+
+double without_sign_of_nan(double value) { return std::isnan(value) ? std::fabs(value) : value; }
 
 }  // namespace belfry

@@ -1,5 +1,7 @@
 #include "belfry/callbacks/hyper_param_setter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,13 +9,33 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/base/nearest.h"
 #include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"
+#include "belfry/nn/hyper_param.h"
 
 namespace belfry {
 
+namespace {
+
+// " Did you mean ...?", or else which hyper-parameters there are.
+std::string known_instead(const Graph& graph, const std::string& wanted) {
+  std::vector<std::string> all, made;
+  for (const Variable& v : graph.variables()) all.push_back(v.name());
+  if (const std::string nearest = did_you_mean(wanted, all); !nearest.empty()) return nearest;
+  for (const Variable& v : graph.collections().variables(collection::kHyperParams)) made.push_back(v.name());
+  if (made.empty()) return fmt::format(" Make it a variable: hyper_param(\"{}\", value).", wanted);
+  return fmt::format(" The hyper-parameters here are '{}'.", fmt::join(made, "', '"));
+}
+
+}  // namespace
+
 void HyperParamSetter::setup_graph() {
-  variable_ = trainer().graph().get_variable_by_name(parameter_);
+  const std::vector<Variable>& all = trainer().graph().variables();
+  const auto at = std::ranges::find_if(all, [&](const Variable& v) { return v.name() == parameter_; });
+  BELFRY_CHECK(at != all.end(), "[{}] expected the name of a hyper-parameter, got '{}'.{}", name(), parameter_,
+               known_instead(trainer().graph(), parameter_));
+  variable_ = *at;
   BELFRY_CHECK(variable_.shape().rank() == 0 && is_float(variable_.dtype()),
                "[{}] expected '{}' to be a scalar float, got {}. Make it with hyper_param().", name(), parameter_,
                to_string(variable_));

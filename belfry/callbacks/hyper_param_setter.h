@@ -20,6 +20,7 @@ class HyperParamSetter : public Callback {
   // Where a schedule gives the value that training begins with, or continues with.
   void before_train() override { set(); }
   void trigger() override { set(); }
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }  // every process has its own copy
 
  protected:

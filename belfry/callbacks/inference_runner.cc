@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
@@ -13,6 +14,10 @@
 namespace belfry {
 
 namespace {
+
+constexpr const char* kOtherName =
+    "Give one of them a prefix or a name of its own: ScalarStats(\"cost\", \"test\"), or "
+    "ClassificationError(\"incorrect\", \"test_error\").";
 
 // The name that was asked for, or a default one that no other runner has.
 std::string free_tower_name(const std::string& wanted, const TowerTensorHandles& towers) {
@@ -29,26 +34,42 @@ std::string free_tower_name(const std::string& wanted, const TowerTensorHandles&
 
 }  // namespace
 
+// A dimension that is not known may be anything: then it is no scalar either.
+void ScalarStats::check(const Tensors& fetches) const {
+  for (std::size_t i = 0; i < fetches.size(); ++i)
+    BELFRY_CHECK(std::ranges::all_of(fetches[i].shape().dims(), [](std::int64_t d) { return d == 1; }),
+                 "[ScalarStats] expected '{}' to be a scalar, got {}. Reduce it first.", names_[i],
+                 to_string(fetches[i].shape()));
+}
+
+std::optional<std::vector<std::string>> ScalarStats::metrics() const {
+  std::vector<std::string> out;
+  for (const std::string& name : names_) out.push_back(metric_of(name));
+  return out;
+}
+
 void ScalarStats::before_inference() {
   sums_.assign(names_.size(), 0);
   count_ = 0;
 }
 
 void ScalarStats::on_fetches(const std::vector<Array>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    BELFRY_CHECK(values[i].elements() == 1, "[ScalarStats] expected '{}' to be a scalar, got {}. Reduce it first.",
-                 names_[i], to_string(values[i].shape()));
-    sums_[i] += values[i].item();
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) sums_[i] += values[i].item();
   ++count_;
 }
 
 std::map<std::string, double> ScalarStats::after_inference() {
   std::map<std::string, double> out;
   if (count_ == 0) return out;
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    out[prefix_.empty() ? names_[i] : prefix_ + "_" + names_[i]] = sums_[i] / static_cast<double>(count_);
+  for (std::size_t i = 0; i < names_.size(); ++i) out[metric_of(names_[i])] = sums_[i] / static_cast<double>(count_);
   return out;
+}
+
+void ClassificationError::check(const Tensors& fetches) const {
+  BELFRY_CHECK(fetches[0].rank() == 1,
+               "[ClassificationError] expected '{}' to be a vector with 1 for each wrong example, got {}. Use "
+               "prediction_incorrect().",
+               name_, to_string(fetches[0].shape()));
 }
 
 void ClassificationError::before_inference() {
@@ -57,10 +78,6 @@ void ClassificationError::before_inference() {
 }
 
 void ClassificationError::on_fetches(const std::vector<Array>& values) {
-  BELFRY_CHECK(values[0].shape().rank() == 1,
-               "[ClassificationError] expected '{}' to be a vector with 1 for each wrong example, got {}. Use "
-               "prediction_incorrect().",
-               name_, to_string(values[0].shape()));
   for (std::int64_t i = 0; i < values[0].elements(); ++i) wrong_ += values[0].item(i);
   count_ += values[0].elements();
 }
@@ -104,15 +121,28 @@ void InferenceRunner::setup_graph() {
     inputs = input_->get_input_tensors();
   }
   const TowerTensorHandle& tower = towers.build_inference_tower(name, inputs, options_.device);
+  std::set<std::string> own;
   for (const Handle<Inferencer>& inferencer : inferencers_) {
-    std::vector<Fetch>& wanted = fetches_.emplace_back();
-    for (const std::string& name : inferencer->fetches()) wanted.emplace_back(tower.get_tensor(name));
+    Tensors found;
+    for (const std::string& name : inferencer->fetches()) found.push_back(tower.get_tensor(name));
+    inferencer->check(found);
+    fetches_.emplace_back(found.begin(), found.end());
+    for (const std::string& metric : inferencer->metrics().value_or(std::vector<std::string>())) {
+      BELFRY_CHECK(own.insert(metric).second, "[InferenceRunner] expected each metric once, got '{}' twice. {}", metric,
+                   kOtherName);
+      trainer().monitors().declare(*this, metric, kOtherName);
+    }
   }
   for (const Handle<Callback>& callback : callbacks_) callback->attach(trainer());
   for (const Handle<Callback>& callback : callbacks_) callback->setup_graph();
 }
 
+bool InferenceRunner::declares_metrics() const {
+  return std::ranges::all_of(inferencers_, [](const auto& i) { return i->metrics().has_value(); });
+}
+
 void InferenceRunner::before_train() {
+  if (options_.check_first_point) input_->check_first_point();
   session_ = std::make_unique<HookedSession>(trainer().session(), hooks_of(callbacks_));
 }
 
@@ -154,7 +184,10 @@ void InferenceRunner::trigger() {
     }
   }
   for (const Handle<Inferencer>& inferencer : inferencers_)
-    for (const auto& [name, value] : inferencer->after_inference()) trainer().monitors().put_scalar(name, value);
+    for (const auto& [name, value] : inferencer->after_inference()) {
+      trainer().monitors().declare(*this, name, kOtherName);
+      trainer().monitors().put_scalar(name, value);
+    }
 }
 
 void InferenceRunner::after_train() {

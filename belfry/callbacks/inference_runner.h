@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ class Inferencer {
   Inferencer& operator=(Inferencer&&) = default;
 
   virtual std::vector<std::string> fetches() const = 0;  // names as in the tower function
+  // Those tensors, when the graph is set up: throws if they are not what it can use.
+  virtual void check(const Tensors& /*fetches*/) const {}
+  // The names that after_inference() will give, if they are known before.
+  virtual std::optional<std::vector<std::string>> metrics() const { return std::nullopt; }
   virtual void before_inference() {}
   virtual void on_fetches(const std::vector<Array>& values) = 0;  // of one datapoint, in the order of fetches()
   virtual std::map<std::string, double> after_inference() = 0;    // what goes to the monitors
@@ -39,11 +44,14 @@ class ScalarStats final : public Inferencer {
   explicit ScalarStats(std::vector<std::string> names, std::string prefix = "validation")
       : names_(std::move(names)), prefix_(std::move(prefix)) {}
   std::vector<std::string> fetches() const override { return names_; }
+  void check(const Tensors& fetches) const override;
+  std::optional<std::vector<std::string>> metrics() const override;
   void before_inference() override;
   void on_fetches(const std::vector<Array>& values) override;
   std::map<std::string, double> after_inference() override;
 
  private:
+  std::string metric_of(const std::string& name) const { return prefix_.empty() ? name : prefix_ + "_" + name; }
   std::vector<std::string> names_;
   std::string prefix_;
   std::vector<double> sums_;
@@ -57,6 +65,8 @@ class ClassificationError final : public Inferencer {
   explicit ClassificationError(std::string name = "incorrect", std::string metric = "validation_error")
       : name_(std::move(name)), metric_(std::move(metric)) {}
   std::vector<std::string> fetches() const override { return {name_}; }
+  void check(const Tensors& fetches) const override;
+  std::optional<std::vector<std::string>> metrics() const override { return std::vector{metric_}; }
   void before_inference() override;
   void on_fetches(const std::vector<Array>& values) override;
   std::map<std::string, double> after_inference() override;
@@ -70,13 +80,17 @@ class ClassificationError final : public Inferencer {
 struct InferenceRunnerOptions {
   std::string tower_name{};  // default: "inference_tower", with a number if there is one already
   int device = 0;
+  // Before training, the first datapoint is read and matched with the signature, and kept for the first pass. Not, say,
+  // of a flow whose first point is slow to come.
+  bool check_first_point = true;
 };
 
 // Builds an inference tower of the trainer's tower function with an input of its own, and at each trigger runs it over
 // one pass of the data, from its start; one that ends before the input's size() is an error. These runs are no steps:
 // only this input and these inferencers take part. A training that is interrupted ends a pass between two datapoints: it
-// puts no numbers. Nothing is read before the first trigger. Several runners need names for their numbers:
-// ScalarStats("cost", "train").
+// puts no numbers. But for the first datapoint, nothing is read before the first trigger. Several runners need names for
+// their numbers, ScalarStats("cost", "test"): two that put the same name are an error, before training if metrics()
+// tells.
 class InferenceRunner final : public Callback {
  public:
   // A flow is read ahead by a thread, once through. An input must end, or know its size, and is not a StagingInput.
@@ -87,6 +101,7 @@ class InferenceRunner final : public Callback {
   void before_train() override;
   void trigger() override;
   void after_train() override;
+  bool declares_metrics() const override;
 
  private:
   void restart_input();

@@ -9,6 +9,7 @@
 #include "belfry/base/exact_number.h"
 #include "belfry/base/log.h"
 #include "belfry/base/nearest.h"
+#include "belfry/callbacks/internal/broken_model.h"
 #include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"
 
@@ -41,6 +42,7 @@ void ModelSaver::trigger() {
 }
 
 void ModelSaver::save() {
+  if (!options_.save_broken && model_is_broken(trainer().session(), name())) return;
   saver_->save(trainer().global_step(), training_state(trainer()));
   saved_ = trainer().global_step();
 }
@@ -59,6 +61,7 @@ BestSaver::BestSaver(std::string metric, bool smallest, BestSaverOptions options
 std::vector<Written> BestSaver::writes() const { return {{directory_of(options_.directory, trainer())}}; }
 
 void BestSaver::before_train() {
+  trainer().monitors().expect(*this, metric_);
   const SaverOptions files{.directory = directory_of(options_.directory, trainer()),
                            .prefix = options_.prefix,
                            .keep = 1,
@@ -70,43 +73,49 @@ void BestSaver::trigger_step() { saver_->look(); }
 
 std::size_t BestSaver::count() const { return trainer().monitors().history(metric_).size(); }
 
-// Called when all callbacks have had their turn: only then it is known whether the metric is put at all.
-void BestSaver::fail_without_value() const {
-  if (count() > seen_)
-    fail(
-        "[{}] expected a value of '{}' by its turn in epoch {}, got it later, from a callback behind. Put this "
-        "callback "
-        "behind that one.",
-        name(), metric_, trainer().epoch_num());
-  fail(
-      "[{}] expected a value of '{}' by the end of epoch {}, got none.{} Add the callback that computes it, before "
-      "this "
-      "one.",
-      name(), metric_, trainer().epoch_num(), did_you_mean(metric_, trainer().monitors().names()));
+// What was put before training belongs to no step of it.
+void BestSaver::before_epoch() {
+  if (!began_) seen_ = count();
+  began_ = true;
 }
 
-void BestSaver::before_epoch() { seen_ = count(); }
-
 void BestSaver::trigger() {
-  if (count() == seen_) {
-    if (trainer().stop_requested()) return;  // whoever would have computed it may have stopped too
-    if (found_)
-      log_warning(fmt::format("[{}] '{}' has no new value: nothing is saved.", name(), metric_));
-    else
-      trainer().after_this_hook([this] { fail_without_value(); });
-    return;
-  }
+  trainer().decide_after_this_hook([this] { look(); });
+}
+
+void BestSaver::look() {
+  if (count() == seen_) return say_without_value();
   seen_ = count();
   found_ = true;
-  const double value = trainer().monitors().history(metric_).back().value;
+  const auto [step, value] = trainer().monitors().history(metric_).back();
   if (std::isnan(value)) return log_warning(fmt::format("[{}] '{}' is NaN: not saved.", name(), metric_));
   if (best_ && (smallest_ ? value >= best_->value : value <= best_->value)) return;
+  if (model_is_broken(trainer().session(), name())) return;
+  if (step != trainer().global_step()) say_of_another_step(step);
   best_ = {value, trainer().global_step()};
   log_info(fmt::format("[{}] best '{}' so far: {:.6g}", name(), metric_, value));
   trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
 }
 
+void BestSaver::say_without_value() {
+  if (trainer().stop_requested()) return;  // whoever would have computed it may have stopped too
+  if (!std::exchange(said_none_, true))
+    log_warning(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is said once.", name(),
+                            metric_, trainer().epoch_num()));
+}
+
+void BestSaver::say_of_another_step(std::int64_t step) {
+  if (!std::exchange(said_step_, true))
+    log_warning(
+        fmt::format("[{}] '{}' was put at step {}, what is saved is of step {}. Give this callback the period of the "
+                    "one that puts it. This is said once.",
+                    name(), metric_, step, trainer().global_step()));
+}
+
 void BestSaver::after_train() {
+  if (said_none_ && !found_)
+    log_error(fmt::format("[{}] '{}' never came, nothing was saved.{} Add the callback that puts it.", name(), metric_,
+                          did_you_mean(metric_, trainer().monitors().names())));
   if (saver_ != nullptr) saver_->finish();
 }
 
@@ -124,6 +133,7 @@ void BestSaver::restore(const std::string& state) {
     if (in.contains("value"))
       best = {exact_number(in.at("value").get<std::string>()), in.at("step").get<std::int64_t>()};
     seen_ = in.at("seen").get<std::size_t>();
+    began_ = true;
     found_ = found;
     best_ = best;
   });

@@ -16,12 +16,15 @@ struct ModelSaverOptions {
   std::string directory{};  // default: the run's directory
   int keep = 10;            // newest ones; 0: all
   int max_failures = 3;     // so many saves that fail in a row end training
+  // Also a model that is broken: NaN in any variable, or infinity in a trainable one or in an optimizer's slot.
+  bool save_broken = false;
 };
 
 // Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise), when all
 // callbacks have had their turn: it holds what those behind this one have done too. Files are written while training
-// goes on. A training that a signal ends is saved once more. A save that failed is reported when the
-// next step has ended (see reporting_saver.h), and thrown if it was the last one of the training.
+// goes on. A training that a signal ends is saved once more. A save that failed is reported when the next step has ended
+// (see reporting_saver.h), and thrown if it was the last one of the training. A model that is broken is not saved, and no
+// good one is removed for it; the log says so.
 class ModelSaver final : public Callback {
  public:
   explicit ModelSaver(ModelSaverOptions options = {}) : options_(std::move(options)) {}
@@ -30,6 +33,7 @@ class ModelSaver final : public Callback {
   void trigger() override;
   void after_train() override;
   std::vector<Written> writes() const override;
+  bool declares_metrics() const override { return true; }
 
  private:
   void save();
@@ -44,9 +48,12 @@ struct BestSaverOptions {
   int max_failures = 3;     // so many saves that fail in a row end training
 };
 
-// Keeps the checkpoint with the best value of a metric that was put in the same epoch, before this callback's turn. If
-// the first time there is none, that is an error at the end of the epoch, which says whether the metric is put later or
-// never; after that, an epoch without a new value is only a warning. A NaN is never the best.
+// Keeps the checkpoint with the best value of a metric. It looks when all callbacks have had their turn, so its place
+// in the list does not matter, and what is saved is what the value was measured with: of a metric that is put at other
+// times, the last value since its previous turn counts, with a warning that says of which step it is. A turn without a
+// new value saves nothing and says so once. A metric that nobody will put is an error before training (see
+// Monitors::expect()); one that never came is reported at the end. A NaN is never the best, and a model that is broken
+// is not saved, as by ModelSaver.
 class BestSaver : public Callback {
  public:
   BestSaver(std::string metric, bool smallest, BestSaverOptions options);
@@ -55,6 +62,7 @@ class BestSaver : public Callback {
   void trigger_step() override;
   void trigger() override;
   void after_train() override;
+  bool declares_metrics() const override { return true; }
   std::string state() const override;
   void restore(const std::string& state) override;
   std::vector<Written> writes() const override;
@@ -72,10 +80,14 @@ class BestSaver : public Callback {
   std::unique_ptr<ReportingSaver> saver_;
   std::optional<Best> best_;
   std::size_t count() const;  // values of the metric so far
-  [[noreturn]] void fail_without_value() const;
+  void look();
+  void say_without_value();
+  void say_of_another_step(std::int64_t step);
 
-  std::size_t seen_ = 0;  // of them, when this epoch began or at the last trigger
-  bool found_ = false;    // there was a new value at some trigger
+  std::size_t seen_ = 0;  // of them, at the previous turn, or before the first epoch
+  bool began_ = false;    // seen_ is known
+  bool found_ = false;    // there was a new value at some turn
+  bool said_none_ = false, said_step_ = false;
 };
 
 class MinSaver final : public BestSaver {

@@ -30,6 +30,7 @@ class ProgressBar final : public Callback {
   void trigger_step() override;
   void after_epoch() override;
   void after_train() override;
+  bool declares_metrics() const override { return true; }
 
  private:
   bool last_step() const;

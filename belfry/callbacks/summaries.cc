@@ -30,6 +30,14 @@ void collect(const Trainer& trainer, std::string_view collection, std::vector<st
   }
 }
 
+constexpr const char* kTwice =
+    "Leave one of the two out: a tensor is in MOVING_SUMMARIES or in SUMMARIES, and a collection has one callback "
+    "(.extra_callbacks replaces those that train_with_defaults() adds).";
+
+// What becomes of a tensor that is no scalar.
+std::string mean_of(const std::string& name) { return name + "/mean"; }
+std::string rms_of(const std::string& name) { return name + "/rms"; }
+
 // A hooked run of nothing is not a step of training.
 bool is_step(const RunContext& context) { return !context.fetches.empty(); }
 
@@ -42,6 +50,7 @@ MovingAverageSummary::MovingAverageSummary(MovingAverageOptions options) : optio
 
 void MovingAverageSummary::setup_graph() {
   collect(trainer(), options_.collection, names_, fetches_);
+  for (const std::string& metric : names_) trainer().monitors().declare(*this, metric, kTwice);
   sums_.resize(names_.size(), 0);
 }
 
@@ -83,7 +92,15 @@ MergeAllSummaries::MergeAllSummaries(MergeAllSummariesOptions options) : options
                options_.every_k_steps);
 }
 
-void MergeAllSummaries::setup_graph() { collect(trainer(), options_.collection, names_, fetches_); }
+void MergeAllSummaries::setup_graph() {
+  collect(trainer(), options_.collection, names_, fetches_);
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const bool scalar = fetches_[i].tensor().rank() == 0;
+    for (const std::string& metric :
+         scalar ? std::vector{names_[i]} : std::vector{mean_of(names_[i]), rms_of(names_[i])})
+      trainer().monitors().declare(*this, metric, kTwice);
+  }
+}
 
 HookRequest MergeAllSummaries::before_run(const RunContext& context) {
   if (options_.every_k_steps > 0 && (trainer().global_step() + 1) % options_.every_k_steps == 0) due_ = true;
@@ -132,8 +149,8 @@ void MergeAllSummaries::put(const RunValues& values) {
       squares += values[i].item(k) * values[i].item(k);
     }
     if (n == 0) continue;
-    monitors.put_scalar(names_[i] + "/mean", sum / static_cast<double>(n));
-    monitors.put_scalar(names_[i] + "/rms", std::sqrt(squares / static_cast<double>(n)));
+    monitors.put_scalar(mean_of(names_[i]), sum / static_cast<double>(n));
+    monitors.put_scalar(rms_of(names_[i]), std::sqrt(squares / static_cast<double>(n)));
   }
 }
 

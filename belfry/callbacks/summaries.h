@@ -23,6 +23,7 @@ class MovingAverageSummary final : public Callback {
  public:
   explicit MovingAverageSummary(MovingAverageOptions options = {});
   void setup_graph() override;
+  bool declares_metrics() const override { return true; }
   HookRequest before_run(const RunContext& context) override;
   void after_run(const RunContext& context, const RunValues& values) override;
   void after_epoch() override;
@@ -55,6 +56,7 @@ class MergeAllSummaries final : public Callback {
  public:
   explicit MergeAllSummaries(MergeAllSummariesOptions options = {});
   void setup_graph() override;
+  bool declares_metrics() const override { return true; }
   HookRequest before_run(const RunContext& context) override;
   void after_run(const RunContext& context, const RunValues& values) override;
   void trigger_step() override;

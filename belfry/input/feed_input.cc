@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "belfry/base/check.h"
 #include "belfry/dataflow/claimed_flow.h"
 #include "belfry/dataflow/repeat.h"
@@ -11,7 +13,8 @@ struct FeedInput::State {
   std::optional<std::int64_t> size;
   std::vector<TensorSpec> signature{};
   Tensors placeholders{};
-  FlowState consumed{};  // after the last point of a finished run
+  FlowState consumed{};              // after the last point of a finished run
+  std::optional<DataPoint> first{};  // if it was looked at before the first run: that one's
 };
 
 namespace {
@@ -22,7 +25,7 @@ class FeedCallback final : public Callback {
 
   HookRequest before_run(const RunContext&) override {
     if (state_->placeholders.empty()) return {};
-    const std::optional<DataPoint> point = state_->flow->next();
+    const std::optional<DataPoint> point = state_->first ? std::exchange(state_->first, {}) : state_->flow->next();
     if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
     check_point("FeedInput", state_->signature, *point);
     HookRequest out;
@@ -35,7 +38,9 @@ class FeedCallback final : public Callback {
   void restore(const std::string& state) override {
     state_->consumed = flow_state_from_string(state);
     state_->flow->restore(state_->consumed);
+    state_->first.reset();
   }
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
   std::string name() const override { return "FeedInput"; }
 
@@ -56,8 +61,15 @@ std::optional<std::int64_t> FeedInput::size() const { return state_->size; }
 
 bool FeedInput::endless() const { return state_->flow->endless(); }
 
+void FeedInput::check_first_point() {
+  if (state_->first) return;
+  state_->first = state_->flow->next();
+  check_first("FeedInput", signature(), state_->first);
+}
+
 void FeedInput::reset_state() {
   state_->flow->start_epoch(0);
+  state_->first.reset();
   state_->consumed = state_->flow->state();
 }
 

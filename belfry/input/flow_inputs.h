@@ -26,6 +26,7 @@ class FeedInput final : public InputSource {
   std::optional<std::int64_t> size() const override;
   bool feed_free() const override { return false; }
   bool endless() const override;
+  void check_first_point() override;
   void reset_state() override;
 
   struct State;
@@ -52,6 +53,7 @@ class QueueInput : public InputSource {
   explicit QueueInput(Flow flow, QueueInputOptions options = {});
   std::optional<std::int64_t> size() const override;
   bool endless() const override;
+  void check_first_point() override;
   void reset_state() override;
   // Drops what was read ahead and reads it again: after a change to what the flow reads, say. No point is lost, and the
   // order stays. Other towers of an asynchronous training may be waiting for a point, and go on waiting; they may get

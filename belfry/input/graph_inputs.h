@@ -57,6 +57,7 @@ class StagingInput final : public InputSource {
   std::optional<std::int64_t> size() const override { return input_->size(); }
   bool endless() const override { return input_->endless(); }
   bool staged() const override { return true; }
+  void check_first_point() override { input_->check_first_point(); }
   void reset_state() override;
 
   struct State;

@@ -47,4 +47,13 @@ void check_point(const std::string& where, const std::vector<TensorSpec>& signat
   }
 }
 
+void check_first(const std::string& where, const std::vector<TensorSpec>& signature,
+                 const std::optional<std::vector<Array>>& point) {
+  BELFRY_CHECK(point.has_value(),
+               "[{}] expected a flow with points, got an empty one. Look at what it reads; batch() leaves out a last "
+               "batch that is not full, unless it is told Remainder::keep.",
+               where);
+  check_point(where, signature, *point);
+}
+
 }  // namespace belfry

@@ -32,6 +32,9 @@ class InputSource {
   virtual std::optional<std::int64_t> size() const { return std::nullopt; }  // points in one pass, if known
   virtual bool feed_free() const { return true; }
   virtual bool endless() const { return true; }  // gives points without end; else the last one is followed by EndOfData
+  // Before the first run: reads the first point, which that run will then get, and throws unless it fits the signature.
+  // Inputs that read nothing by themselves do nothing.
+  virtual void check_first_point() {}
   // Back to the start of the data, for the next round of inference. Not while a run uses it.
   virtual void reset_state() {}
   // Whether points wait in a staging area, one step ahead.
@@ -54,5 +57,8 @@ using InputSourcePtr = Handle<InputSource>;
 
 // Throws unless the point fits: "[QueueInput] input 'image' expects f32 [?, 28, 28, 1], the flow's component 0 is ...".
 void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point);
+// The same for the first point; throws as well if there is none.
+void check_first(const std::string& where, const std::vector<TensorSpec>& signature,
+                 const std::optional<std::vector<Array>>& point);
 
 }  // namespace belfry

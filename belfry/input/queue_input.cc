@@ -1,5 +1,6 @@
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/internal/start_thread.h"
@@ -24,7 +25,7 @@ struct QueueInput::State {
 
   void start(std::shared_ptr<DataQueue> target) {
     halt();
-    go_back();
+    if (!first) go_back();
     points = std::move(target);
     points->restart();
     pausing = false;
@@ -50,8 +51,9 @@ struct QueueInput::State {
 
   // To what was used. Only where somebody reads on: not every flow can go back far.
   void go_back() {
-    if (ahead) flow->restore(*consumed);
+    if (ahead || first) flow->restore(*consumed);
     ahead = false;
+    first.reset();
   }
 
   std::shared_ptr<const FlowState> position() const { return std::make_shared<const FlowState>(flow->state()); }
@@ -59,7 +61,7 @@ struct QueueInput::State {
   void fill(DataQueue& target) {
     std::exception_ptr error;
     try {
-      while (std::optional<DataPoint> point = flow->next()) {
+      while (std::optional<DataPoint> point = first ? std::exchange(first, {}) : flow->next()) {
         check_point(name, signature, *point);
         if (!target.put({std::move(*point), position()}, &pausing)) return;
       }
@@ -88,15 +90,17 @@ struct QueueInput::State {
       throw;
     }
     ahead = false;
+    first.reset();
     consumed = position();
     if (running) start(points);
   }
 
   QueueInputOptions options;
   std::optional<std::int64_t> size;
-  ClaimedFlow flow;    // the worker's while that runs
-  bool ahead = false;  // the flow stands behind what was used, and may be cancelled
-  std::string name;    // of the input, for texts
+  ClaimedFlow flow;                // the worker's while that runs
+  bool ahead = false;              // the flow stands behind what was used, and may be cancelled
+  std::optional<DataPoint> first;  // if it was looked at before the thread was started: what that begins with
+  std::string name;                // of the input, for texts
   std::vector<TensorSpec> signature;
   std::optional<Queue> queue;
   std::vector<Tensor> takes;  // the first component of each
@@ -120,6 +124,7 @@ class QueueCallback final : public Callback {
   void restore(const std::string& state) override {
     state_->read_again([&] { state_->flow->restore(flow_state_from_string(state)); });
   }
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
   std::string name() const override { return state_->name; }
 
@@ -141,6 +146,12 @@ QueueInput::QueueInput(Flow flow, std::optional<std::int64_t> size, QueueInputOp
 std::optional<std::int64_t> QueueInput::size() const { return state_->size; }
 
 bool QueueInput::endless() const { return state_->flow->endless(); }
+
+void QueueInput::check_first_point() {
+  if (state_->first || state_->points != nullptr) return;  // it has begun: every point is checked
+  state_->first = state_->flow->next();
+  check_first(name(), signature(), state_->first);
+}
 
 void QueueInput::reset_state() {
   state_->read_again([this] { state_->flow->start_epoch(0); });

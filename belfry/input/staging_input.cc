@@ -39,6 +39,7 @@ class StagingCallback final : public Callback {
     if (!depends(context)) return {};
     return {.fetches = {state_->stage, state_->unstage}};
   }
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
   std::string name() const override { return "StagingInput"; }
 

@@ -50,6 +50,7 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
   const Handle<ModelDesc> model = config.model;
   GetOptimizer optimizer = config.optimizer ? config.optimizer : [model] { return model->optimizer(); };
   trainer.require_gradients |= config.require_gradients;
+  trainer.on_bad_cost = config.on_bad_cost;
   trainer.setup_graph(
       model->inputs(), input_of(config, trainer, where),
       [model](Inputs in) { return model->build_graph(std::move(in)); }, optimizer, where);

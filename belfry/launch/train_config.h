@@ -31,6 +31,8 @@ struct TrainConfig {
   InputSourcePtr input{};
   GetOptimizer optimizer{};        // instead of the model's
   bool require_gradients = false;  // a trainable variable without a gradient is an error, not a warning
+  // When the cost of a step is NaN or infinite; the trainer's own setting is not looked at.
+  OnBadCost on_bad_cost = OnBadCost::stop_after_epoch;
 
   Callbacks callbacks{};
   std::optional<Callbacks> extra_callbacks{};  // instead of the default ones

@@ -67,6 +67,10 @@ class Callback {
   // earlier run left there is moved aside.
   virtual std::vector<Written> writes() const { return {}; }
 
+  // Whether all scalars that it puts into the monitors are declared (Monitors::declare()), if it puts any. Where all
+  // callbacks say so, a saver that watches a metric which nobody puts is an error before the first step.
+  virtual bool declares_metrics() const { return false; }
+
   // Whether only the chief of several processes calls it.
   virtual bool chief_only() const { return true; }
   virtual std::string name() const;  // for texts; default: the class's

@@ -1,9 +1,14 @@
 #include "belfry/loop/monitors.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
 #include "belfry/base/exact_number.h"
+#include "belfry/base/log.h"
+#include "belfry/base/nearest.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
@@ -14,6 +19,31 @@ void Monitors::put_scalar(std::string_view name, double value) {
   if (at == history_.end()) at = history_.emplace(std::string(name), std::vector<Entry>{}).first;
   at->second.push_back({step, value});
   for (const Handle<Monitor>& monitor : all_) monitor->put_scalar(at->first, value, step);
+}
+
+void Monitors::declare(const Callback& by, const std::string& metric, std::string_view remedy) {
+  const Callback* const owner = declared_.try_emplace(metric, &by).first->second;
+  BELFRY_CHECK(owner == &by, "[{}] expected metrics that no other callback puts, got '{}', which {}{} puts too. {}",
+               by.name(), metric, owner->name() == by.name() ? "another " : "", owner->name(), remedy);
+}
+
+void Monitors::expect(const Callback& by, const std::string& metric) const {
+  if (is_declared(metric)) return;
+  std::vector<std::string> known;
+  for (const auto& [name, owner] : declared_) known.push_back(name);
+  const std::string nearest = did_you_mean(metric, known);
+  const bool all_known = trainer_.declares_metrics() &&
+                         std::ranges::all_of(trainer_.callbacks(), [](const auto& c) { return c->declares_metrics(); });
+  BELFRY_CHECK(
+      !all_known,
+      "[{}] expected a metric that some callback puts, got '{}'.{} This training puts {}. Add the callback that "
+      "puts it.",
+      by.name(), metric, nearest, known.empty() ? "none" : fmt::format("'{}'", fmt::join(known, "', '")));
+  const std::string text = fmt::format(
+      "[{}] no callback has declared the metric '{}', so it is not known whether one will put it.{} A callback of your "
+      "own declares its metrics in setup_graph(): trainer().monitors().declare(*this, \"{}\").",
+      by.name(), metric, nearest, metric);
+  nearest.empty() ? log_info(text) : log_warning(text);
 }
 
 std::optional<double> Monitors::latest(std::string_view name) const {

@@ -22,6 +22,7 @@ class Monitor : public Callback {
  public:
   // `step` is the global step at which it was put.
   virtual void put_scalar(const std::string& name, double value, std::int64_t step) = 0;
+  bool declares_metrics() const override { return true; }  // it puts none
 };
 
 class Monitors {
@@ -29,6 +30,15 @@ class Monitors {
   explicit Monitors(Trainer& trainer) : trainer_(trainer) {}
 
   void put_scalar(std::string_view name, double value);
+
+  // In setup_graph(): `by` will put scalars of this name. Another callback that does so as well would overwrite them:
+  // that is an error, which ends with `remedy`.
+  void declare(const Callback& by, const std::string& metric,
+               std::string_view remedy = "Give one of them another name.");
+  bool is_declared(std::string_view metric) const { return declared_.contains(metric); }
+  // In before_train(), by whom waits for the metric. Throws, with the nearest names, if nobody will put it; if it may
+  // be put by somebody who declares nothing, the log says so.
+  void expect(const Callback& by, const std::string& metric) const;
 
   // The value that was put last; nothing if there is none.
   std::optional<double> latest(std::string_view name) const;
@@ -53,6 +63,7 @@ class Monitors {
   Trainer& trainer_;
   std::vector<Handle<Monitor>> all_;
   std::map<std::string, std::vector<Entry>, std::less<>> history_;
+  std::map<std::string, const Callback*, std::less<>> declared_;  // by whom
 };
 
 }  // namespace belfry

@@ -29,6 +29,7 @@ class RunOp final : public Callback {
   void before_train() override;
   HookRequest before_run(const RunContext&) override;
   void trigger() override;
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
 
  private:
@@ -47,6 +48,7 @@ class RunUpdateOps final : public Callback {
       : collection_(std::move(collection)) {}
   void setup_graph() override;
   HookRequest before_run(const RunContext&) override;
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
 
  private:

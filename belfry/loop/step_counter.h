@@ -14,6 +14,7 @@ class StepCounter final : public Callback {
   void before_train() override;
   HookRequest before_run(const RunContext&) override;
   void after_run(const RunContext&, const RunValues&) override;
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
 
  private:

@@ -146,10 +146,11 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
       break;
     }
   }
+  run_postponed(decisions_, error);
   in_hook_ = false;
   called_ = nullptr;
   doing_ = "savers";
-  run_postponed(error);
+  run_postponed(postponed_, error);
   doing_ = "the running step";
   if (error != nullptr) std::rethrow_exception(error);
 }
@@ -165,9 +166,16 @@ void Trainer::after_this_hook(std::function<void()> action) {
     action();
 }
 
+void Trainer::decide_after_this_hook(std::function<void()> action) {
+  if (in_hook_)
+    decisions_.push_back(std::move(action));
+  else
+    action();
+}
+
 // Also after an error: what a saver was asked to save is saved.
-void Trainer::run_postponed(std::exception_ptr& error) {
-  for (const std::function<void()>& action : std::exchange(postponed_, {})) {
+void Trainer::run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error) {
+  for (const std::function<void()>& action : std::exchange(actions, {})) {
     try {
       action();
     } catch (...) {
@@ -230,6 +238,10 @@ void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
     set_waiter(before);
     check_stop(waiter);
     throw;
+  } catch (const NumericError& error) {
+    set_waiter(before);
+    if (waiter != Waiter::step) throw;
+    throw NumericError(fmt::format("{} (step {}, in epoch {})", error.what(), global_step_ + 1, epoch_num_));
   } catch (...) {
     set_waiter(before);
     throw;

@@ -130,6 +130,11 @@ class Trainer {
   // For savers: calls `action` when all callbacks of the hook that is being called (trigger_epoch(), say) have had
   // their turn, so that what is saved is a state between two hooks; at once if none is.
   void after_this_hook(std::function<void()> action);
+  // The same for who decides by what all of them have put: before anything is saved, so that checkpoints hold what was
+  // decided. May call after_this_hook().
+  void decide_after_this_hook(std::function<void()> action);
+  // As Callback::declares_metrics(), of run_step().
+  virtual bool declares_metrics() const { return false; }
 
  protected:
   // Other places to look a name up; empty if there is none.
@@ -159,7 +164,7 @@ class Trainer {
   void run_epochs();
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
-  void run_postponed(std::exception_ptr& error);
+  static void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
 
   std::unique_ptr<Graph> own_graph_;
   Graph* graph_ = nullptr;
@@ -174,8 +179,8 @@ class Trainer {
   LoopOptions loop_;
   Location where_;  // of the call that trains
   bool in_hook_ = false;
-  std::exception_ptr stop_;                       // of a hook, until its epoch is over if that is finished
-  std::vector<std::function<void()>> postponed_;  // until the hook is done
+  std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
+  std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
   std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s

@@ -30,6 +30,7 @@ class ProxyCallback : public Callback {
   std::string state() const override { return callback_->state(); }
   void restore(const std::string& state) override { wrapped().restore(state); }
   std::vector<Written> writes() const override { return callback_->writes(); }
+  bool declares_metrics() const override { return callback_->declares_metrics(); }
   bool chief_only() const override { return callback_->chief_only(); }
   std::string name() const override { return callback_->name(); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/graph/variable_scope.h"
@@ -33,6 +34,9 @@ Variable hyper_param(std::string_view name, float value, const Location& where) 
       before == value,
       "[hyper_param '{}'] expected the value {} as when it was created, got {} {} (at {}). Choose another name.",
       variable.name(), before, value, made_at(*variable.node()), to_string(where));
+  Collections& collections = current_graph().collections();
+  const std::vector<Variable> known = collections.variables(collection::kHyperParams);
+  if (std::ranges::find(known, variable) == known.end()) collections.add(collection::kHyperParams, variable);
   return variable;
 }
 

@@ -11,10 +11,17 @@
 #include "belfry/ops/basic.h"
 
 namespace belfry {
+namespace {
+
+constexpr const char* kUpdates = "async_updates";  // the scalar, and the variable
+
+}  // namespace
 
 struct AsyncTowers::Worker {
   Operation step;
   int device = 0;
+  std::vector<Fetch> fetches;
+  Look look;
   std::unique_ptr<Session> session{};
   std::thread thread{};
 };
@@ -23,14 +30,14 @@ struct AsyncTowers::Worker {
 class AsyncTowers::Schedule final : public Callback {
  public:
   explicit Schedule(AsyncTowers& towers) : towers_(&towers) {}
+  void setup_graph() override { trainer().monitors().declare(*this, kUpdates); }
   void before_epoch() override {
     if (towers_->session_ == nullptr) towers_->start(trainer());
     towers_->resume();
   }
   void after_epoch() override { towers_->pause(); }
-  void trigger_epoch() override {
-    trainer().monitors().put_scalar("async_updates", static_cast<double>(towers_->updates()));
-  }
+  void trigger_epoch() override { trainer().monitors().put_scalar(kUpdates, static_cast<double>(towers_->updates())); }
+  bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
   std::string name() const override { return "AsyncTowers"; }
 
@@ -45,16 +52,18 @@ AsyncTowers::~AsyncTowers() { join(); }
 Operation AsyncTowers::step(const Operation& apply, std::string_view name) {
   const GraphScope root(*apply.node()->graph);
   if (!updates_)
-    updates_ = new_variable("async_updates", {.shape = {},
-                                              .dtype = DType::i64,
-                                              .initializer = init::zeros(),
-                                              .collections = {std::string(collection::kLocalVariables)}});
+    updates_ = new_variable(kUpdates, {.shape = {},
+                                       .dtype = DType::i64,
+                                       .initializer = init::zeros(),
+                                       .collections = {std::string(collection::kLocalVariables)}});
   const ControlDependencies applied({apply});
   return group({Operation(updates_.assign_add(1))}, name);
 }
 
-void AsyncTowers::add(const Operation& step, int device) {
-  workers_.push_back(std::make_unique<Worker>(Worker{step, device}));
+void AsyncTowers::add(const Operation& step, int device, const Tensor& watched, Look look) {
+  std::vector<Fetch> fetches{step};
+  if (look) fetches.emplace_back(watched);
+  workers_.push_back(std::make_unique<Worker>(Worker{step, device, std::move(fetches), std::move(look)}));
 }
 
 void AsyncTowers::clear() {
@@ -94,7 +103,10 @@ void AsyncTowers::resume() { paused_ = nullptr; }
 // Random ops of different towers draw different numbers of the same step.
 void AsyncTowers::loop(Worker& worker, std::uint64_t step, const Location& where) {
   try {
-    for (; !stopping_; ++step) worker.session->run(worker.step, {}, {.random_step = step}, where);
+    for (; !stopping_; ++step) {
+      const std::vector<Array> values = worker.session->run(worker.fetches, {}, {.random_step = step}, where);
+      if (worker.look) worker.look(values.back().item(), static_cast<std::int64_t>(step) + 1);
+    }
   } catch (const Cancelled& e) {
     if (!stopping_) keep_end(true, e.what());
   } catch (const std::exception& e) {

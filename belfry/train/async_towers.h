@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,10 @@ class AsyncTowers {
 
   // What a tower runs: `apply`, and then the count of updates.
   Operation step(const Operation& apply, std::string_view name);
-  // A tower besides the trainer's own, with as many threads as this device of the session.
-  void add(const Operation& step, int device);
+  // A tower besides the trainer's own, with as many threads as this device of the session. `look`, if there is one,
+  // gets the value of `watched` of each of its runs, which it counts from 1, on the tower's thread.
+  using Look = std::function<void(double value, std::int64_t run)>;
+  void add(const Operation& step, int device, const Tensor& watched = {}, Look look = {});
   void clear();  // before the graph is defined once more
   // Starts the towers with the first epoch; they rest between epochs. Puts the scalar "async_updates".
   Handle<Callback> callback();

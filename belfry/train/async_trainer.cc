@@ -35,7 +35,9 @@ void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
     if (t == 0)
       train_op = step;
     else
-      towers_.add(step, devices()[t]);
+      towers_.add(step, devices()[t], cost, [bad = bad_costs(), name = cost.name()](double value, std::int64_t run) {
+        bad->look(name, value, run);
+      });
   }
   register_callback(towers_.callback());
 }

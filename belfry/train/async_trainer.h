@@ -31,6 +31,7 @@ class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
 
  protected:
   void build(InputSource& input, Optimizer& optimizer) override;
+  std::vector<Tensor> costs_of_step() const override { return {costs().front()}; }
   void end_steps() override { towers_.stop(); }
 
  private:

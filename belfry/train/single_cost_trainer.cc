@@ -50,9 +50,12 @@ void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, In
   if (require_gradients) optimizer = std::make_unique<GradientsRequired>(std::move(optimizer), where);
   set_tower_func(std::move(get_cost), signature);
   const std::size_t registered = callbacks().size();
+  costs_.clear();
+  bad_costs_ = std::make_shared<BadCosts>(on_bad_cost);
   try {
     register_callbacks(input->setup(signature));
     build(*input, *optimizer);
+    register_callback(CostGuard(costs_of_step(), bad_costs_));
   } catch (...) {
     unregister_callbacks(registered);
     forget_tower_func();
@@ -72,6 +75,7 @@ Tensor SingleCostTrainer::build_tower(InputSource& input) {
       "[setup_graph] expected a tower function that returns a scalar float as its cost, got {} (at {}). Reduce "
       "it first, by reduce_mean() say.",
       cost ? to_string(cost) : "an empty tensor", to_string(where_));
+  costs_.push_back(cost);
   return cost;
 }
 

@@ -13,6 +13,7 @@
 
 #include "belfry/input/input_source.h"
 #include "belfry/nn/optimizer.h"
+#include "belfry/train/cost_guard.h"
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {
@@ -27,11 +28,16 @@ class SingleCostTrainer : public TowerTrainer {
   // Set before setup_graph(): a trainable variable that the cost does not depend on is an error (rule 2 of tower
   // functions), not a warning.
   bool require_gradients = false;
+  // Likewise: what follows when the cost of a step, of any tower, is NaN or infinite.
+  OnBadCost on_bad_cost = OnBadCost::stop_after_epoch;
 
   // Once; after an error, again, with another input. The optimizer is built once; the cost function is called for every
   // tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());
+
+  // A class that puts scalars in a run_step() of its own declares them, or says that it does not.
+  bool declares_metrics() const override { return true; }
 
  protected:
   // Builds the towers and sets train_op.
@@ -41,10 +47,18 @@ class SingleCostTrainer : public TowerTrainer {
   Tensor build_tower(InputSource& input);
   // The call of setup_graph(): the line of what build() makes besides the towers.
   const Location& set_up_at() const { return where_; }
+  // Of all towers that are built, in their order.
+  const std::vector<Tensor>& costs() const { return costs_; }
+  // Those of them that belong to the runs of train_op.
+  virtual std::vector<Tensor> costs_of_step() const { return costs_; }
+  // For towers that make runs of their own: what they tell their costs to.
+  const std::shared_ptr<BadCosts>& bad_costs() const { return bad_costs_; }
 
  private:
   InputSourcePtr input_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Tensor> costs_;
+  std::shared_ptr<BadCosts> bad_costs_;
   Location where_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "belfry/callbacks/hyper_param_setter.h"
+#include "belfry/callbacks/hyper_param_summary.h"
 #include "belfry/callbacks/summaries.h"
 #include "belfry/loop/triggers.h"
 #include "belfry/nn/hyper_param.h"
@@ -205,8 +206,55 @@ TEST_F(CallbacksTest, ScheduleMistakesAreNamed) {
   EXPECT_TRUE(
       contains(error_of([] { ScheduledHyperParamSetter("rate", {}); }), "expected a schedule, got an empty one"));
   EXPECT_TRUE(contains(error_of([] { ScheduledHyperParamSetter("rate", {{1, 1}, {1, 2}}); }), "got 1 twice"));
+}
+
+TEST_F(CallbacksTest, ASetterOfAnUnknownHyperParameterSaysWhoAskedAndWhatThereIs) {
+  const auto text_for = [this](const char* name) {
+    Trainer trainer;
+    return error_of([&] { run(trainer, {ScheduledHyperParamSetter(name, {{1, 1.0}})}); });
+  };
+  EXPECT_EQ(text_for("learning_rate"),
+            "[ScheduledHyperParamSetter] expected the name of a hyper-parameter, got 'learning_rate'. Make it a "
+            "variable: hyper_param(\"learning_rate\", value).");
+  hyper_param("rate", 0.5f);
+  hyper_param("decay", 0.5f);
+  EXPECT_EQ(text_for("learning_rate"),
+            "[ScheduledHyperParamSetter] expected the name of a hyper-parameter, got 'learning_rate'. The "
+            "hyper-parameters here are 'rate', 'decay'.");
+  EXPECT_EQ(text_for("rates"),
+            "[ScheduledHyperParamSetter] expected the name of a hyper-parameter, got 'rates'. Did you mean 'rate'?");
+}
+
+// The value that the epoch's steps used, as it was written.
+TEST_F(CallbacksTest, HyperParametersArePutEachEpoch) {
+  hyper_param("rate", 0.1f);
+  hyper_param("decay", 0.5f);
+  add_summary({identity(counted, "mine")});
   Trainer trainer;
-  EXPECT_TRUE(contains(error_of([&] { run(trainer, {ScheduledHyperParamSetter("lr", {{1, 1.0}})}); }), "'lr'"));
+  run(trainer, {ScheduledHyperParamSetter("rate", {{2, 0.001}}), HyperParamSummary()});
+  EXPECT_EQ(values(trainer, "rate"), (std::vector<double>{0.1, 0.1, 0.001}));
+  EXPECT_EQ(values(trainer, "decay"), (std::vector<double>{0.5, 0.5, 0.5}));
+}
+
+TEST_F(CallbacksTest, AHyperParameterThatSomebodyElsePutsIsLeftToThem) {
+  hyper_param("rate", 0.1f);
+  const Handle<Callback> other =
+      CallbackFactory({.setup_graph = [](Trainer& t) { t.monitors().declare(*t.callbacks()[1], "rate"); },
+                       .trigger_epoch = [](Trainer& t) { t.monitors().put_scalar("rate", t.epoch_num()); }});
+  Trainer trainer;
+  run(trainer, {other, HyperParamSummary()});
+  EXPECT_EQ(values(trainer, "rate"), (std::vector<double>{1, 2, 3}));
+}
+
+TEST_F(CallbacksTest, ASummaryThatTwoCallbacksPutIsAnError) {
+  const Tensor value = identity(counted, "value");
+  add_summary({value});
+  add_moving_summary({value});
+  Trainer trainer;
+  EXPECT_EQ(error_of([&] { run(trainer, {MovingAverageSummary(), MergeAllSummaries()}); }),
+            "[MergeAllSummaries] expected metrics that no other callback puts, got 'value', which MovingAverageSummary "
+            "puts too. Leave one of the two out: a tensor is in MOVING_SUMMARIES or in SUMMARIES, and a collection has "
+            "one callback (.extra_callbacks replaces those that train_with_defaults() adds).");
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ Flow five() {
 class InferenceRunnerTest : public testing_support::CallbacksTest {
  protected:
   SimpleTrainer trainer;
-  void SetUp() override {
+  void SetUp() override { set_up(trainer); }
+  static void set_up(SimpleTrainer& trainer) {
     trainer.setup_graph(
         {{"x", f32, {kAny}}}, QueueInput(five() | batch(2)),
         [](const Inputs& in) {
@@ -84,18 +85,100 @@ TEST_F(InferenceRunnerTest, AFlowThatEndsBeforeItsSizeIsAnError) {
   EXPECT_TRUE(values(trainer, "validation_cost").empty());
 }
 
-TEST_F(InferenceRunnerTest, NothingIsReadBeforeItIsNeeded) {
+TEST_F(InferenceRunnerTest, OnlyTheFirstPointIsReadBeforeItIsNeededAndItIsUsed) {
   std::atomic<int> reads = 0;
-  const Flow flow = five() | map([&](DataPoint point) {
-                      ++reads;
-                      return point;
-                    });
-  int before = -1;
-  run(trainer, {InferenceRunner(flow | batch(1), cost()), CallbackFactory({.after_epoch = [&](Trainer& t) {
-                  if (t.epoch_num() == 1) before = reads;
-                }})});
-  EXPECT_EQ(before, 0);
-  EXPECT_EQ(reads, 15);  // three passes of five
+  const auto flow = [&] {
+    return five() | map([&](DataPoint point) {
+             ++reads;
+             return point;
+           }) |
+           batch(1);
+  };
+  for (const bool queue : {true, false}) {
+    for (const bool checked : {true, false}) {
+      Graph own;
+      const GraphScope inside(own);
+      SimpleTrainer trainer;
+      set_up(trainer);
+      reads = 0;
+      int before = -1;
+      const InputSourcePtr input = queue ? InputSourcePtr(QueueInput(flow(), {.infinite = false}))
+                                         : InputSourcePtr(FeedInput(flow(), {.infinite = false}));
+      run(trainer, {InferenceRunner(input, cost(), {.check_first_point = checked}),
+                    CallbackFactory({.after_epoch = [&](Trainer& t) {
+                      if (t.epoch_num() == 1) before = reads;
+                    }})});
+      EXPECT_EQ(before, checked ? 1 : 0);
+      EXPECT_EQ(reads, 15);  // three passes of five
+      EXPECT_EQ(values(trainer, "validation_cost"), std::vector<double>(3, 2));
+    }
+  }
+}
+
+TEST_F(InferenceRunnerTest, ItsFirstPointIsMatchedWithTheSignatureBeforeTheFirstStep) {
+  EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); }),
+            "[QueueInput] input 'x' expects f32 [?], the flow's component 0 is f32 []. Batch the flow: flow | "
+            "batch(32).");
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, AnEmptyFlowIsAnErrorBeforeTheFirstStep) {
+  EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(five() | batch(6), cost())}); }),
+            "[QueueInput] expected a flow with points, got an empty one. Look at what it reads; batch() leaves out a "
+            "last batch that is not full, unless it is told Remainder::keep.");
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, TwoThatPutOneNameAreAnErrorBeforeTheFirstStep) {
+  EXPECT_EQ(error_of([&] {
+              run(trainer, {InferenceRunner(five() | batch(1), cost()),
+                            PeriodicTrigger(InferenceRunner(five() | batch(1), cost()), {.every_k_epochs = 2})});
+            }),
+            "[InferenceRunner] expected metrics that no other callback puts, got 'validation_cost', which another "
+            "InferenceRunner puts too. Give one of them a prefix or a name of its own: ScalarStats(\"cost\", "
+            "\"test\"), or ClassificationError(\"incorrect\", \"test_error\").");
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, TwoInferencersOfOneRunnerThatPutOneNameAreAnErrorToo) {
+  EXPECT_TRUE(contains(
+      error_of([&] { run(trainer, {InferenceRunner(five() | batch(1), {ScalarStats("cost"), ScalarStats("cost")})}); }),
+      "[InferenceRunner] expected each metric once, got 'validation_cost' twice. Give one of them a prefix"));
+}
+
+// One of a user's own, which does not say before what it puts.
+class LastCost final : public Inferencer {
+ public:
+  std::vector<std::string> fetches() const override { return {"cost"}; }
+  void on_fetches(const std::vector<Array>& values) override { last_ = values[0].item(); }
+  std::map<std::string, double> after_inference() override { return {{"last", last_}}; }
+
+ private:
+  double last_ = 0;
+};
+
+TEST_F(InferenceRunnerTest, NamesThatAreNotDeclaredClashWhenTheyArePut) {
+  EXPECT_TRUE(contains(error_of([&] {
+                         run(trainer, {InferenceRunner(five() | batch(1), {LastCost()}),
+                                       InferenceRunner(five() | batch(1), {LastCost()})});
+                       }),
+                       "got 'last', which another InferenceRunner puts too."));
+  EXPECT_EQ(trainer.global_step(), 2);
+}
+
+TEST_F(InferenceRunnerTest, ASaverOfAMetricThatNobodyPutsIsAnErrorBeforeTheFirstStep) {
+  EXPECT_EQ(error_of([&] {
+              run(trainer, {MinSaver("validation_cosd"),
+                            PeriodicTrigger(InferenceRunner(five() | batch(1), cost()), {.every_k_epochs = 2})});
+            }),
+            "[MinSaver] expected a metric that some callback puts, got 'validation_cosd'. Did you mean "
+            "'validation_cost'? This training puts 'validation_cost'. Add the callback that puts it.");
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, ASaverOfAMetricThatMayComeIsNoError) {
+  run(trainer, {InferenceRunner(five() | batch(1), {LastCost()}), MinSaver("last")});
+  EXPECT_TRUE(std::filesystem::exists(directory + "/min-last-2.safetensors"));
 }
 
 TEST_F(InferenceRunnerTest, ItsOwnPeriodAndPlaceBeforeTraining) {
@@ -144,11 +227,18 @@ TEST_F(InferenceRunnerTest, MistakesAreNamed) {
 }
 
 TEST_F(InferenceRunnerTest, AVectorIsNoScalarAndAScalarNoVector) {
-  EXPECT_TRUE(contains(error_of([&] { run(trainer, {InferenceRunner(five() | batch(2), {ScalarStats("wrong")})}); }),
-                       "[ScalarStats] expected 'wrong' to be a scalar, got [2]."));
-  ClassificationError error("wrong");
-  EXPECT_TRUE(contains(error_of([&] { error.on_fetches({Array(1.f)}); }),
-                       "[ClassificationError] expected 'wrong' to be a vector"));
+  const auto text_for = [](Inferencers inferencers) {
+    Graph own;
+    const GraphScope inside(own);
+    SimpleTrainer trainer;
+    set_up(trainer);
+    return error_of([&] { trainer.setup_callbacks({InferenceRunner(five() | batch(2), std::move(inferencers))}); });
+  };
+  EXPECT_EQ(text_for({ScalarStats("wrong")}),
+            "[ScalarStats] expected 'wrong' to be a scalar, got [?]. Reduce it first.");
+  EXPECT_EQ(text_for({ClassificationError("cost")}),
+            "[ClassificationError] expected 'cost' to be a vector with 1 for each wrong example, got []. Use "
+            "prediction_incorrect().");
 }
 
 TEST_F(InferenceRunnerTest, ATowerNameIsTakenOnce) {

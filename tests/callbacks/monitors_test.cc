@@ -55,7 +55,7 @@ TEST_F(MonitorCallbacksTest, JSONWriterListsEveryEpoch) {
   run(trainer,
       {CallbackFactory(
           {.trigger_epoch =
-               [&](Trainer& t) { t.monitors().put_scalar("a", t.epoch_num() == 2 ? std::nan("") : t.epoch_num()); }})},
+               [&](Trainer& t) { t.monitors().put_scalar("a", t.epoch_num() == 2 ? -std::nan("") : t.epoch_num()); }})},
       {JSONWriter()});
   const nlohmann::json list = stats();
   ASSERT_EQ(list.size(), 3u);
@@ -106,6 +106,11 @@ TEST_F(MonitorCallbacksTest, StatisticsThatTheCheckpointDoesNotKnowAreKeptToo) {
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterLogsWhatWasPutByName) {
   EXPECT_TRUE(logged({puts()}, {}).starts_with("a: 1\nb: 0.12346\na: 2\n"));
+}
+
+TEST_F(MonitorCallbacksTest, ANaNIsLoggedWithoutASign) {
+  const auto put = [](Trainer& t) { t.monitors().put_scalar("a", -std::nan("")); };
+  EXPECT_TRUE(logged({CallbackFactory({.trigger_epoch = put})}, {}).starts_with("a: nan\na: nan\n"));
 }
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterLogsSomeNamesOnly) {

@@ -211,38 +211,78 @@ TEST_F(SaversTest, NaNIsNeverTheBest) {
   EXPECT_TRUE(contains(log.text, "[MinSaver] 'error' is NaN: not saved."));
 }
 
-TEST_F(SaversTest, AMetricThatIsPutLaterIsAnErrorThatSaysSo) {
-  Trainer trainer;
-  EXPECT_EQ(error_of([&] { run(trainer, {MinSaver("error"), put("error", {1, 2, 3})}); }),
-            "[MinSaver] expected a value of 'error' by its turn in epoch 1, got it later, from a callback behind. Put "
-            "this callback behind that one.");
-  EXPECT_EQ(trainer.global_step(), 2);
-}
-
-// A value of before training does not hide that those of the epochs come too late.
-TEST_F(SaversTest, AValueOfBeforeTheEpochDoesNotCount) {
-  Trainer trainer;
-  EXPECT_TRUE(contains(
-      error_of([&] {
-        run(trainer, {MinSaver("error"), PeriodicTrigger(put("error", {1, 2, 3}), {.every_k_epochs = 1}),
-                      CallbackFactory({.before_train = [](Trainer& t) { t.monitors().put_scalar("error", 9); }})});
-      }),
-      "got it later, from a callback behind"));
-}
-
-TEST_F(SaversTest, AMetricThatIsNeverPutIsAnErrorThatSaysSo) {
-  Trainer trainer;
-  EXPECT_EQ(error_of([&] { run(trainer, {put("errors", {1, 2, 3}), MinSaver("error")}); }),
-            "[MinSaver] expected a value of 'error' by the end of epoch 1, got none. Did you mean 'errors'? Add the "
-            "callback that computes it, before this one.");
-}
-
-TEST_F(SaversTest, AnEpochWithoutANewValueIsAWarning) {
+// As in Tensorpack's tutorial: the saver comes before the callback that puts its metric.
+TEST_F(SaversTest, ThePlaceInTheListDoesNotMatter) {
   const testing_support::LogLines log;
   Trainer trainer;
-  run(trainer, {put("error", {0.5}), MinSaver("error")});
-  EXPECT_TRUE(contains(log.text, "[MinSaver] 'error' has no new value: nothing is saved."));
-  EXPECT_TRUE(exists("min-error-2.safetensors"));
+  run(trainer, {MinSaver("error"), ModelSaver(), put("error", {3, 1, 2})});
+  EXPECT_EQ(log.text, "");
+  const Checkpoint best = load_checkpoint(directory + "/min-error-4.safetensors");
+  EXPECT_EQ(best.tensors.at("count").item(), 4);  // the weights that 1 was measured with
+  // What it has decided is in the checkpoints of the same moment, whichever saver was first.
+  EXPECT_TRUE(contains(load_checkpoint(directory + "/model-4.safetensors").state.user.at("callback 1 MinSaver"),
+                       R"("found":true,"seen":2,"step":4,"value":"1")"));
+}
+
+TEST_F(SaversTest, AMetricOfEverySecondEpochIsWatchedInThose) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  trainer.train_op = Operation(counted.node());
+  trainer.train(
+      {.callbacks = {PeriodicTrigger(put("error", {9, 2, 9, 1, 9, 3}), {.every_k_epochs = 2}), MinSaver("error")},
+       .steps_per_epoch = 1,
+       .max_epoch = 6,
+       .run_dir = directory});
+  EXPECT_EQ(log.text, "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.\n");
+  EXPECT_TRUE(exists("min-error-4.safetensors"));
+}
+
+TEST_F(SaversTest, TheLastValueSinceThePreviousTurnCountsAndItsStepIsSaid) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  run(trainer, {put("error", {5, 4}), PeriodicTrigger(MinSaver("error"), {.every_k_epochs = 3})});
+  EXPECT_EQ(
+      log.text,
+      "[MinSaver] 'error' was put at step 4, what is saved is of step 6. Give this callback the period of the one "
+      "that puts it. This is said once.\n");
+  EXPECT_TRUE(exists("min-error-6.safetensors"));
+}
+
+TEST_F(SaversTest, AValueOfBeforeTrainingDoesNotCount) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  run(trainer, {PeriodicTrigger(put("error", {9, 5}), {.every_k_epochs = 2}), MinSaver("error"),
+                CallbackFactory({.before_train = [](Trainer& t) { t.monitors().put_scalar("error", 0); }})});
+  EXPECT_TRUE(exists("min-error-4.safetensors"));  // 5, not 0
+  EXPECT_TRUE(contains(log.text, "'error' has no new value in epoch 1"));
+}
+
+TEST_F(SaversTest, AMetricThatNeverCameIsReportedAtTheEnd) {
+  const testing_support::LogLines log;
+  Trainer trainer;
+  run(trainer, {put("errors", {1, 2, 3}), MinSaver("error")});
+  EXPECT_EQ(trainer.global_step(), 6);
+  EXPECT_EQ(
+      log.text,
+      "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.\n"
+      "[MinSaver] 'error' never came, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
+}
+
+// A callback that declares nothing may put anything, so it is not an error.
+TEST_F(SaversTest, AMetricThatIsNotDeclaredButNearOneThatIsIsAWarningBeforeTraining) {
+  const testing_support::LogLines log;
+  std::string before_steps;
+  Trainer trainer;
+  run(trainer, {CallbackFactory({.setup_graph = [](Trainer& t) { t.monitors().declare(*t.callbacks()[1], "errors"); },
+                                 .before_epoch =
+                                     [&](Trainer& t) {
+                                       if (t.epoch_num() == 1) before_steps = log.text;
+                                     }}),
+                MinSaver("error")});
+  EXPECT_EQ(before_steps,
+            "[MinSaver] no callback has declared the metric 'error', so it is not known whether one will put it. Did "
+            "you mean 'errors'? A callback of your own declares its metrics in setup_graph(): "
+            "trainer().monitors().declare(*this, \"error\").\n");
 }
 
 TEST_F(SaversTest, BestSaversGoOnFromTheirState) {
@@ -250,6 +290,21 @@ TEST_F(SaversTest, BestSaversGoOnFromTheirState) {
   saver.restore(R"({"found":true,"seen":3,"step":4,"value":"0.25"})");
   EXPECT_EQ(saver.best()->value, 0.25);
   EXPECT_EQ(saver.state(), R"({"found":true,"seen":3,"step":4,"value":"0.25"})");
+}
+
+// The value that was put before the checkpoint, and looked at, is no new one after it.
+TEST_F(SaversTest, ARestoredBestSaverDoesNotLookAtOldValuesAgain) {
+  const testing_support::LogLines log;
+  const Handle<Callback> saver = MinSaver("error");
+  Trainer trainer;
+  run(trainer, {CallbackFactory({.before_train =
+                                     [&](Trainer& t) {
+                                       t.monitors().restore(R"({"error":[[2,"0.5"]]})");
+                                       saver->restore(R"({"found":true,"seen":1,"step":2,"value":"0.75"})");
+                                     }}),
+                saver});
+  EXPECT_TRUE(contains(log.text, "'error' has no new value in epoch 1"));
+  EXPECT_TRUE(contains(saver->state(), R"("value":"0.75")"));
 }
 
 }  // namespace

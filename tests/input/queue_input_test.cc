@@ -97,6 +97,26 @@ TEST_F(QueueInputTest, RefillingReadsAgainWhatWasReadAheadAndLosesNothing) {
   EXPECT_EQ(before, 6);
 }
 
+// Looked at before the thread reads: neither lost nor given twice, and a refill has it too.
+TEST_F(QueueInputTest, TheFirstPointCanBeLookedAt) {
+  for (const bool refilled : {false, true}) {
+    Graph own;
+    const GraphScope inside(own);
+    const auto queue = std::make_shared<QueueInput>(counting(9));
+    InputSourcePtr input(queue);
+    Trainer trainer;
+    trainer.register_callbacks(input->setup(kSignature));
+    const Tensor x = input->get_input_tensors()[0];
+    trainer.train_op = Operation(x.node());
+    input->check_first_point();
+    input->check_first_point();
+    if (refilled) queue->refill_queue();
+    Values seen;
+    trainer.train({.callbacks = {Watch({x}, seen)}, .steps_per_epoch = 3, .max_epoch = 1});
+    EXPECT_EQ(seen, (Values{1, 2, 3}));
+  }
+}
+
 // A hooked run of something else does not bring the old position back.
 TEST_F(QueueInputTest, AResetIsTheNewPositionEvenIfTheNextRunTakesNothing) {
   const InputSourcePtr input = QueueInput(counting(9));

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "belfry/base/file.h"
 #include "belfry/callbacks/inference_runner.h"
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
+#include "belfry/nn/hyper_param.h"
 #include "tests/launch/launch_testing.h"
 
 namespace belfry {
@@ -65,6 +68,39 @@ TEST_F(LaunchTest, AnOptimizerGivenHereOverridesTheModels) {
   launch_train_with_config(std::move(c), trainer);
   EXPECT_EQ(optimizers, 0);
   EXPECT_TRUE(trainer.graph().has_name("fc/W/Adam/m"));
+}
+
+TEST_F(LaunchTest, TheLearningRateIsAmongTheStatistics) {
+  TrainConfig c = config();
+  c.optimizer = [] { return sgd({.learning_rate = hyper_param("learning_rate", 1e-3f)}); };
+  SimpleTrainer trainer;
+  launch_train_with_config(std::move(c), trainer);
+  const std::string stats = read_file(dir.path() + "/stats.json");
+  EXPECT_TRUE(contains(stats, R"("learning_rate":0.001)")) << stats;
+}
+
+TEST_F(LaunchTest, ASaverOfAMetricThatNobodyPutsIsAnErrorBeforeTheFirstStep) {
+  TrainConfig c = config();
+  c.callbacks = {ModelSaver(), MinSaver("validation_cost")};
+  SimpleTrainer trainer;
+  EXPECT_EQ(error_of([&] { launch_train_with_config(std::move(c), trainer); }),
+            "[MinSaver] expected a metric that some callback puts, got 'validation_cost'. This training puts 'cost', "
+            "'input_queue_size'. Add the callback that puts it.");
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(LaunchTest, WhatABadCostDoesCanBeChosen) {
+  for (const OnBadCost then : {OnBadCost::warn, OnBadCost::stop_now}) {
+    TrainConfig c = config();
+    c.dataflow =
+        from_list({{Array::full(f32, {1, 4}, std::numeric_limits<double>::infinity()), Array::zeros(i32, {1})}});
+    c.on_bad_cost = then;
+    SimpleTrainer trainer;
+    if (then == OnBadCost::warn)
+      EXPECT_EQ(launch_train_with_config(std::move(c), trainer), "finished epoch 2");
+    else
+      EXPECT_THROW(launch_train_with_config(std::move(c), trainer), NumericError);
+  }
 }
 
 TEST_F(LaunchTest, ExtraCallbacksReplaceTheDefaults) {
@@ -127,16 +163,17 @@ TEST_F(LaunchTest, CallbacksComeInTheDocumentedOrder) {
   launch_train_with_config(std::move(c), trainer);
   std::vector<std::string> names;
   for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
-  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "StepCounter", "ModelSaver",
-                                             "the user's", "MovingAverageSummary", "ProgressBar", "MergeAllSummaries",
-                                             "RunUpdateOps", "JSONWriter", "ScalarPrinter"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "CostGuard", "StepCounter",
+                                             "ModelSaver", "the user's", "MovingAverageSummary",
+                                             "ProgressBar", "MergeAllSummaries", "RunUpdateOps", "HyperParamSummary",
+                                             "JSONWriter", "ScalarPrinter"}));
 }
 
 TEST_F(LaunchTest, OneDeviceNeedsNoStaging) {
   SimpleTrainer trainer;
   launch_train_with_config(config(), trainer);
   EXPECT_EQ(trainer.callbacks()[0]->name(), "QueueInput");
-  EXPECT_EQ(trainer.callbacks()[1]->name(), "StepCounter");
+  EXPECT_EQ(trainer.callbacks()[1]->name(), "CostGuard");
 }
 
 TEST_F(LaunchTest, AnEpochIsOnePassWhateverTheNumberOfTowersAndTheLogSaysSo) {

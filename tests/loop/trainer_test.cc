@@ -332,5 +332,23 @@ TEST(MonitorsTest, KeepWhatWasPutAndTheirStateReadsBack) {
   EXPECT_EQ(other.monitors().names(), std::vector<std::string>{"loss"});
 }
 
+TEST_F(TrainerTest, DecisionsComeBeforeWhatIsSavedAndMayAskForIt) {
+  Calls calls;
+  Trainer trainer;
+  trainer.train_op = train;
+  trainer.train({.callbacks = {at("trigger_epoch",
+                                  [&](Trainer& t) {
+                                    t.after_this_hook([&] { calls.emplace_back("save"); });
+                                    t.decide_after_this_hook([&] {
+                                      calls.emplace_back("decide");
+                                      t.after_this_hook([&] { calls.emplace_back("save what was decided"); });
+                                    });
+                                  }),
+                               at("trigger_epoch", [&](Trainer&) { calls.emplace_back("last callback"); })},
+                 .steps_per_epoch = 1,
+                 .max_epoch = 1});
+  EXPECT_EQ(calls, (Calls{"last callback", "decide", "save", "save what was decided"}));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -244,6 +244,14 @@ TEST_F(TrainingEndsTest, ErrorsOfStepsNameTheLineThatTrains) {
   EXPECT_TRUE(contains(text, "(called at training_ends_test.cc:")) << text;
 }
 
+TEST_F(TrainingEndsTest, NumericErrorsOfStepsNameTheStep) {
+  Trainer trainer;
+  trainer.train_op = group({train, Operation(check_numerics(log(2.f - steps), "the cost").node())});
+  const std::string text =
+      error_of<NumericError>([&] { trainer.train({.steps_per_epoch = 2, .max_epoch = 2}); });  // log(0) in the third
+  EXPECT_TRUE(text.ends_with(" (step 3, in epoch 2)")) << text;
+}
+
 // The epoch that was asked not to begin has not begun.
 TEST_F(TrainingEndsTest, ARequestAtTheEndOfAnEpochEndsThatEpoch) {
   Trainer trainer;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exact_number.h"
 #include "belfry/base/file.h"
 #include "belfry/base/log.h"
 #include "belfry/callbacks/internal/named_values.h"
@@ -58,7 +59,7 @@ void JSONWriter::write() {
     if (std::isfinite(value))
       entry[name] = value;
     else
-      entry[name] = fmt::format("{}", value);
+      entry[name] = fmt::format("{}", without_sign_of_nan(value));
   }
   written_.push_back(entry.dump());
   values_.clear();

@@ -3,6 +3,7 @@
 #include <regex>
 
 #include "belfry/base/check.h"
+#include "belfry/base/exact_number.h"
 #include "belfry/base/log.h"
 #include "belfry/callbacks/internal/named_values.h"
 #include "belfry/callbacks/internal/restore_state.h"
@@ -37,7 +38,7 @@ void ScalarPrinter::trigger() {
   for (const auto& [name, value] : values_) {
     if (!options_.only.empty() && !std::regex_match(name, only)) continue;
     if (!options_.except.empty() && std::regex_match(name, except)) continue;
-    log_info(fmt::format("{}: {:.5g}", name, value));
+    log_info(fmt::format("{}: {:.5g}", name, without_sign_of_nan(value)));
   }
   values_.clear();
 }

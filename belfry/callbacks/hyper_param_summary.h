@@ -1,0 +1,23 @@
+// The learning rate of each epoch among its metrics.
+#pragma once
+
+#include <vector>
+
+#include "belfry/graph/variable.h"
+#include "belfry/loop/callback.h"
+
+namespace belfry {
+
+// Puts the value of everything that hyper_param() has made, by its name, when the steps of an epoch are done: the value
+// that its last step used, before a schedule sets the next one. Names that another callback puts are left to that.
+class HyperParamSummary final : public Callback {
+ public:
+  void setup_graph() override;
+  void after_epoch() override;
+  bool declares_metrics() const override { return true; }
+
+ private:
+  std::vector<Variable> parameters_;
+};
+
+}  // namespace belfry
