@@ -50,10 +50,10 @@ plain=$(grep -nE '^[A-Za-z_][^=({]* [a-z_0-9]+\(' -r prefix/include/belfry/dataf
 mkdir project
 find_in_project() {
   rm -rf project/build
-  printf 'cmake_minimum_required(VERSION 3.25)\nproject(Asks LANGUAGES CXX)\nfind_package(Belfry %s)\n%s\n' "$1" \
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(Asks NONE)\nfind_package(Belfry %s)\n%s\n' "$1" \
     'message(STATUS "found: ${Belfry_FOUND}, images: ${Belfry_images_FOUND}")' >project/CMakeLists.txt
-  "$cmake" -G "$generator" -S project -B project/build -DCMAKE_CXX_COMPILER="$compiler" \
-    -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+  "$cmake" -G "$generator" -S project -B project/build -DCMAKE_PREFIX_PATH="$scratch/prefix" \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
 }
 expect "[Belfry component 'images'] Belfry was built without it: it was switched off with BELFRY_WITH_OPENCV." 1 \
   find_in_project 'REQUIRED COMPONENTS images'
