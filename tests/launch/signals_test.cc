@@ -144,7 +144,8 @@ TEST_F(SignalsTest, ATrainerThatIsCalledDirectlyCanHandleThemToo) {
   EXPECT_TRUE(own.is_there());
 }
 
-TEST_F(SignalsTest, ASecondSignalEndsTheProgramAtOnce) {
+// Without a directory, which a process that is killed would leave behind.
+TEST(SignalWatchTest, ASecondSignalEndsTheProgramAtOnce) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto twice = [] {
     const SignalWatch watch([](int) {});
