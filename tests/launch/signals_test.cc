@@ -232,6 +232,17 @@ TEST_F(SignalsTest, ASignalIsTakenWhileAllOtherThreadsCompute) {
   EXPECT_EQ(watch.caught(), SIGINT);
 }
 
+// Where the signal finds the training's own thread, in a callback that may use oneDNN by itself.
+TEST_F(SignalsTest, TheHandlerHasAnAlternateStack) {
+  const SignalWatch watch([](int) {});
+  struct sigaction installed{};
+  ::sigaction(SIGINT, nullptr, &installed);
+  EXPECT_TRUE(installed.sa_flags & SA_ONSTACK);
+  stack_t stack{};
+  ::sigaltstack(nullptr, &stack);
+  EXPECT_FALSE(stack.ss_flags & SS_DISABLE);
+}
+
 TEST_F(SignalsTest, AChildThatWasForkedDoesNotHandleThem) {
   SignalWatch watch([](int) {});
   const pid_t child = ::fork();
