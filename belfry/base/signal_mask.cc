@@ -1,14 +1,10 @@
 #include "belfry/base/signal_mask.h"
 
 #include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 
-#include "belfry/base/log.h"
+#include "belfry/base/internal/alternate_stack.h"
 
 namespace belfry {
 namespace {
@@ -26,40 +22,6 @@ const sigset_t& all_but_faults() {
   }();
   return set;
 }
-
-// Of the calling thread, which had none before, for as long as it lives.
-class AlternateStack {
- public:
-  AlternateStack() {
-    stack_t present{};
-    if (::sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
-    constexpr long kLeast = 64 << 10;
-    const auto size = static_cast<std::size_t>(std::max(::sysconf(_SC_SIGSTKSZ), kLeast));
-    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-      log_debug("[signals] no memory for a thread's alternate stack");
-      return;
-    }
-    own_.ss_sp = memory;
-    own_.ss_size = size;
-    ::sigaltstack(&own_, nullptr);
-  }
-  ~AlternateStack() {
-    if (own_.ss_sp == nullptr) return;
-    stack_t present{};
-    ::sigaltstack(nullptr, &present);
-    if (present.ss_sp == own_.ss_sp) {
-      present.ss_flags = SS_DISABLE;
-      ::sigaltstack(&present, nullptr);
-    }
-    ::munmap(own_.ss_sp, own_.ss_size);
-  }
-  AlternateStack(const AlternateStack&) = delete;
-  AlternateStack& operator=(const AlternateStack&) = delete;
-
- private:
-  stack_t own_{};
-};
 
 }  // namespace
 

@@ -144,8 +144,8 @@ TEST_F(SignalsTest, ATrainerThatIsCalledDirectlyCanHandleThemToo) {
   EXPECT_TRUE(own.is_there());
 }
 
-// (Without the fixture: the process that dies would leave its temporary directory behind.)
-TEST(SecondSignalTest, EndsTheProgramAtOnce) {
+// Without a directory, which a process that is killed would leave behind.
+TEST(SignalWatchTest, ASecondSignalEndsTheProgramAtOnce) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto twice = [] {
     const SignalWatch watch([](int) {});
@@ -230,6 +230,17 @@ TEST_F(SignalsTest, ASignalIsTakenWhileAllOtherThreadsCompute) {
   ::kill(::getpid(), SIGINT);
   asked.wait(0);
   EXPECT_EQ(watch.caught(), SIGINT);
+}
+
+// Where the signal finds the training's own thread, in a callback that may use oneDNN by itself.
+TEST_F(SignalsTest, TheHandlerHasAnAlternateStack) {
+  const SignalWatch watch([](int) {});
+  struct sigaction installed{};
+  ::sigaction(SIGINT, nullptr, &installed);
+  EXPECT_TRUE(installed.sa_flags & SA_ONSTACK);
+  stack_t stack{};
+  ::sigaltstack(nullptr, &stack);
+  EXPECT_FALSE(stack.ss_flags & SS_DISABLE);
 }
 
 TEST_F(SignalsTest, AChildThatWasForkedDoesNotHandleThem) {

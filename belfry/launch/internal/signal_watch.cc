@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/alternate_stack.h"
 #include "belfry/base/internal/start_thread.h"
 
 namespace belfry {
@@ -94,7 +95,8 @@ class OnlyWatch {
 }  // namespace
 
 struct SignalWatch::Impl {
-  OnlyWatch only;  // the last to end
+  OnlyWatch only;        // the last to end
+  AlternateStack stack;  // for the handler: a callback may use oneDNN by itself
   std::function<void(int)> ask;
   std::array<int, 2> ends = signal_pipe();
   std::array<struct sigaction, kSignals.size()> before{};

@@ -11,7 +11,8 @@ namespace belfry {
 class SignalWatch {
  public:
   // `ask` is called once, by the watch's thread: it may lock. One watch at a time; the handlers that were there before
-  // are put back at the end, and get a signal that nobody has asked for by then, unless an error is on its way.
+  // are put back at the end, and get a signal that nobody has asked for by then, unless an error is on its way. The
+  // thread that begins a watch also ends it.
   explicit SignalWatch(std::function<void(int signal)> ask);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
