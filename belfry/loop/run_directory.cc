@@ -41,7 +41,11 @@ std::string reason_of(int errno_value) { return std::generic_category().message(
 std::string this_process() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return fmt::format("process {} on {} ({}, since {:%Y-%m-%d %H:%M:%S})", ::getpid(), host, program_invocation_name,
+  return fmt::format("process {} on {}", ::getpid(), host);
+}
+
+std::string claim_text() {
+  return fmt::format("{} ({}, since {:%Y-%m-%d %H:%M:%S})", this_process(), program_invocation_name,
                      fmt::localtime(std::time(nullptr)));
 }
 
@@ -51,6 +55,13 @@ std::string holder_in(const std::string& file) try {
   return text.empty() ? "another process" : text;
 } catch (const FileError&) {
   return "another process";
+}
+
+[[noreturn]] void fail_as_busy(const std::string& directory, const std::string& holder) {
+  const bool is_own = holder.starts_with(this_process() + " ");
+  fail<FileError>("[run directory] expected '{}' to be free, got it in use by {}. Choose another run_dir, or {}.",
+                  directory, holder,
+                  is_own ? "wait until that training, of this program itself, has ended" : "end that process");
 }
 
 // The file that was opened is still the one of that name: its holder may have removed it in between.
@@ -86,12 +97,9 @@ struct RunDirectory::Lock {
       do file = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
       while (!file.is_open() && errno == EINTR);
       if (!file.is_open()) fail_to_write(directory, reason_of(errno));
-      BELFRY_CHECK_AS(FileError, lock_now(file, directory),
-                      "[run directory] expected '{}' to be free, got it in use by {}. Choose another run_dir, or end "
-                      "that process.",
-                      directory, holder_in(path));
+      if (!lock_now(file, directory)) fail_as_busy(directory, holder_in(path));
     } while (!is_current(file, path));
-    const std::string text = this_process();
+    const std::string text = claim_text();
     const bool written = ::ftruncate(file.get(), 0) == 0 &&
                          ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
     if (written) return;

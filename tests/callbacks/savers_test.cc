@@ -142,7 +142,7 @@ TEST_F(FullDiskTest, AFailedSaveIsReportedAtTheNextStepNotTheNextSave) {
                                                       if (t.monitors().latest("failed_saves/model"))
                                                         t.request_stop("seen");
                                                     }})},
-                 .steps_per_epoch = 1'000'000'000,
+                 .steps_per_epoch = 5'000'000,
                  .max_epoch = 1,
                  .run_dir = directory});
   EXPECT_TRUE(log.text.starts_with("[ModelSaver] [Saver] expected to save step 0 in '" + directory + "', got: "))

@@ -73,8 +73,9 @@ TEST(RunDirectory, IsClaimedOnceInAProcessToo) {
   const TempDir dir;
   {
     const RunDirectory first(dir / "a/b");
-    EXPECT_TRUE(contains(file_error_of([&] { const RunDirectory second(dir / "a/b"); }),
-                         "in use by process " + std::to_string(getpid())));
+    const std::string text = file_error_of([&] { const RunDirectory second(dir / "a/b"); });
+    EXPECT_TRUE(contains(text, "in use by process " + std::to_string(getpid()))) << text;
+    EXPECT_TRUE(contains(text, "or wait until that training, of this program itself, has ended.")) << text;
     EXPECT_EQ(read_file(dir / "a/b/run.lock").find("process " + std::to_string(getpid())), 0u) << "still the first's";
   }
   const RunDirectory second(dir / "a/b");
