@@ -156,22 +156,37 @@ void check_prefix(const std::set<std::string>& plain, const std::set<std::string
   check_same_in_calls(plain, local);
 }
 
+// It lives as long as the real one, which is current.
+Graph& new_scratch_graph() {
+  auto owned = std::make_unique<Graph>();
+  Graph& scratch = *owned;
+  scratch.mark_scratch(
+      {.made_in = "in a call of the tower function that only checks its rules, on a graph of its own",
+       .remedy =
+           "Let the function assign what it keeps anew in each call, instead of adding to a list or leaving what is "
+           "set already; or turn these calls off: .check_tower_rules = false."});
+  current_graph().outermost().keep(std::move(owned));
+  return scratch;
+}
+
 }  // namespace
 
 void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& function,
                             const std::vector<TensorSpec>& signature, const std::string& tower) {
-  const TowerPause pause;  // the real one is open
-  const LogMute mute;
-  Graph scratch;
-  const GraphScope scope(scratch);
+  Graph& scratch = new_scratch_graph();
   std::optional<ScratchCall> first, own, shared;
   try {
+    const TowerPause pause;  // the real one is open
+    const LogMute mute;
+    const GraphScope scope(scratch);
     first.emplace(function, signature, "", TowerOptions{});
     own.emplace(function, signature, "replica1", TowerOptions{.index = 1, .total = 3, .variable_scope = "replica1"});
     shared.emplace(function, signature, "replica2", TowerOptions{.index = 2, .total = 3, .reuse = Reuse::automatic});
   } catch (const std::exception& error) {
-    log_debug(fmt::format("[tower '{}'] the rules of tower functions were not checked on a scratch graph: {}", tower,
-                          error.what()));
+    log_info(
+        fmt::format("[tower '{}'] rules 1, 3 and 4 of tower functions were not checked in advance, since the "
+                    "function cannot be called on a graph of its own: {}",
+                    tower, error.what()));
     return;
   }
   check_prefix(first->variables, own->variables, "replica1/", tower);

@@ -13,6 +13,7 @@
 
 #include "belfry/input/input_source.h"
 #include "belfry/nn/optimizer.h"
+#include "belfry/train/model_desc.h"
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {
@@ -27,11 +28,18 @@ class SingleCostTrainer : public TowerTrainer {
   // Set before setup_graph(): a trainable variable that the cost does not depend on is an error (rule 2 of tower
   // functions), not a warning.
   bool require_gradients = false;
+  // Set before setup_graph(): whether the tower function is called three times more, to check its rules (see
+  // TowerFuncOptions).
+  bool check_tower_rules = true;
 
   // Once; after an error, again, with another input. The optimizer is built once; the cost function is called for every
   // tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());
+  // The same for a model, with its own optimizer unless one is given. If model<M>() made it, the calls that check the
+  // rules of tower functions are made on another one.
+  void setup_graph(const Handle<ModelDesc>& model, InputSourcePtr input, const GetOptimizer& get_optimizer = {},
+                   const Location& where = Location::current());
 
  protected:
   // Builds the towers and sets train_op.
@@ -43,6 +51,7 @@ class SingleCostTrainer : public TowerTrainer {
   const Location& set_up_at() const { return where_; }
 
  private:
+  void set_up(TowerFunc tower_func, InputSourcePtr input, const GetOptimizer& get_optimizer, const Location& where);
   InputSourcePtr input_;
   std::unique_ptr<Optimizer> optimizer_;
   Location where_;

@@ -93,7 +93,7 @@ TEST_F(ForeignHandleTest, AnOpNamesItselfAndTheLine) {
   const Handles h = gone();
   const std::string text = error_of([&] { multiply(h.tensor, 2.f, "twice"); });
   EXPECT_TRUE(
-      text.starts_with("[Multiply 'twice'] expected input 0 from the current graph, got a handle into a graph "
+      text.starts_with("[Mul 'twice'] expected input 0 from the current graph, got a handle into a graph "
                        "that is gone (made at foreign_handle_test.cc:"))
       << text;
 }

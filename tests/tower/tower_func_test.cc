@@ -89,7 +89,7 @@ TEST_F(TowerFuncTest, TheScratchGraphLeavesNoTrace) {
   EXPECT_EQ(calls, 4);
   EXPECT_EQ(last, &graph);  // the real call comes last: what the function keeps is the graph's
   EXPECT_EQ(graph.variables().size(), 1u);
-  TowerFunc once([&](const Inputs&) { ++calls; }, kSignature, {.check_rules = false});
+  TowerFunc once([&](const Inputs&) { ++calls; }, kSignature, {.check_tower_rules = false});
   train(once);
   EXPECT_EQ(calls, 5);
 }
