@@ -153,6 +153,7 @@
 #include "belfry/tower/tower_handle.h"
 #include "belfry/train/async_towers.h"
 #include "belfry/train/async_trainer.h"
+#include "belfry/train/broadcast_variables.h"
 #include "belfry/train/devices.h"
 #include "belfry/train/model_desc.h"
 #include "belfry/train/single_cost_trainer.h"

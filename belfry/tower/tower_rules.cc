@@ -66,6 +66,13 @@ void check_same_in_calls(const std::set<std::string>& first, const std::set<std:
                found, kRule1);
 }
 
+// A name without the tower's own prefix: that of its ops, or that of its variables, which may be another tower's.
+std::string_view within_tower(std::string_view name, const TowerTensorHandle& tower) {
+  for (const std::string* scope : {&tower.name(), &tower.variable_scope()})
+    if (!scope->empty() && name.starts_with(*scope + "/")) return name.substr(scope->size() + 1);
+  return name;
+}
+
 bool is_model_variable(const Variable& v) {
   const std::vector<Variable> all = v.node()->graph->collections().variables(collection::kModelVariables);
   return std::ranges::find(all, v) != all.end();
@@ -90,11 +97,9 @@ void ReuseWatch::check() const {
 TowerTrail::TowerTrail() : nodes_before_(current_graph().nodes().size()) {}
 
 void TowerTrail::check_names(const TowerTensorHandle& tower) const {
-  const std::string prefix = tower.name().empty() ? "" : tower.name() + "/";
   const auto nodes = current_graph().nodes();
   for (std::size_t i = nodes_before_; i < nodes.size(); ++i) {
-    std::string_view name = nodes[i]->name;
-    if (!prefix.empty() && name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    const std::string_view name = within_tower(nodes[i]->name, tower);
     const bool variable = nodes[i]->def->name == "Variable";
     const std::size_t slash = name.rfind('/');
     const std::string_view scope = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
