@@ -78,6 +78,27 @@ bool is_model_variable(const Variable& v) {
   return std::ranges::find(all, v) != all.end();
 }
 
+bool uses(const TowerTensorHandle& tower, const Variable& v) {
+  return std::ranges::find(tower.variables(), v) != tower.variables().end();
+}
+
+// Rule 2, of what inference shares with training; each variable is named once, however many inference towers use it.
+void warn_of_state(const TowerTensorHandle& tower, const TowerTensorHandle& training,
+                   const std::vector<TowerTensorHandle>& before) {
+  std::set<std::string> names;
+  for (const Variable& v : tower.variables()) {
+    if (v.trainable() || is_model_variable(v) || !uses(training, v)) continue;
+    const auto named = [&](const TowerTensorHandle& t) { return !t.is_training() && uses(t, v); };
+    if (std::ranges::none_of(before, named)) names.insert(v.name());
+  }
+  if (names.empty()) return;
+  const bool one = names.size() == 1;
+  log_warning(
+      fmt::format("[tower '{}'] inference uses {}, which {} neither trainable nor {} of MODEL_VARIABLES (rule 2): an "
+                  "exported model will lack {}.",
+                  tower.name(), quoted(names), one ? "is" : "are", one ? "one" : "part", one ? "it" : "them"));
+}
+
 }  // namespace
 
 ReuseWatch::ReuseWatch(const TowerContext& tower) : tower_(tower.name()) {
@@ -120,12 +141,7 @@ void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTens
                "[tower '{}'] expected an inference tower to use trainable variables of the training towers, got {} of "
                "its own (rule 1). Make them in training too, or not trainable.",
                tower.name(), quoted(made));
-  for (const Variable& v : tower.variables())
-    if (!v.trainable() && !is_model_variable(v) && std::ranges::find(first->variables(), v) != first->variables().end())
-      log_warning(
-          fmt::format("[tower '{}'] inference uses '{}', which is neither trainable nor one of MODEL_VARIABLES (rule "
-                      "2): an exported model will lack it.",
-                      tower.name(), v.name()));
+  warn_of_state(tower, *first, before);
 }
 
 namespace {

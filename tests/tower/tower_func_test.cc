@@ -163,8 +163,29 @@ TEST_F(TowerFuncTest, Rule2StateThatInferenceNeedsIsAModelVariable) {
   const LogLines log;
   const PredictTowerContext tower("predict");
   build(inputs());
-  EXPECT_TRUE(contains(log.text, "inference uses 'state', which is neither trainable nor one of MODEL_VARIABLES"));
-  EXPECT_FALSE(contains(log.text, "bn/mean"));
+  EXPECT_EQ(log.text,
+            "[tower 'predict'] inference uses 'state', which is neither trainable nor one of MODEL_VARIABLES (rule 2): "
+            "an exported model will lack it.\n");
+}
+
+TEST_F(TowerFuncTest, Rule2NamesAllStatesInOneLineAndOnce) {
+  TowerFunc build(
+      [](const Inputs& in) {
+        Tensor y = in["x"] * weight("w");
+        for (const char* name : {"c0", "c1", "h0", "h1"})
+          y = y + get_variable(name, {.shape = {3}, .initializer = init::zeros(), .trainable = false});
+        return reduce_sum(y);
+      },
+      kSignature);
+  train(build);
+  const LogLines log;
+  for (const char* name : {"validation", "test"}) {
+    const PredictTowerContext tower(name);
+    build(inputs());
+  }
+  EXPECT_EQ(log.text,
+            "[tower 'validation'] inference uses 'c0', 'c1', 'h0', 'h1', which are neither trainable nor part of "
+            "MODEL_VARIABLES (rule 2): an exported model will lack them.\n");
 }
 
 TEST_F(TowerFuncTest, Rule3NamesDoNotComeFromTensors) {
