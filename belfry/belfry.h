@@ -165,6 +165,7 @@
 #include "belfry/tower/tower_handle.h"
 #include "belfry/train/async_towers.h"
 #include "belfry/train/async_trainer.h"
+#include "belfry/train/broadcast_variables.h"
 #include "belfry/train/cost_guard.h"
 #include "belfry/train/devices.h"
 #include "belfry/train/model_desc.h"

@@ -1,5 +1,6 @@
 #include "benchmarks/gan_trainer.h"
 
+#include "belfry/train/broadcast_variables.h"
 #include "belfry/train/tower_gradients.h"
 
 namespace belfry::bench {
@@ -41,7 +42,8 @@ GanTrainer::GanTrainer(const GanModel& model, Devices devices, bool own_variable
   std::vector<Operation> all = apply(g, "g_min");
   all.insert(all.end(), d_min.begin(), d_min.end());
   train_op = group(all, "train_op");
-  if (own_variables) register_callback(RunOp([this] { return broadcast(); }, {.as_trigger = false}));
+  const auto broadcast = [this] { return broadcast_variables(towers().training(), this->devices()); };
+  if (own_variables) register_callback(RunOp(broadcast, {.as_trigger = false}));
 }
 
 std::vector<Operation> GanTrainer::apply(const std::vector<GradientsAndVariables>& gradients, const std::string& name) {
@@ -53,17 +55,6 @@ std::vector<Operation> GanTrainer::apply(const std::vector<GradientsAndVariables
     out.push_back(optimizer_->apply_processed(averages[t], name + "_" + tower_name(t), Location::current()));
   }
   return out;
-}
-
-Operation GanTrainer::broadcast() const {
-  const std::vector<TowerTensorHandle> all = towers().training();
-  std::vector<Operation> copies;
-  for (std::size_t t = 1; t < all.size(); ++t) {
-    const DeviceScope device(device_name(devices()[t]));
-    for (const Variable& copy : all[t].trainable_variables())
-      copies.emplace_back(copy.assign(all[0].get_variable(all[t].local_name(copy))));
-  }
-  return group(copies, "broadcast_variables");
 }
 
 }  // namespace belfry::bench

@@ -34,7 +34,6 @@ class GanTrainer final : public TowerTrainer {
  private:
   // One update with the averages of the towers' gradients; of towers with variables of their own, one for each.
   std::vector<Operation> apply(const std::vector<GradientsAndVariables>& gradients, const std::string& name);
-  Operation broadcast() const;  // the first tower's variables to the others
 
   bool own_variables_;
   std::unique_ptr<Optimizer> optimizer_;

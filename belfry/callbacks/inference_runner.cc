@@ -114,13 +114,12 @@ void InferenceRunner::setup_graph() {
   towers.check_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
   const DeviceScope device(device_name(options_.device));
-  Tensors inputs;
   {
     const NameScope names(name + "_inputs");
     callbacks_ = input_->setup(towers.tower_func().signature());
-    inputs = input_->get_input_tensors();
   }
-  const TowerTensorHandle& tower = towers.build_inference_tower(name, inputs, options_.device);
+  const TowerTensorHandle& tower =
+      towers.build_inference_tower(name, [this] { return input_->get_input_tensors(); }, options_.device);
   std::set<std::string> own;
   for (const Handle<Inferencer>& inferencer : inferencers_) {
     Tensors found;

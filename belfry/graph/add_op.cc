@@ -3,7 +3,9 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/live_graphs.h"
 #include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
 
@@ -22,10 +24,15 @@ void check_input(const Node& node, std::size_t i, const Graph& graph) {
       static_cast<bool>(node.inputs[i]),
       "{} expected input {} to be a tensor, got an empty one {}. An unconnected gradient is empty: test it first.",
       describe(node), i, made_at(node));
-  BELFRY_CHECK(&node.inputs[i].graph() == &graph,
-               "{} expected input {} from the current graph, got '{}' of another graph {}. Enter the GraphScope that "
-               "the tensor was made in.",
-               describe(node), i, node.inputs[i].name(), made_at(node));
+  BELFRY_CHECK(belongs_to(node.inputs[i], graph), "{} expected input {} from the current graph, got {}", describe(node),
+               i, foreign(node.inputs[i], made_at(node), "Enter the GraphScope that the tensor was made in."));
+}
+
+// Before anything looks into them: that the operands are there at all.
+void check_live(const Node& node, const std::vector<Operand>& operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (const Tensor& given = operands[i].given(); !is_live_graph(given.graph_id()))
+      fail("{} expected input {} from the current graph, got {}", describe(node), i, foreign(given, made_at(node), ""));
 }
 
 void check_inputs(const Node& node, const Graph& graph) {
@@ -98,11 +105,12 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
   node->name = options.name.empty() ? graph.unique_name(full) : full;
   if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
+  check_live(*node, inputs);
   const DType dtype = common_dtype(inputs);
   for (const Operand& operand : inputs) node->inputs.push_back(operand.tensor(dtype));
   for (const int updated : def->updates)  // the variable itself, not what was read from it
-    if (const auto i = static_cast<std::size_t>(updated); i < inputs.size() && inputs[i].variable() != nullptr)
-      node->inputs[i] = {inputs[i].variable(), 0};
+    if (const auto i = static_cast<std::size_t>(updated); i < inputs.size() && inputs[i].variable())
+      node->inputs[i] = inputs[i].variable();
   if (graph.around() != nullptr) use_inside(*node, graph);
   node->control_inputs = scope.control;
   if (!def->updates.empty()) apply_conditions(*node, scope);

@@ -1,5 +1,9 @@
 #include "belfry/graph/collections.h"
 
+#include "belfry/base/check.h"
+#include "belfry/graph/foreign_handle.h"
+#include "belfry/graph/graph.h"
+
 namespace belfry {
 namespace {
 
@@ -12,9 +16,19 @@ std::vector<T> pick(const std::map<std::string, std::vector<CollectionItem>, std
   return out;
 }
 
+struct HandleOf {
+  Operation operator()(const Tensor& t) const { return t; }
+  Operation operator()(const Operation& o) const { return o; }
+  Operation operator()(const Variable& v) const { return v.handle(); }
+};
+
 }  // namespace
 
 void Collections::add(std::string_view name, CollectionItem item) {
+  const Operation handle = std::visit(HandleOf(), item);
+  BELFRY_CHECK(!handle || graph_ == nullptr || related_to(handle, *graph_),
+               "[collection '{}'] expected an item of its own graph, got {}", name,
+               foreign(handle, "", "Add it to the collection of that graph."));
   items_[std::string(name)].push_back(std::move(item));
 }
 std::vector<Tensor> Collections::tensors(std::string_view name) const { return pick<Tensor>(items_, name); }

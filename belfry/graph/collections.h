@@ -28,6 +28,9 @@ using CollectionItem = std::variant<Tensor, Operation, Variable>;
 
 class Collections {
  public:
+  Collections() = default;
+  explicit Collections(const Graph* graph) : graph_(graph) {}
+  // An item of another graph is an error.
   void add(std::string_view name, CollectionItem item);
   // The items of one kind, in the order they were added.
   std::vector<Tensor> tensors(std::string_view name) const;
@@ -38,6 +41,7 @@ class Collections {
 
  private:
   friend class CollectionFreeze;
+  const Graph* graph_ = nullptr;
   std::map<std::string, std::vector<CollectionItem>, std::less<>> items_;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/forward_location.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/recompute.h"
@@ -101,11 +102,15 @@ class Backward {
 };
 
 void check_tensors(const Tensors& tensors, const char* what, const Location& where) {
-  for (std::size_t i = 0; i < tensors.size(); ++i)
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
     BELFRY_CHECK(static_cast<bool>(tensors[i]),
                  "[gradients] expected tensors as {}, got an empty handle at index {} (at {}). An unconnected gradient "
                  "is empty: test it first.",
                  what, i, to_string(where));
+    BELFRY_CHECK(related_to(tensors[i], current_graph()), "[gradients] expected {} of the current graph, got {}", what,
+                 foreign(tensors[i], fmt::format("(at {})", to_string(where)),
+                         "Enter the GraphScope that the tensor was made in."));
+  }
 }
 
 void check_arguments(const Tensors& ys, const Tensors& xs, const Tensors& grad_ys, const Location& where) {

@@ -5,13 +5,14 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/nearest.h"
+#include "belfry/graph/live_graphs.h"
 #include "belfry/graph/scope_state.h"
 
 namespace belfry {
 
-Graph::Graph() = default;
-Graph::Graph(Graph* around) : around_(around) {}
-Graph::~Graph() = default;
+Graph::Graph() : Graph(nullptr) {}
+Graph::Graph(Graph* around) : id_(add_live_graph()), around_(around) {}
+Graph::~Graph() { remove_live_graph(id_); }
 
 Tensor Graph::capture(const Tensor& outer) {
   const Tensor source = &outer.graph() == around_ || around_->around_ == nullptr ? outer : around_->capture(outer);
@@ -26,36 +27,43 @@ Tensor Graph::capture(const Tensor& outer) {
   return captures_.emplace_back(source, Tensor(add_node(std::move(node)), 0)).second;
 }
 
-const Shape& Tensor::shape() const {
-  BELFRY_CHECK(node_ != nullptr,
-               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
-  return node_->outputs[static_cast<std::size_t>(output_)].shape;
-}
-DType Tensor::dtype() const {
-  BELFRY_CHECK(node_ != nullptr,
-               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
-  return node_->outputs[static_cast<std::size_t>(output_)].dtype;
-}
-std::string Tensor::name() const {
-  if (node_ == nullptr) return "(none)";
-  return output_ == 0 ? node_->name : node_->name + ":" + std::to_string(output_);
-}
-Graph& Tensor::graph() const {
-  BELFRY_CHECK(node_ != nullptr,
-               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
-  return *node_->graph;
+namespace {
+
+void check_lives(GraphId graph, std::string_view what) {
+  BELFRY_CHECK(is_live_graph(graph), "[{}] expected a handle into a graph that exists, got one whose graph is gone. {}",
+               what, kGraphIsGone);
 }
 
-namespace {
-const Node& checked(const Node* node) {
-  BELFRY_CHECK(node != nullptr, "[Operation] expected an operation, got an empty handle. Test it first.");
-  return *node;
+const Node& checked(const Tensor& tensor) {
+  BELFRY_CHECK(static_cast<bool>(tensor),
+               "[Tensor] expected a tensor, got an empty handle. An unconnected gradient is empty: test it first.");
+  check_lives(tensor.graph_id(), "Tensor");
+  return *tensor.node();
 }
+
+const Node& checked(const Operation& operation) {
+  BELFRY_CHECK(static_cast<bool>(operation), "[Operation] expected an operation, got an empty handle. Test it first.");
+  check_lives(operation.graph_id(), "Operation");
+  return *operation.node();
+}
+
 }  // namespace
 
-const std::string& Operation::name() const { return checked(node_).name; }
-const std::string& Operation::type() const { return checked(node_).def->name; }
-int Operation::outputs() const { return static_cast<int>(checked(node_).outputs.size()); }
+Tensor::Tensor(Node* node, int output)
+    : node_(node), output_(output), graph_id_(node == nullptr || node->graph == nullptr ? 0 : node->graph->id()) {}
+
+const Shape& Tensor::shape() const { return checked(*this).outputs[static_cast<std::size_t>(output_)].shape; }
+DType Tensor::dtype() const { return checked(*this).outputs[static_cast<std::size_t>(output_)].dtype; }
+Graph& Tensor::graph() const { return *checked(*this).graph; }
+std::string Tensor::name() const {
+  if (node_ == nullptr) return "(none)";
+  const std::string& name = checked(*this).name;
+  return output_ == 0 ? name : name + ":" + std::to_string(output_);
+}
+
+const std::string& Operation::name() const { return checked(*this).name; }
+const std::string& Operation::type() const { return checked(*this).def->name; }
+int Operation::outputs() const { return static_cast<int>(checked(*this).outputs.size()); }
 Tensor Operation::output(int index) const {
   BELFRY_CHECK(index >= 0 && index < outputs(), "{} expected an output below {}, got {} {}", describe(*node_),
                outputs(), index, made_at(*node_));

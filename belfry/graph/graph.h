@@ -24,6 +24,16 @@ struct LayerShapes {
   Shape input{}, output{};
 };
 
+// What a graph that is only tried something out on says of its handles, should one of them be used elsewhere: "in a
+// call that ...", and what to do instead.
+struct ScratchNote {
+  std::string made_in{}, remedy{};
+};
+
+// The end of the error about a handle into a graph that is gone.
+inline constexpr std::string_view kGraphIsGone =
+    "A graph ends with the trainer or the block that owns it: keep that one, or take the handle from the graph in use.";
+
 class Graph {
  public:
   Graph();
@@ -35,6 +45,8 @@ class Graph {
   // After this, adding an op throws and names it. Running a session does not need it; a trainer does it.
   void finalize() { finalized_ = true; }
   bool finalized() const { return finalized_; }
+
+  GraphId id() const { return id_; }
 
   // The seed that every random op's own seed is mixed with.
   void set_seed(std::uint64_t seed) { seed_ = seed; }
@@ -61,8 +73,15 @@ class Graph {
   // stands for a tensor of a graph around it. Captures are in the order they were first used.
   Graph* around() const { return around_; }
   Graph& outermost() { return around_ == nullptr ? *this : around_->outermost(); }
+  const Graph& outermost() const { return around_ == nullptr ? *this : around_->outermost(); }
   Tensor capture(const Tensor& outer);
   const std::vector<std::pair<Tensor, Tensor>>& captures() const { return captures_; }  // (outer, inner)
+
+  // A scratch graph is not run, and none of its handles is of use in another graph. Whoever makes one gives it to the
+  // real graph to keep: handles that were left somewhere then lead to an error that tells what happened.
+  void mark_scratch(ScratchNote note) { scratch_ = std::move(note); }
+  const ScratchNote& scratch() const { return scratch_; }  // empty unless it is one
+  void keep(std::unique_ptr<Graph> scratch) { kept_.push_back(std::move(scratch)); }
 
   // For add_op(), get_variable() and the compiler.
   int next_mark() { return ++marks_; }  // numbers the segments and passes of recompute
@@ -82,6 +101,7 @@ class Graph {
  private:
   friend class GraphTransaction;
 
+  const GraphId id_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<std::string, Node*, std::less<>> by_name_;
   std::map<std::string, int, std::less<>> opened_scopes_;
@@ -90,8 +110,10 @@ class Graph {
   std::vector<Variable> variables_;
   std::map<const Node*, VariableRecord> records_;
   std::vector<GradientRule> kept_gradients_;
-  Collections collections_;
+  Collections collections_{this};
   std::vector<LayerShapes> layers_;
+  ScratchNote scratch_;
+  std::vector<std::unique_ptr<Graph>> kept_;
   std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;

@@ -23,6 +23,7 @@ GraphTransaction::~GraphTransaction() {
   // Handles to the nodes may be left somewhere: they stay valid, as those of another graph.
   if (!g.taken_back_) g.taken_back_ = std::make_unique<Graph>();
   Graph& other = *g.taken_back_;
+  other.scratch_ = g.outermost().scratch_;
   for (std::size_t i = nodes_; i < g.nodes_.size(); ++i) {
     std::unique_ptr<Node>& node = g.nodes_[i];
     g.by_name_.erase(node->name);

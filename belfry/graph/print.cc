@@ -23,8 +23,9 @@ std::string to_string(const Tensor& tensor) {
 
 std::string to_string(const Operation& operation) {
   if (!operation) return "(no operation)";
+  const std::string& name = operation.name();  // throws if the graph is gone
   const Node& node = *operation.node();
-  return fmt::format("{} '{}' ({}) -> ({}) {}", node.def->name, node.name,
+  return fmt::format("{} '{}' ({}) -> ({}) {}", node.def->name, name,
                      joined(node.inputs, [](const Tensor& t) { return to_string(t); }), joined(node.outputs, text),
                      made_at(node));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
@@ -92,10 +93,10 @@ ControlDependencies::ControlDependencies(const std::vector<Operation>& before, c
                  "[ControlDependencies] expected operations, got an empty handle (at {}). An unconnected gradient is "
                  "empty: test it first.",
                  to_string(current_location(where)));
-    BELFRY_CHECK(operation.node()->graph == state().graph,
-                 "[ControlDependencies] expected operations of the current graph, got '{}' of another one (at {}). "
-                 "Enter the GraphScope that it was made in.",
-                 operation.name(), to_string(current_location(where)));
+    BELFRY_CHECK(belongs_to(operation, current_graph()),
+                 "[ControlDependencies] expected operations of the current graph, got {}",
+                 foreign(operation, fmt::format("(at {})", to_string(current_location(where))),
+                         "Enter the GraphScope that it was made in."));
     if (std::ranges::find(state().control, operation.node()) == state().control.end())
       state().control.push_back(operation.node());
   }

@@ -1,6 +1,8 @@
-// Tensor and Operation: light handles into a Graph, freely copied. They stay valid as long as the graph lives.
+// Tensor and Operation: light handles into a Graph, freely copied. They are of use as long as the graph lives;
+// afterwards using one is an error.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,8 @@ class Graph;
 class Variable;
 struct Node;
 
+using GraphId = std::uint32_t;  // each graph has one of its own; 0: none
+
 // What is known of a tensor before anything runs. Also the signature of an input: {"image", f32, {kAny, 28, 28, 1}}.
 struct TensorSpec {
   std::string name;
@@ -25,7 +29,7 @@ struct TensorSpec {
 class Tensor {
  public:
   Tensor() = default;  // no tensor: what gradients() gives for an unconnected input
-  Tensor(Node* node, int output) : node_(node), output_(output) {}
+  Tensor(Node* node, int output);
 
   explicit operator bool() const { return node_ != nullptr; }
   bool operator==(const Tensor&) const = default;
@@ -39,10 +43,12 @@ class Tensor {
   Node* node() const { return node_; }
   int output() const { return output_; }
   Graph& graph() const;
+  GraphId graph_id() const { return graph_id_; }  // also when the graph is gone
 
  private:
   Node* node_ = nullptr;
   int output_ = 0;
+  GraphId graph_id_ = 0;
 };
 
 using Tensors = std::vector<Tensor>;
@@ -50,8 +56,8 @@ using Tensors = std::vector<Tensor>;
 class Operation {
  public:
   Operation() = default;
-  explicit Operation(Node* node) : node_(node) {}
-  Operation(const Tensor& tensor) : node_(tensor.node()) {}  // NOLINT(google-explicit-constructor)
+  explicit Operation(Node* node) : Operation(Tensor(node, 0)) {}
+  Operation(const Tensor& tensor) : node_(tensor.node()), graph_id_(tensor.graph_id()) {}  // NOLINT
 
   explicit operator bool() const { return node_ != nullptr; }
   bool operator==(const Operation&) const = default;
@@ -61,9 +67,11 @@ class Operation {
   Tensor output(int index = 0) const;
   int outputs() const;
   Node* node() const { return node_; }
+  GraphId graph_id() const { return graph_id_; }  // also when the graph is gone
 
  private:
   Node* node_ = nullptr;
+  GraphId graph_id_ = 0;
 };
 
 // For people to read: "'fc/output' f32 [?, 10]", and for an operation its inputs, its outputs and the line that made
@@ -89,13 +97,14 @@ class Operand {
   double number() const { return number_; }
   // The tensor; a number becomes a constant of `dtype` (f32 if the caller does not care).
   Tensor tensor(DType dtype = DType::f32) const;
-  // The variable's node, if it is one: what an op that overwrites it takes.
-  Node* variable() const { return variable_; }
+  const Tensor& given() const { return tensor_; }  // empty if it is a number
+  // The variable itself, if it is one: what an op that overwrites it takes.
+  const Tensor& variable() const { return variable_; }
   const Location& where() const { return where_; }
 
  private:
   Tensor tensor_;
-  Node* variable_ = nullptr;
+  Tensor variable_;
   bool is_number_ = false;
   double number_ = 0;
   Location where_;

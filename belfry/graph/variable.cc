@@ -5,6 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/nearest.h"
 #include "belfry/graph/ancestors.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/graph_transaction.h"
 #include "belfry/graph/name_check.h"
@@ -14,7 +15,7 @@
 namespace belfry {
 
 Operand::Operand(const Variable& variable, const Location& where)
-    : tensor_(variable.value_here(where)), variable_(variable.node()), where_(where) {}
+    : tensor_(variable.value_here(where)), variable_(variable.handle()), where_(where) {}
 
 Variable Variable::with_value(const Tensor& value) const {
   Variable out = *this;
@@ -23,24 +24,28 @@ Variable Variable::with_value(const Tensor& value) const {
 }
 
 const std::string& Variable::name() const {
-  BELFRY_CHECK(node_ != nullptr,
+  BELFRY_CHECK(static_cast<bool>(handle_),
                "[Variable] expected a variable, got an empty handle. Assign it first, from get_variable() say.");
-  return node_->name;
+  return Operation(handle_).name();
 }
-bool Variable::trainable() const { return node_->graph->record(node_).trainable; }
-Tensor Variable::initial_value() const { return node_->graph->record(node_).initial_value; }
+bool Variable::trainable() const { return handle_.graph().record(node()).trainable; }
+Tensor Variable::initial_value() const { return handle_.graph().record(node()).initial_value; }
 Tensor Variable::read(const Location& where) const {
   return add_tensor(read_variable_op(), {Operand(handle(), where)});
 }
 Tensor Variable::value_here(const Location& where) const {
   const ScopeState& scope = scope_state();
-  if (scope.control.empty() || node_ == nullptr || node_->graph != scope.graph || value_ != handle()) return value_;
+  if (scope.control.empty() || value_ != handle_ || !belongs_to(handle_, *scope.graph)) return value_;
   const bool assigned =
-      std::ranges::any_of(with_ancestors(scope.control), [&](const Node* before) { return assigns(*before, node_); });
+      std::ranges::any_of(with_ancestors(scope.control), [&](const Node* before) { return assigns(*before, node()); });
   return assigned ? read(where) : value_;
 }
 // A conversion cannot know the line it stands in; the variable's own is the user's at least.
-Variable::operator Tensor() const { return value_here(node_ != nullptr ? node_->where : Location{}); }
+Variable::operator Tensor() const {
+  if (!handle_) return {};
+  name();  // throws if the graph is gone
+  return value_here(node()->where);
+}
 Tensor Variable::assign(const Operand& value) const {
   return add_tensor(assign_op(), {Operand(handle(), value.where()), value});
 }

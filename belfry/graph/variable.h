@@ -24,16 +24,16 @@ using Regularizer = std::function<Tensor(const Tensor& value)>;
 class Variable {
  public:
   Variable() = default;
-  explicit Variable(Node* node) : node_(node), value_(node, 0) {}
+  explicit Variable(Node* node) : handle_(node, 0), value_(handle_) {}
   // The same variable seen through another tensor, for getters that freeze or remap.
   Variable with_value(const Tensor& value) const;
 
-  explicit operator bool() const { return node_ != nullptr; }
-  bool operator==(const Variable& other) const { return node_ == other.node_; }
+  explicit operator bool() const { return static_cast<bool>(handle_); }
+  bool operator==(const Variable& other) const { return handle_ == other.handle_; }
 
   const std::string& name() const;
-  const Shape& shape() const { return Tensor(node_, 0).shape(); }
-  DType dtype() const { return Tensor(node_, 0).dtype(); }
+  const Shape& shape() const { return handle_.shape(); }
+  DType dtype() const { return handle_.dtype(); }
   bool trainable() const;
   Tensor initial_value() const;
 
@@ -44,18 +44,17 @@ class Variable {
   // active ControlDependencies. (What a getter has remapped stays what the getter made of it.)
   Tensor value_here(const Location& where = Location::current()) const;
   operator Tensor() const;  // NOLINT(google-explicit-constructor)
-  Tensor handle() const { return {node_, 0}; }
+  Tensor handle() const { return handle_; }
 
   // Each gives the new value.
   Tensor assign(const Operand& value) const;
   Tensor assign_add(const Operand& delta) const;
   Tensor assign_sub(const Operand& delta) const;
 
-  Node* node() const { return node_; }
+  Node* node() const { return handle_.node(); }
 
  private:
-  Node* node_ = nullptr;
-  Tensor value_;
+  Tensor handle_, value_;
 };
 
 std::string to_string(const Variable& variable);  // "'fc/W' f32 [784, 10]"

@@ -47,13 +47,10 @@ void warn_of_unused_regularization(const Graph& graph, const Operation& train_op
 std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer, const Location& where) {
   BELFRY_CHECK(static_cast<bool>(config.model), "[launch_train_with_config] expected a model, got none (at {}).",
                to_string(where));
-  const Handle<ModelDesc> model = config.model;
-  GetOptimizer optimizer = config.optimizer ? config.optimizer : [model] { return model->optimizer(); };
   trainer.require_gradients |= config.require_gradients;
   trainer.on_bad_cost = config.on_bad_cost;
-  trainer.setup_graph(
-      model->inputs(), input_of(config, trainer, where),
-      [model](Inputs in) { return model->build_graph(std::move(in)); }, optimizer, where);
+  trainer.check_tower_rules &= config.check_tower_rules;
+  trainer.setup_graph(config.model, input_of(config, trainer, where), config.optimizer, where);
   log_info("The model:\n" + describe_layers(trainer.graph()) + "\n" + describe_trainable_vars(trainer.graph()));
   warn_of_unused_regularization(trainer.graph(), trainer.train_op);
 

@@ -31,6 +31,7 @@ struct TrainConfig {
   InputSourcePtr input{};
   GetOptimizer optimizer{};        // instead of the model's
   bool require_gradients = false;  // a trainable variable without a gradient is an error, not a warning
+  bool check_tower_rules = true;   // by calls of the model's build_graph() that do nothing else (see TowerFuncOptions)
   // When the cost of a step is NaN or infinite; the trainer's own setting is not looked at.
   OnBadCost on_bad_cost = OnBadCost::stop_after_epoch;
 

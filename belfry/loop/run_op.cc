@@ -5,6 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/ancestors.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/loop/callback_hook.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/nn/update_ops.h"
@@ -40,11 +41,14 @@ RunOp::RunOp(std::function<Operation()> make, RunOpOptions options) : make_(std:
 void RunOp::setup_graph() {
   if (make_ == nullptr) {
     op_ = resolved(*op_, trainer());
-    return;
+  } else {
+    const Operation made = make_();
+    BELFRY_CHECK(static_cast<bool>(made), "[RunOp] expected a function that makes an operation, got an empty handle.");
+    op_.emplace(made);
   }
-  const Operation made = make_();
-  BELFRY_CHECK(static_cast<bool>(made), "[RunOp] expected a function that makes an operation, got an empty handle.");
-  op_.emplace(made);
+  const Operation op = op_->operation() ? op_->operation() : Operation(op_->tensor());
+  BELFRY_CHECK(!op || belongs_to(op, trainer().graph()), "[RunOp] expected an op of the trainer's graph, got {}",
+               foreign(op, "", "Make it in the GraphScope of that graph."));
 }
 
 void RunOp::before_train() {

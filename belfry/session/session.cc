@@ -142,16 +142,15 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
 }
 
 std::shared_ptr<DataQueue> Session::queue(const PointStore& queue, const Location& where) const {
-  BELFRY_CHECK(queue.node()->graph == &state_->graph,
-               "[Session::queue] expected a queue of the session's graph, got '{}' of another one (called at {}).",
-               queue.name(), to_string(where));
+  state_->check_own(Operation(queue.node()), "a queue", {"Session::queue", where});
   return state_->queues.of(queue.node());
 }
 
 std::shared_ptr<const void> Session::taken_state(const Tensor& taken, const Location& where) const {
   const Caller caller{"Session::taken_state", where};
   const SessionUse use(state_->user, caller);
-  BELFRY_CHECK(taken && taken.node()->graph == &state_->graph && taken.node()->def->name == "QueueTake",
+  state_->check_own(taken, "a taken tensor", caller);
+  BELFRY_CHECK(taken.node()->def->name == "QueueTake",
                "[Session::taken_state] expected what a dequeue() or get() of the session's graph gives, got {} {}.",
                to_string(taken), called_at(caller));
   return state_->queues.find_taken(taken.node());

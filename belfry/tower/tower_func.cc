@@ -14,8 +14,10 @@ Tensors TowerFunc::operator()(const Tensors& inputs, const Location& where) {
                "[tower function] expected to be called while a tower is built, got no open tower (at {}). Enter one "
                "first: TrainTowerContext tower(\"\");",
                to_string(where));
-  if (options_.check_rules && towers_.all().empty() && tower->is_training())
-    check_on_scratch_graph(function_, signature_, tower->name());
+  if (options_.check_tower_rules && towers_.all().empty() && tower->is_training()) {
+    check_on_scratch_graph(options_.stand_in ? options_.stand_in : function_, signature_, tower->name());
+    options_.stand_in = nullptr;
+  }
   const Inputs named(signature_, inputs, where);
   const ReuseWatch reuse(*tower);
   const TowerTrail trail;

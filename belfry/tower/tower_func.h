@@ -26,8 +26,11 @@
 namespace belfry {
 
 struct TowerFuncOptions {
-  // Also calls the function on a scratch graph, before its first real call, to see what it would do a second time.
-  bool check_rules = true;
+  // Also calls the function three times on a scratch graph, before its first real call, to see what it would do a
+  // second time. What it keeps of those calls (tensors, variables, in members say) is of no use: using it is an error.
+  bool check_tower_rules = true;
+  // Called there instead: the same for another object, so that what is kept is the real calls' alone.
+  std::function<Tensors(const Inputs&)> stand_in{};
 };
 
 class TowerFunc {
@@ -39,7 +42,7 @@ class TowerFunc {
   template <class F>
     requires std::invocable<F&, const Inputs&>
   TowerFunc(F function, std::vector<TensorSpec> signature, TowerFuncOptions options = {})
-      : function_(wrap(std::move(function))), signature_(std::move(signature)), options_(options) {}
+      : function_(wrap(std::move(function))), signature_(std::move(signature)), options_(std::move(options)) {}
 
   explicit operator bool() const { return function_ != nullptr; }
   // In a TowerContext. The inputs are in the order of the signature.

@@ -42,6 +42,7 @@ class TowerTensorHandle {
 
   // A variable's name as the function knows it.
   std::string local_name(const Variable& variable) const;
+  const std::string& variable_scope() const { return variable_scope_; }  // "" or the prefix of the tower's own
 
  private:
   Graph* graph_ = nullptr;

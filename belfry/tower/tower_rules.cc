@@ -66,9 +66,37 @@ void check_same_in_calls(const std::set<std::string>& first, const std::set<std:
                found, kRule1);
 }
 
+// A name without the tower's own prefix: that of its ops, or that of its variables, which may be another tower's.
+std::string_view within_tower(std::string_view name, const TowerTensorHandle& tower) {
+  for (const std::string* scope : {&tower.name(), &tower.variable_scope()})
+    if (!scope->empty() && name.starts_with(*scope + "/")) return name.substr(scope->size() + 1);
+  return name;
+}
+
 bool is_model_variable(const Variable& v) {
   const std::vector<Variable> all = v.node()->graph->collections().variables(collection::kModelVariables);
   return std::ranges::find(all, v) != all.end();
+}
+
+bool uses(const TowerTensorHandle& tower, const Variable& v) {
+  return std::ranges::find(tower.variables(), v) != tower.variables().end();
+}
+
+// Rule 2, of what inference shares with training; each variable is named once, however many inference towers use it.
+void warn_of_state(const TowerTensorHandle& tower, const TowerTensorHandle& training,
+                   const std::vector<TowerTensorHandle>& before) {
+  std::set<std::string> names;
+  for (const Variable& v : tower.variables()) {
+    if (v.trainable() || is_model_variable(v) || !uses(training, v)) continue;
+    const auto named = [&](const TowerTensorHandle& t) { return !t.is_training() && uses(t, v); };
+    if (std::ranges::none_of(before, named)) names.insert(v.name());
+  }
+  if (names.empty()) return;
+  const bool one = names.size() == 1;
+  log_warning(
+      fmt::format("[tower '{}'] inference uses {}, which {} neither trainable nor {} of MODEL_VARIABLES (rule 2): an "
+                  "exported model will lack {}.",
+                  tower.name(), quoted(names), one ? "is" : "are", one ? "one" : "part", one ? "it" : "them"));
 }
 
 }  // namespace
@@ -90,11 +118,9 @@ void ReuseWatch::check() const {
 TowerTrail::TowerTrail() : nodes_before_(current_graph().nodes().size()) {}
 
 void TowerTrail::check_names(const TowerTensorHandle& tower) const {
-  const std::string prefix = tower.name().empty() ? "" : tower.name() + "/";
   const auto nodes = current_graph().nodes();
   for (std::size_t i = nodes_before_; i < nodes.size(); ++i) {
-    std::string_view name = nodes[i]->name;
-    if (!prefix.empty() && name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    const std::string_view name = within_tower(nodes[i]->name, tower);
     const bool variable = nodes[i]->def->name == "Variable";
     const std::size_t slash = name.rfind('/');
     const std::string_view scope = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
@@ -115,12 +141,7 @@ void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTens
                "[tower '{}'] expected an inference tower to use trainable variables of the training towers, got {} of "
                "its own (rule 1). Make them in training too, or not trainable.",
                tower.name(), quoted(made));
-  for (const Variable& v : tower.variables())
-    if (!v.trainable() && !is_model_variable(v) && std::ranges::find(first->variables(), v) != first->variables().end())
-      log_warning(
-          fmt::format("[tower '{}'] inference uses '{}', which is neither trainable nor one of MODEL_VARIABLES (rule "
-                      "2): an exported model will lack it.",
-                      tower.name(), v.name()));
+  warn_of_state(tower, *first, before);
 }
 
 namespace {
@@ -156,22 +177,37 @@ void check_prefix(const std::set<std::string>& plain, const std::set<std::string
   check_same_in_calls(plain, local);
 }
 
+// It lives as long as the real one, which is current.
+Graph& new_scratch_graph() {
+  auto owned = std::make_unique<Graph>();
+  Graph& scratch = *owned;
+  scratch.mark_scratch(
+      {.made_in = "in a call of the tower function that only checks its rules, on a graph of its own",
+       .remedy =
+           "Let the function assign what it keeps anew in each call, instead of adding to a list or leaving what is "
+           "set already; or turn these calls off: .check_tower_rules = false."});
+  current_graph().outermost().keep(std::move(owned));
+  return scratch;
+}
+
 }  // namespace
 
 void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& function,
                             const std::vector<TensorSpec>& signature, const std::string& tower) {
-  const TowerPause pause;  // the real one is open
-  const LogMute mute;
-  Graph scratch;
-  const GraphScope scope(scratch);
+  Graph& scratch = new_scratch_graph();
   std::optional<ScratchCall> first, own, shared;
   try {
+    const TowerPause pause;  // the real one is open
+    const LogMute mute;
+    const GraphScope scope(scratch);
     first.emplace(function, signature, "", TowerOptions{});
     own.emplace(function, signature, "replica1", TowerOptions{.index = 1, .total = 3, .variable_scope = "replica1"});
     shared.emplace(function, signature, "replica2", TowerOptions{.index = 2, .total = 3, .reuse = Reuse::automatic});
   } catch (const std::exception& error) {
-    log_debug(fmt::format("[tower '{}'] the rules of tower functions were not checked on a scratch graph: {}", tower,
-                          error.what()));
+    log_info(
+        fmt::format("[tower '{}'] rules 1, 3 and 4 of tower functions were not checked in advance, since the "
+                    "function cannot be called on a graph of its own: {}",
+                    tower, error.what()));
     return;
   }
   check_prefix(first->variables, own->variables, "replica1/", tower);

@@ -38,9 +38,10 @@ class TowerTrail {
 // cost depends on them, the optimizer.)
 void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTensorHandle>& before);
 
-// Rules 1, 3 and 4 of a function that may be called only once: calls it three times on a graph that is thrown away, for
-// a first tower, for one with variables of its own, and for one that shares them. What the function needs from outside
-// does not exist there: if it throws, nothing is checked, and the real call shows what is wrong.
+// Rules 1, 3 and 4 of a function that may be called only once: calls it three times on a scratch graph, for a first
+// tower, for one with variables of its own, and for one that shares them. What the function needs from outside does not
+// exist there: if it throws, nothing is checked, the log says why, and the real call shows what is wrong. The current
+// graph keeps the scratch graph, so that a handle that the function has kept from there is an error where it is used.
 void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& function,
                             const std::vector<TensorSpec>& signature, const std::string& tower);
 

@@ -1,6 +1,8 @@
 // ModelDesc: a model as a class: its inputs, its graph, its optimizer.
 #pragma once
 
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,11 +30,25 @@ class ModelDesc : public ModelDescBase {
   // The tower function: called for every tower, for inference too (where what it returns is not used).
   virtual Tensor build_graph(Inputs inputs) = 0;
   virtual std::unique_ptr<Optimizer> optimizer() = 0;
+
+  // Makes another model like this one was made; empty unless model<M>() made it, of arguments that can be copied. The
+  // calls that only check the rules of tower functions are made on such a one: members never see what they build.
+  const std::function<std::shared_ptr<ModelDesc>()>& maker() const { return maker_; }
+  void set_maker(std::function<std::shared_ptr<ModelDesc>()> maker) { maker_ = std::move(maker); }
+
+ private:
+  std::function<std::shared_ptr<ModelDesc>()> maker_;
 };
 
 template <std::derived_from<ModelDesc> T, class... Args>
 Handle<ModelDesc> model(Args&&... args) {
-  return Handle<ModelDesc>(std::make_shared<T>(std::forward<Args>(args)...));
+  std::function<std::shared_ptr<ModelDesc>()> maker;
+  if constexpr ((std::copy_constructible<std::decay_t<Args>> && ...) &&
+                std::constructible_from<T, const std::decay_t<Args>&...>)
+    maker = [... kept = std::decay_t<Args>(args)] { return std::make_shared<T>(kept...); };
+  auto out = std::make_shared<T>(std::forward<Args>(args)...);
+  out->set_maker(std::move(maker));
+  return Handle<ModelDesc>(std::move(out));
 }
 
 }  // namespace belfry

@@ -36,10 +36,32 @@ class GradientsRequired final : public ProxyOptimizer {
 
 void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                                     const GetOptimizer& get_optimizer, const Location& where) {
+  TowerFunc tower_func;
+  if (get_cost != nullptr) tower_func = {std::move(get_cost), signature, {.check_tower_rules = check_tower_rules}};
+  set_up(std::move(tower_func), std::move(input), get_optimizer, where);
+}
+
+void SingleCostTrainer::setup_graph(const Handle<ModelDesc>& model, InputSourcePtr input,
+                                    const GetOptimizer& get_optimizer, const Location& where) {
+  BELFRY_CHECK(static_cast<bool>(model), "[setup_graph] expected a model, got none (at {}).", to_string(where));
+  TowerFunc::Function stand_in;
+  if (model->maker())
+    stand_in = [model, other = std::shared_ptr<ModelDesc>()](const Inputs& in) mutable {
+      if (!other) other = model->maker()();
+      return Tensors{other->build_graph(in)};
+    };
+  TowerFunc tower_func([model](const Inputs& in) { return model->build_graph(in); }, model->inputs(),
+                       {.check_tower_rules = check_tower_rules, .stand_in = std::move(stand_in)});
+  const GetOptimizer own = [model] { return model->optimizer(); };
+  set_up(std::move(tower_func), std::move(input), get_optimizer ? get_optimizer : own, where);
+}
+
+void SingleCostTrainer::set_up(TowerFunc tower_func, InputSourcePtr input, const GetOptimizer& get_optimizer,
+                               const Location& where) {
   BELFRY_CHECK(!optimizer_,
                "[setup_graph] expected to be called once, got a second call (at {}). Make another trainer.",
                to_string(where));
-  BELFRY_CHECK(get_cost != nullptr && get_optimizer != nullptr && input,
+  BELFRY_CHECK(tower_func && get_optimizer != nullptr && input,
                "[setup_graph] expected an input, a cost function and an optimizer, got an empty one (at {}).",
                to_string(where));
   const GraphScope scope(graph());
@@ -48,7 +70,8 @@ void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, In
   std::unique_ptr<Optimizer> optimizer = get_optimizer();
   BELFRY_CHECK(optimizer != nullptr, "[setup_graph] expected an optimizer, got none (at {}).", to_string(where));
   if (require_gradients) optimizer = std::make_unique<GradientsRequired>(std::move(optimizer), where);
-  set_tower_func(std::move(get_cost), signature);
+  const std::vector<TensorSpec> signature = tower_func.signature();
+  set_tower_func(std::move(tower_func));
   const std::size_t registered = callbacks().size();
   costs_.clear();
   bad_costs_ = std::make_shared<BadCosts>(on_bad_cost);

@@ -14,6 +14,7 @@
 #include "belfry/input/input_source.h"
 #include "belfry/nn/optimizer.h"
 #include "belfry/train/cost_guard.h"
+#include "belfry/train/model_desc.h"
 #include "belfry/train/tower_trainer.h"
 
 namespace belfry {
@@ -30,11 +31,18 @@ class SingleCostTrainer : public TowerTrainer {
   bool require_gradients = false;
   // Likewise: what follows when the cost of a step, of any tower, is NaN or infinite.
   OnBadCost on_bad_cost = OnBadCost::stop_after_epoch;
+  // Set before setup_graph(): whether the tower function is called three times more, to check its rules (see
+  // TowerFuncOptions).
+  bool check_tower_rules = true;
 
   // Once; after an error, again, with another input. The optimizer is built once; the cost function is called for every
   // tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());
+  // The same for a model, with its own optimizer unless one is given. If model<M>() made it, the calls that check the
+  // rules of tower functions are made on another one.
+  void setup_graph(const Handle<ModelDesc>& model, InputSourcePtr input, const GetOptimizer& get_optimizer = {},
+                   const Location& where = Location::current());
 
   // A class that puts scalars in a run_step() of its own declares them, or says that it does not.
   bool declares_metrics() const override { return true; }
@@ -55,6 +63,7 @@ class SingleCostTrainer : public TowerTrainer {
   const std::shared_ptr<BadCosts>& bad_costs() const { return bad_costs_; }
 
  private:
+  void set_up(TowerFunc tower_func, InputSourcePtr input, const GetOptimizer& get_optimizer, const Location& where);
   InputSourcePtr input_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<Tensor> costs_;

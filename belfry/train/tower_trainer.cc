@@ -92,12 +92,17 @@ void TowerTrainer::check_device(std::string_view caller, int device) const {
 
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
                                                              int device) {
+  return build_inference_tower(name, [&] { return inputs; }, device);
+}
+
+const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name,
+                                                             const std::function<Tensors()>& inputs, int device) {
   check_device("build_inference_tower", device);
   const GraphScope scope(graph());
   const DeviceScope place(device_name(device));
   const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
                                          .reuse = towers().training().empty() ? std::optional<Reuse>() : Reuse::yes});
-  tower_func()(inputs);
+  tower_func()(inputs());
   return towers()[name];
 }
 

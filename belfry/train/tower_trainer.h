@@ -26,7 +26,7 @@ class TowerTrainer : public Trainer {
   // Once. The function keeps the rules in tower_func.h.
   template <class F>
   void set_tower_func(F function, std::vector<TensorSpec> signature, TowerFuncOptions options = {}) {
-    set_tower_func(TowerFunc(std::move(function), std::move(signature), options));
+    set_tower_func(TowerFunc(std::move(function), std::move(signature), std::move(options)));
   }
   void set_tower_func(TowerFunc function);
   TowerFunc& tower_func();
@@ -40,8 +40,11 @@ class TowerTrainer : public Trainer {
                                 int device = 0, const Location& where = Location::current());
   // Throws unless it is one that the trainer's session will have.
   void check_device(std::string_view caller, int device) const;
-  // The inference tower itself, fed by `inputs`, one for each of the signature.
+  // The inference tower itself, fed by `inputs`, one for each of the signature; or by what a function makes in the
+  // tower.
   const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0);
+  const TowerTensorHandle& build_inference_tower(const std::string& name, const std::function<Tensors()>& inputs,
+                                                 int device = 0);
 
  protected:
   Tensor find_tensor(std::string_view name) const override;

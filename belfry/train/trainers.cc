@@ -6,6 +6,7 @@
 #include "belfry/loop/run_op.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
+#include "belfry/train/broadcast_variables.h"
 #include "belfry/train/tower_gradients.h"
 
 namespace belfry {
@@ -61,22 +62,11 @@ void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& opti
     slots.emplace_back(graph().variables().begin() + before, graph().variables().end());
   }
   train_op = group(updates, "train_op");
-  register_callback(RunOp([this, slots] { return broadcast(slots); }, {.before_train = true, .as_trigger = true}));
-}
-
-Operation SyncMultiDeviceTrainerReplicated::broadcast(const std::vector<std::vector<Variable>>& slots) const {
-  const LocationScope location(set_up_at());
-  const std::vector<TowerTensorHandle> all = towers().training();
-  std::vector<Operation> copies;
-  for (std::size_t t = 1; t < all.size(); ++t) {
-    const DeviceScope device(device_name(devices()[t]));
-    for (const Variable& copy : all[t].variables())
-      for (const Variable& original : all[0].variables())
-        if (original.name() == all[t].local_name(copy) && !(copy == original))
-          copies.emplace_back(copy.assign(original));
-    for (std::size_t s = 0; s < slots[0].size(); ++s) copies.emplace_back(slots[t][s].assign(slots[0][s]));
-  }
-  return group(copies, "broadcast_variables");
+  const auto broadcast = [this, slots] {
+    const LocationScope location(set_up_at());
+    return broadcast_variables(this->towers().training(), devices(), slots);
+  };
+  register_callback(RunOp(broadcast, {.before_train = true, .as_trigger = true}));
 }
 
 }  // namespace belfry

@@ -59,10 +59,6 @@ class SyncMultiDeviceTrainerReplicated final : public MultiDeviceTrainer {
  protected:
   void build(InputSource& input, Optimizer& optimizer) override;
   std::string variables_on(int device) const override;
-
- private:
-  // Copies what the first tower and its updates have to the others. `slots` are the optimizer's, by tower.
-  Operation broadcast(const std::vector<std::vector<Variable>>& slots) const;
 };
 
 // The better of the two for its devices. CPU devices share their memory, so copies of the variables only cost: it is

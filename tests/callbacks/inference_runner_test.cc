@@ -15,6 +15,7 @@
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/triggers.h"
 #include "belfry/ops/reduce.h"
+#include "belfry/tower/tower_context.h"
 #include "belfry/train/trainers.h"
 #include "tests/callbacks/callbacks_testing.h"
 
@@ -68,6 +69,19 @@ TEST_F(InferenceRunnerTest, InputsOfEveryKindCanBeRead) {
   EXPECT_EQ(values(trainer, "batch_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "endless_cost"), std::vector<double>(3, (0.5 + 2.5) / 2));
   EXPECT_EQ(values(trainer, "cost"), std::vector<double>(3, 7));
+}
+
+TEST_F(InferenceRunnerTest, TheInputIsMadeInTheTower) {
+  std::string tower;
+  const auto make = [&] {
+    tower = get_current_tower_context().name();
+    EXPECT_FALSE(get_current_tower_context().is_training());
+    const Tensor w = get_variable("w", {});  // the model's
+    return Tensors{fill({2}, 7) * w};
+  };
+  run(trainer, {InferenceRunner(TensorInput(make, 3), cost())});
+  EXPECT_EQ(tower, "inference_tower");
+  EXPECT_EQ(values(trainer, "validation_cost"), std::vector<double>(3, 7));
 }
 
 // Five points that say they are six.

@@ -239,7 +239,7 @@ TEST_F(GraphTest, ControlDependenciesTakeTensorsAndRefuseWhatIsNotThere) {
   const GraphScope inner(other);
   EXPECT_NE(error_of([&] {
               const ControlDependencies after(steps);
-            }).find("[ControlDependencies] expected operations of the current graph, got 'AssignAdd' of another one"),
+            }).find("[ControlDependencies] expected operations of the current graph, got 'AssignAdd' of another graph"),
             std::string::npos);
 }
 

@@ -50,6 +50,38 @@ TEST_F(LaunchTest, GradientsCanBeRequired) {
                        "(rule 2), got no gradient for 'unused/W', 'unused/b'"));
 }
 
+// A model that keeps its state, to reset it: only what the training's graph has arrives in the member.
+TEST_F(LaunchTest, TheCallsThatCheckTheRulesAreAnotherModelsAndCanBeTurnedOff) {
+  class Recurrent final : public ModelDesc {
+   public:
+    explicit Recurrent(int* calls) : calls_(calls) {}
+    std::vector<TensorSpec> inputs() const override { return Net().inputs(); }
+    Tensor build_graph(Inputs in) override {
+      ++*calls_;
+      states.push_back(new_variable("state", {}));
+      return Net().build_graph(in) + states.back();
+    }
+    std::unique_ptr<Optimizer> optimizer() override { return Net().optimizer(); }
+    std::vector<Variable> states;
+
+   private:
+    int* calls_;
+  };
+  for (const bool check : {true, false}) {
+    int calls = 0;
+    const Handle<ModelDesc> net = model<Recurrent>(&calls);
+    const std::vector<Variable>& states = dynamic_cast<Recurrent&>(*net).states;
+    TrainConfig c = config(net);
+    c.check_tower_rules = check;
+    c.callbacks = {RunOp([&] { return Operation(states.at(0).assign(3.f)); })};
+    SimpleTrainer trainer;
+    launch_train_with_config(std::move(c), trainer);
+    EXPECT_EQ(calls, check ? 4 : 1);
+    EXPECT_EQ(states.size(), 1U);
+    EXPECT_EQ(trainer.session().value(states.at(0)).item(), 3);
+  }
+}
+
 TEST_F(LaunchTest, TheTrainerIsTheOnlyLineThatChanges) {
   SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
   TrainConfig c = config();

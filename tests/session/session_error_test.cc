@@ -54,12 +54,13 @@ TEST_F(SessionErrorTest, AFetchOrFeedOfAnotherGraphIsAnError) {
   const Tensor mine = placeholder({"mine", f32, {}});
   Session session(graph);
   EXPECT_EQ(error_here([&] { session.run(foreign); }),
-            "[Session::run] expected fetches of the session's graph, got 'theirs' of another one (called at HERE). Use "
-            "that graph's session.");
+            "[Session::run] expected fetches of the session's graph, got 'theirs' of another graph (called at HERE). "
+            "Use that graph's session.");
   EXPECT_EQ(error_here([&] { session.run(Tensor()); }),
             "[Session::run] expected a tensor or operation to fetch, got an empty handle (called at HERE).");
   EXPECT_EQ(error_here([&] { session.run(mine, {{foreign, Array(1.f)}}); }),
-            "[Session::run] expected feeds of the session's graph, got 'theirs' of another one (called at HERE).");
+            "[Session::run] expected feeds of the session's graph, got 'theirs' of another graph (called at HERE). "
+            "Use that graph's session.");
   EXPECT_EQ(error_here([&] { session.run(mine, {{mine, Array(1.f)}, {mine, Array(1.f)}}); }),
             "[Session::run] expected each tensor to be fed once, got 'mine' twice (called at HERE).");
 }
@@ -72,7 +73,7 @@ TEST_F(SessionErrorTest, WhatInitializeCannotRunNamesTheLineThatInitializes) {
                }});
   Session session(graph);
   EXPECT_EQ(error_here([&] { session.initialize(); }),
-            "[Session::run] expected fetches of the session's graph, got 'theirs' of another one (called at "
+            "[Session::run] expected fetches of the session's graph, got 'theirs' of another graph (called at "
             "HERE). Use that graph's session.");
 }
 

@@ -228,19 +228,37 @@ TEST_F(AsyncTest, WhatIsNoStdExceptionReachesTheCallerToo) {
   EXPECT_THROW(trainer.train({.session_config = kTwo, .steps_per_epoch = 1'000'000, .max_epoch = 1}), int);
 }
 
+// Sets a flag when the thread that it belongs to has ended.
+struct AtThreadEnd {
+  ~AtThreadEnd() {
+    if (flag != nullptr) *flag = true;
+  }
+  std::atomic<bool>* flag = nullptr;
+};
+
 TEST_F(AsyncTest, AStopEndsAllTowers) {
-  setup();
-  const auto stop = [](Trainer& t) {
-    if (t.local_step() == 3) throw StopTraining("tired");
+  std::promise<void> trains;
+  std::atomic<bool> ended = false;
+  int runs = 0;
+  in_tower_1 = [&] {
+    thread_local AtThreadEnd end;
+    end.flag = &ended;
+    if (++runs == 1) trains.set_value();
+  };
+  setup(cost_with_action, DummyConstantInput({{4, 3}}));  // no end of the data that could end it instead
+  const auto stop = [&](Trainer& t) {
+    if (t.local_step() != 3) return;
+    trains.get_future().wait();
+    throw StopTraining("tired");
   };
   const std::string reason = trainer.train({.callbacks = {CallbackFactory({.trigger_step = stop})},
                                             .session_config = kTwo,
                                             .steps_per_epoch = 10,
                                             .max_epoch = 1});
   EXPECT_EQ(reason, "tired");
-  const std::int64_t updates = trainer.async_updates();
+  ASSERT_TRUE(ended);  // tower 1 runs no more
   EXPECT_EQ(trainer.global_step(), 4);
-  EXPECT_EQ(trainer.async_updates(), updates);
+  EXPECT_EQ(trainer.async_updates(), 4 + runs);
 }
 
 TEST_F(AsyncTest, AnErrorInACallbackEndsAllTowers) {

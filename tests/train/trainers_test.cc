@@ -35,7 +35,33 @@ Trained train(std::int64_t batch_size, std::int64_t steps, const GetOptimizer& o
   return belfry::train<T>(training, std::forward<Args>(args)...);
 }
 
-TEST(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {
+std::vector<std::string> names_of(const Trained& trained) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : trained.weights) out.push_back(name);
+  return out;
+}
+
+// The cost of all points with these weights.
+double cost_after(const Trained& trained) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const PredictTowerContext tower("");
+  const Tensors inputs{placeholder(f32, {kAny, 6}), placeholder(i32, {kAny})};
+  const Tensor cost = cost_of(Inputs(kSignature, inputs));
+  Session session(graph);
+  for (const auto& [name, value] : trained.weights) session.set_value(graph.get_variable_by_name(name), value);
+  const DataPoint all = *(points(64) | batch(64)).next();
+  return session.run(cost, {{inputs[0], all[0]}, {inputs[1], all[1]}}).item();
+}
+
+class TrainersTest : public testing_support::GraphTest {
+ protected:
+  static void set_up(SingleCostTrainer& trainer, InputSourcePtr input = QueueInput(points(64) | batch(8))) {
+    trainer.setup_graph(kSignature, std::move(input), cost_of, make_momentum);
+  }
+};
+
+TEST_F(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {
   const Trained one = train<SimpleTrainer>(16, 20, make_momentum);
   const Trained ps = train<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2));
   const Trained replicated = train<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2));
@@ -47,7 +73,7 @@ TEST(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {
   expect_same_bits(replicated, train<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2)));
 }
 
-TEST(TrainersTest, ReplicatedTowersStayBitIdentical) {
+TEST_F(TrainersTest, ReplicatedTowersStayBitIdentical) {
   int copies = 0;
   const Training training{.input = QueueInput(points(64) | batch(8)),
                           .cost = cost_of,
@@ -59,37 +85,44 @@ TEST(TrainersTest, ReplicatedTowersStayBitIdentical) {
 }
 
 // The README's promise: the line that makes the trainer is the only one that changes.
-TEST(TrainersTest, SimpleBecomesReplicatedByOneLine) {
-  EXPECT_EQ(train<SimpleTrainer>(8, 5, make_momentum).reason, "finished epoch 1");
-  EXPECT_EQ(train<SyncMultiDeviceTrainerReplicated>(8, 5, make_momentum, cpu_devices(2)).reason, "finished epoch 1");
+TEST_F(TrainersTest, SimpleBecomesReplicatedByOneLine) {
+  const Trained one = train<SimpleTrainer>(8, 5, make_momentum);
+  const Trained two = train<SyncMultiDeviceTrainerReplicated>(8, 5, make_momentum, cpu_devices(2));
+  EXPECT_EQ(one.reason, "finished epoch 1");
+  EXPECT_EQ(two.reason, "finished epoch 1");
+  // The same weights belong to the model, and from the same start each has been trained, on its own batches.
+  EXPECT_EQ(names_of(one), (std::vector<std::string>{"fc0/W", "fc0/b", "fc1/W", "fc1/b"}));
+  EXPECT_EQ(names_of(two), names_of(one));
+  const Trained untrained = train<NoOpTrainer>(8, 5, make_momentum);
+  for (const auto& [name, value] : untrained.weights) {
+    EXPECT_FALSE(equal(one.weights.at(name), value)) << name;
+    EXPECT_FALSE(equal(two.weights.at(name), value)) << name;
+    EXPECT_FALSE(equal(one.weights.at(name), two.weights.at(name))) << name;
+  }
+  EXPECT_LT(cost_after(one), cost_after(untrained));
+  EXPECT_LT(cost_after(two), cost_after(untrained));
 }
 
-TEST(TrainersTest, StepsPerEpochComeFromTheData) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, StepsPerEpochComeFromTheData) {
   SimpleTrainer trainer;
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(16)), cost_of, make_momentum);
+  set_up(trainer, QueueInput(points(64) | batch(16)));
   trainer.train({.max_epoch = 2});
   EXPECT_EQ(trainer.steps_per_epoch(), 4);
   EXPECT_EQ(trainer.global_step(), 8);
 }
 
-TEST(TrainersTest, TowersMaySeeDifferentShapes) {
+TEST_F(TrainersTest, TowersMaySeeDifferentShapes) {
   std::vector<DataPoint> ragged;
   for (int n : {2, 5, 3, 4}) ragged.push_back({Array::full(f32, {n, 6}, 0.1 * n), Array::zeros(i32, {n})});
-  Graph graph;
-  const GraphScope scope(graph);
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(from_list(std::move(ragged))), cost_of, make_momentum);
+  set_up(trainer, QueueInput(from_list(std::move(ragged))));
   trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 4, .max_epoch = 1});
   EXPECT_EQ(trainer.global_step(), 4);
 }
 
-TEST(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
   SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  set_up(trainer);
   const OnlinePredictor first = trainer.get_predictor({"x"}, {"prob"});
   const OnlinePredictor second = trainer.get_predictor({"x"}, {"prob", "fc0/output"}, 1);
   const Array x = Array::full(f32, {2, 6}, 0.3);
@@ -111,11 +144,9 @@ TEST(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
   EXPECT_TRUE(contains(error_of([&] { first({x, x}); }), "[predictor] expected 1 inputs, got 2"));
 }
 
-TEST(TrainersTest, NoOpRunsOnlyCallbacks) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, NoOpRunsOnlyCallbacks) {
   NoOpTrainer trainer;
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  set_up(trainer);
   const Tensor weight = graph.get_variable_by_name("fc1/W");
   Array before, after;
   trainer.train({.callbacks = {CallbackFactory({.before_train = [&](Trainer& t) { before = t.session().run(weight); },
@@ -126,47 +157,39 @@ TEST(TrainersTest, NoOpRunsOnlyCallbacks) {
   EXPECT_EQ(trainer.global_step(), 3);
 }
 
-TEST(TrainersTest, CallbacksFindTensorsInTheMainTower) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, CallbacksFindTensorsInTheMainTower) {
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  set_up(trainer);
   EXPECT_EQ(trainer.get_tensor("cost").name(), "tower0/cost");
   EXPECT_EQ(trainer.get_tensor("tower1/cost").name(), "tower1/cost");
   EXPECT_TRUE(contains(error_of([&] { trainer.get_tensor("cosd"); }), "cosd"));
 }
 
-TEST(TrainersTest, NamesThatCallbacksFetchAreThoseOfTheMainTower) {
+TEST_F(TrainersTest, NamesThatCallbacksFetchAreThoseOfTheMainTower) {
   struct Costs final : Callback {
     explicit Costs(std::vector<double>& out) : seen(&out) {}
     HookRequest before_run(const RunContext&) override { return {.fetches = {"cost"}}; }
     void after_run(const RunContext&, const RunValues& values) override { seen->push_back(values[0].item()); }
     std::vector<double>* seen;
   };
-  Graph graph;
-  const GraphScope scope(graph);
   std::vector<double> seen;
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  set_up(trainer);
   trainer.train(
       {.callbacks = {Costs(seen)}, .session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 2, .max_epoch = 1});
   EXPECT_EQ(seen.size(), 2u);
 }
 
-TEST(TrainersTest, UpdatesAreSpreadOverTheDevices) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, UpdatesAreSpreadOverTheDevices) {
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_of, make_momentum);
+  set_up(trainer);
   std::set<std::string> homes;
   for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
     homes.insert(v.node()->device);
   EXPECT_EQ(homes, (std::set<std::string>{"cpu:0", "cpu:1"}));
 }
 
-TEST(TrainersTest, MistakesAreNamed) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, MistakesAreNamed) {
   EXPECT_TRUE(contains(error_of([] { SyncMultiDeviceTrainerReplicated({0, 1, 0}); }),
                        "[trainer] expected each device once, got cpu:0 twice"));
   EXPECT_TRUE(contains(error_of([] { SyncMultiDeviceTrainerReplicated(Devices{}); }), "expected at least one device"));
@@ -184,9 +207,7 @@ TEST(TrainersTest, MistakesAreNamed) {
       "[FeedInput] expected one tower, got a second one."));
 }
 
-TEST(TrainersTest, ACostMustDependOnSomethingToTrain) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, ACostMustDependOnSomethingToTrain) {
   SimpleTrainer trainer;
   const auto constant_cost = [](const Inputs& in) {
     in["x"] | fully_connected("fc", {.units = 2});
@@ -197,9 +218,7 @@ TEST(TrainersTest, ACostMustDependOnSomethingToTrain) {
                "expected a cost that depends on the variables to train, got no gradient for 'fc/W', 'fc/b'"));
 }
 
-TEST(TrainersTest, GradientsMustBeTheSameInAllTowers) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, GradientsMustBeTheSameInAllTowers) {
   SyncMultiDeviceTrainerParameterServer trainer(cpu_devices(2));
   const auto uneven = [](const Inputs& in) {
     const Tensor a = in["x"] | fully_connected("a", {.units = 1}), b = in["x"] | fully_connected("b", {.units = 1});
@@ -210,21 +229,17 @@ TEST(TrainersTest, GradientsMustBeTheSameInAllTowers) {
       "got some with and some without for 'b/W', 'b/b'."));
 }
 
-TEST(TrainersTest, ASessionMustHaveTheDevices) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, ASessionMustHaveTheDevices) {
   SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  set_up(trainer);
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.session_config = {.devices = {{1}}}, .steps_per_epoch = 1}); }),
                        "[trainer] expected a session with devices cpu:0 to cpu:1, got 1"));
 }
 
-TEST(TrainersTest, CoresAreSharedByAsManyDevicesAtMost) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, CoresAreSharedByAsManyDevicesAtMost) {
   const int cores = hardware_threads();
   SyncMultiDeviceTrainerReplicated trainer({cores});
-  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  set_up(trainer);
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1}); }),
                        fmt::format("[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to "
                                    "share, got cpu:{} (at ",
@@ -232,17 +247,15 @@ TEST(TrainersTest, CoresAreSharedByAsManyDevicesAtMost) {
   Graph other;
   const GraphScope other_scope(other);
   SyncMultiDeviceTrainerReplicated explicit_one({cores});
-  explicit_one.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  set_up(explicit_one);
   const std::vector<DeviceConfig> one_thread_each(static_cast<std::size_t>(cores) + 1, {1});
   explicit_one.train({.session_config = {.devices = one_thread_each}, .steps_per_epoch = 1, .max_epoch = 1});
   EXPECT_EQ(explicit_one.global_step(), 1);
 }
 
-TEST(TrainersTest, InferenceTowersNeedADeviceOfTheTrainers) {
-  Graph graph;
-  const GraphScope scope(graph);
+TEST_F(TrainersTest, InferenceTowersNeedADeviceOfTheTrainers) {
   SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
-  trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost_of, make_momentum);
+  set_up(trainer);
   const Tensors inputs{placeholder(f32, {kAny, 6}), placeholder(i32, {kAny})};
   EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, 2); }),
                        "[build_inference_tower] expected a device from 0 to 1, got 2."));

@@ -8,6 +8,7 @@
 #include "belfry/base/nearest.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/needed.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
@@ -130,12 +131,10 @@ Signature SessionState::signature(const std::vector<Fetch>& fetches, const std::
   Signature s;
   for (const Fetch& fetch : fetches) {
     const FetchTarget target = target_of(fetch, graph, caller);
-    const Node* node = target.operation ? target.operation.node() : target.tensor.node();
-    BELFRY_CHECK(node != nullptr, "[{}] expected a tensor or operation to fetch, got an empty handle {}.", caller.name,
-                 called_at(caller));
-    BELFRY_CHECK(node->graph == &graph,
-                 "[{}] expected fetches of the session's graph, got '{}' of another one {}. Use that graph's session.",
-                 caller.name, node->name, called_at(caller));
+    const Operation wanted = target.operation ? target.operation : Operation(target.tensor);
+    BELFRY_CHECK(static_cast<bool>(wanted), "[{}] expected a tensor or operation to fetch, got an empty handle {}.",
+                 caller.name, called_at(caller));
+    check_own(wanted, "fetches", caller);
     if (target.operation) {
       places->push_back(kNone);
       s.targets.push_back(target.operation);
@@ -145,9 +144,7 @@ Signature SessionState::signature(const std::vector<Fetch>& fetches, const std::
     }
   }
   for (const Tensor& tensor : feeds) {
-    BELFRY_CHECK(static_cast<bool>(tensor) && &tensor.graph() == &graph,
-                 "[{}] expected feeds of the session's graph, got {} {}.", caller.name,
-                 tensor ? "'" + tensor.name() + "' of another one" : "an empty handle", called_at(caller));
+    check_own(tensor, "feeds", caller);
     BELFRY_CHECK(std::ranges::find(s.feeds, tensor) == s.feeds.end(),
                  "[{}] expected each tensor to be fed once, got '{}' twice {}.", caller.name, tensor.name(),
                  called_at(caller));
@@ -164,9 +161,15 @@ void SessionState::check_feed(const Tensor& tensor, const Array& value, const Ca
 }
 
 void SessionState::check_variable(const Variable& variable, const Caller& caller) const {
-  BELFRY_CHECK(variable && variable.node()->graph == &graph,
-               "[{}] expected a variable of the session's graph, got {} {}.", caller.name,
-               variable ? "'" + variable.name() + "' of another one" : "an empty handle", called_at(caller));
+  check_own(variable.handle(), "a variable", caller);
+}
+
+void SessionState::check_own(const Operation& handle, std::string_view what, const Caller& caller) const {
+  if (belongs_to(handle, graph)) return;
+  BELFRY_CHECK(static_cast<bool>(handle), "[{}] expected {} of the session's graph, got an empty handle {}.",
+               caller.name, what, called_at(caller));
+  fail("[{}] expected {} of the session's graph, got {}", caller.name, what,
+       foreign(handle, called_at(caller), "Use that graph's session."));
 }
 
 const Takes& SessionState::takes_of(const Signature& s) {

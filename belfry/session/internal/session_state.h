@@ -82,6 +82,8 @@ struct SessionState {
                       std::vector<int>* places) const;
   void check_feed(const Tensor& tensor, const Array& value, const Caller& caller) const;
   void check_variable(const Variable& variable, const Caller& caller) const;
+  // Throws unless the handle belongs to the session's graph: "expected {what} of the session's graph".
+  void check_own(const Operation& handle, std::string_view what, const Caller& caller) const;
 
   // The points that such a run has to take.
   const Takes& takes_of(const Signature& signature);

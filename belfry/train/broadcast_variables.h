@@ -1,0 +1,17 @@
+// Towers with variables of their own start with equal ones: the first tower's.
+#pragma once
+
+#include <vector>
+
+#include "belfry/tower/tower_handle.h"
+#include "belfry/train/devices.h"
+
+namespace belfry {
+
+// Copies the variables of the first tower to the others, of which tower t is on devices[t]. `slots`, by tower, are what
+// an optimizer made for its updates; they are copied too, but for those that have no counterpart in the first tower's,
+// or are none's copy: what the towers share is left alone.
+Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, const Devices& devices,
+                              const std::vector<std::vector<Variable>>& slots = {});
+
+}  // namespace belfry
