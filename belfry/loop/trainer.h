@@ -84,7 +84,7 @@ class Trainer {
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
   // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save` it
-  // is an interruption: savers save what they have not saved yet, and so does run_interruptibly() end. The first reason
+  // is an interruption: savers save what they have not saved yet, and a run_interruptibly() ends too. The first reason
   // counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
