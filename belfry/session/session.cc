@@ -1,5 +1,7 @@
 #include "belfry/session/session.h"
 
+#include <set>
+
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/graph/graph.h"
@@ -221,10 +223,27 @@ std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& fee
   return prepare(*state_, fetches, feeds, caller, false).plan->explain();
 }
 
+SessionMemory Session::memory() const {
+  std::set<const PartPlan*> parts;
+  for (const SessionState::Known& known : state_->programs) known.program->collect_kept(parts);
+  for (const SessionState::Cached& cached : state_->cache)
+    for (const auto& part : cached.plan->parts()) parts.insert(part.get());
+  MemoryUse held;
+  add_held_by(parts, held);
+  const VariableStore::Bytes variables = state_->store.bytes();
+  SessionMemory out{.crossings = state_->crossings.bytes(),
+                    .kernels = held.kernels,
+                    .constants = held.constants,
+                    .variables = variables.value,
+                    .copies = variables.copies,
+                    .snapshots = state_->snapshots.bytes()};
+  for (const auto& arena : state_->arenas) out.arena += arena->required();
+  return out;
+}
+
 std::size_t Session::arena_bytes() const {
-  std::size_t total = 0;
-  for (const auto& arena : state_->arenas) total += arena->required();
-  return total;
+  const SessionMemory held = memory();
+  return held.arena + held.crossings + held.kernels;
 }
 
 std::vector<ProfileTotal> Session::profile_totals() const {
