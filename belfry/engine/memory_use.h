@@ -24,13 +24,13 @@ struct MemoryUse {
   std::size_t total() const;
 };
 
-// Of a plan linked from these parts, of which each variable is listed once or more often.
+// Of a plan that is linked from these parts.
 MemoryUse memory_of(const std::vector<std::shared_ptr<const PartPlan>>& parts, const Partition& partition,
                     const VariableStore& store);
 
 // What parts hold themselves: constants, each counted once, and kernels.
 void add_held_by(const std::set<const PartPlan*>& parts, MemoryUse& use);
 
-std::string to_string(const MemoryUse& use);  // "memory: arena 3.10 MB (cpu:0 3.10 MB), ..."
+std::string to_string(const MemoryUse& use);  // "memory 3.50 MB: arena 3.10 MB (cpu:0 3.10 MB), ..."
 
 }  // namespace belfry
