@@ -174,6 +174,10 @@ class Session {
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {},
                       const Location& where = Location::current());
+  // The same without feeds and without taking points: where the batch, the first dimension, of an input is unknown it
+  // is taken to be so large.
+  std::string explain_batch(const std::vector<Fetch>& fetches, std::int64_t batch,
+                            const Location& where = Location::current());
   // All that the session holds now: what the plans so far have needed is kept for the next ones.
   SessionMemory memory() const;
   // The part of it that steps compute in: arena, crossings and kernels.
@@ -185,6 +189,7 @@ class Session {
   void write_trace(const std::string& path) const;
 
  private:
+  friend class HookedSession;
   friend class SessionAlone;
   friend class CompanionsRest;
   explicit Session(std::unique_ptr<SessionState> state);
