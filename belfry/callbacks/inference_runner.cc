@@ -99,10 +99,10 @@ void InferenceRunner::setup_graph() {
   Tensors inputs;
   {
     const NameScope names(name + "_inputs");
-    callbacks_ = input_->setup(towers.tower_func().signature());
-    inputs = input_->get_input_tensors();
+    callbacks_ = input_->setup(towers.tower_func().signature(), trainer().trained_at());
+    inputs = input_->get_input_tensors(trainer().trained_at());
   }
-  const TowerTensorHandle& tower = towers.build_inference_tower(name, inputs, options_.device);
+  const TowerTensorHandle& tower = towers.build_inference_tower(name, inputs, options_.device, trainer().trained_at());
   for (const Handle<Inferencer>& inferencer : inferencers_) {
     std::vector<Fetch>& wanted = fetches_.emplace_back();
     for (const std::string& name : inferencer->fetches()) wanted.emplace_back(tower.get_tensor(name));
@@ -123,7 +123,7 @@ void InferenceRunner::restart_input() {
 }
 
 void InferenceRunner::trigger() {
-  const SessionAlone alone(trainer().session());
+  const SessionAlone alone(trainer().session(), trainer().trained_at());
   restart_input();
   for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
   std::vector<Fetch> all;
@@ -133,7 +133,7 @@ void InferenceRunner::trigger() {
     if (!size && trainer().stop_requested()) return;  // data of unknown size may have no end
     std::vector<Array> values;
     try {
-      values = session_->run(all);
+      values = session_->run(all, {}, {}, trainer().trained_at());
     } catch (const EndOfData&) {
       break;
     }

@@ -10,6 +10,7 @@ struct FeedInput::State {
   ClaimedFlow flow;
   std::optional<std::int64_t> size;
   std::vector<TensorSpec> signature{};
+  Location where{};  // of the call that set it up
   Tensors placeholders{};
   FlowState consumed{};  // after the last point of a finished run
 };
@@ -24,7 +25,7 @@ class FeedCallback final : public Callback {
     if (state_->placeholders.empty()) return {};
     const std::optional<DataPoint> point = state_->flow->next();
     if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
-    check_point("FeedInput", state_->signature, *point);
+    check_point("FeedInput", state_->signature, *point, state_->where);
     HookRequest out;
     for (std::size_t i = 0; i < point->size(); ++i) out.feeds.emplace_back(state_->placeholders[i], (*point)[i]);
     return out;
@@ -62,6 +63,7 @@ void FeedInput::reset_state() {
 }
 
 Callbacks FeedInput::make_callbacks() {
+  state_->where = where();
   state_->signature = signature();
   return {FeedCallback(state_)};
 }
@@ -70,7 +72,7 @@ Tensors FeedInput::make_tensors() {
   BELFRY_CHECK(state_->placeholders.empty(),
                "[FeedInput] expected one tower, got a second one. Use QueueInput, of which each tower takes its own "
                "points.");
-  for (const TensorSpec& spec : signature()) state_->placeholders.push_back(placeholder(spec));
+  for (const TensorSpec& spec : signature()) state_->placeholders.push_back(placeholder(spec, where()));
   return state_->placeholders;
 }
 

@@ -7,15 +7,18 @@ namespace belfry {
 
 std::string InputSource::name() const { return short_class_name(typeid(*this)); }
 
-Callbacks InputSource::setup(std::vector<TensorSpec> signature) {
-  BELFRY_CHECK(!signature_.has_value(), "[{}] expected setup() once, got it a second time. Make another input.",
-               name());
+Callbacks InputSource::setup(std::vector<TensorSpec> signature, const Location& where) {
+  BELFRY_CHECK(!signature_.has_value(), "[{}] expected setup() once, got it a second time (at {}). Make another input.",
+               name(), to_string(where));
   signature_ = std::move(signature);
+  where_ = where;
   return make_callbacks();
 }
 
-Tensors InputSource::get_input_tensors() {
-  (void)this->signature();
+Tensors InputSource::get_input_tensors(const Location& where) {
+  BELFRY_CHECK(is_set_up(), "[{}] expected setup() before its tensors are used, got none (at {}).", name(),
+               to_string(where));
+  where_ = where;
   return make_tensors();
 }
 
@@ -34,16 +37,19 @@ std::string remedy_for(const TensorSpec& spec, const Array& component) {
 
 }  // namespace
 
-void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point) {
+void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point,
+                 const std::optional<Location>& line) {
+  const auto at = [&] { return line ? fmt::format(" (at {})", to_string(*line)) : std::string(); };
   BELFRY_CHECK(point.size() == signature.size(),
-               "[{}] expected points of {} components, one for each input, got one of {}. Select components, or change "
-               "the inputs.",
-               where, signature.size(), point.size());
+               "[{}] expected points of {} components, one for each input, got one of {}{}. Select components, or "
+               "change the inputs.",
+               where, signature.size(), point.size(), at());
   for (std::size_t i = 0; i < signature.size(); ++i) {
     const TensorSpec& spec = signature[i];
     if (point[i].dtype() == spec.dtype && compatible(point[i].shape(), spec.shape)) continue;
-    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}. {}", where, spec.name, name_of(spec.dtype),
-         to_string(spec.shape), i, name_of(point[i].dtype()), to_string(point[i].shape()), remedy_for(spec, point[i]));
+    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}{}. {}", where, spec.name, name_of(spec.dtype),
+         to_string(spec.shape), i, name_of(point[i].dtype()), to_string(point[i].shape()), at(),
+         remedy_for(spec, point[i]));
   }
 }
 

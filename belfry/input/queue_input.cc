@@ -60,7 +60,7 @@ struct QueueInput::State {
     std::exception_ptr error;
     try {
       while (std::optional<DataPoint> point = flow->next()) {
-        check_point(name, signature, *point);
+        check_point(name, signature, *point, where);
         if (!target.put({std::move(*point), position()}, &pausing)) return;
       }
     } catch (...) {
@@ -98,6 +98,7 @@ struct QueueInput::State {
   bool ahead = false;  // the flow stands behind what was used, and may be cancelled
   std::string name;    // of the input, for texts
   std::vector<TensorSpec> signature;
+  Location where;  // of the call that set it up
   std::optional<Queue> queue;
   std::vector<Tensor> takes;  // the first component of each
   std::shared_ptr<const FlowState> consumed;
@@ -112,7 +113,7 @@ class QueueCallback final : public Callback {
  public:
   explicit QueueCallback(std::shared_ptr<QueueInput::State> state) : state_(std::move(state)) {}
 
-  void before_train() override { state_->start(trainer().session().queue(*state_->queue)); }
+  void before_train() override { state_->start(trainer().session().queue(*state_->queue, trainer().trained_at())); }
   void after_run(const RunContext& context, const RunValues&) override { state_->note_consumed(context.session); }
   void after_train() override { state_->stop(); }
 
@@ -154,6 +155,8 @@ void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }
 
 Callbacks QueueInput::make_callbacks() {
   state_->name = name();
+  const LocationScope line(where());
+  state_->where = where();
   state_->signature = signature();
   state_->queue.emplace(state_->options.name, signature(), QueueOptions{.capacity = state_->options.capacity});
   if (state_->options.show_size) add_moving_summary({cast(state_->queue->size(), f32, state_->options.name + "_size")});
@@ -161,6 +164,7 @@ Callbacks QueueInput::make_callbacks() {
 }
 
 Tensors QueueInput::make_tensors() {
+  const LocationScope line(where());
   Tensors taken = state_->queue->dequeue();
   state_->takes.push_back(taken[0]);
   return taken;

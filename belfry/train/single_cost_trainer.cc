@@ -51,7 +51,7 @@ void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, In
   set_tower_func(std::move(get_cost), signature);
   const std::size_t registered = callbacks().size();
   try {
-    register_callbacks(input->setup(signature));
+    register_callbacks(input->setup(signature, where));
     build(*input, *optimizer);
   } catch (...) {
     unregister_callbacks(registered);
@@ -65,7 +65,7 @@ void SingleCostTrainer::setup_graph(const std::vector<TensorSpec>& signature, In
 }
 
 Tensor SingleCostTrainer::build_tower(InputSource& input) {
-  const Tensors outputs = tower_func()(input.get_input_tensors(), where_);
+  const Tensors outputs = tower_func()(input.get_input_tensors(where_), where_);
   const Tensor cost = outputs.empty() ? Tensor() : outputs[0];
   BELFRY_CHECK(
       static_cast<bool>(cost) && cost.rank() == 0 && is_float(cost.dtype()),

@@ -41,7 +41,8 @@ class TowerTrainer : public Trainer {
   // Throws unless it is one that the trainer's session will have.
   void check_device(std::string_view caller, int device) const;
   // The inference tower itself, fed by `inputs`, one for each of the signature.
-  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0);
+  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0,
+                                                 const Location& where = Location::current());
 
  protected:
   Tensor find_tensor(std::string_view name) const override;
