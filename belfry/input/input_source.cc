@@ -32,7 +32,7 @@ namespace {
 std::string remedy_for(const TensorSpec& spec, const Array& component) {
   const bool unbatched = component.dtype() == spec.dtype && spec.shape.rank() == component.shape().rank() + 1 &&
                          compatible(component.shape(), spec.shape.without(0));
-  return unbatched ? "Batch the flow: flow | batch(32)." : "Map the flow, or change the input.";
+  return unbatched ? "Batch the flow: flow | batch(32)" : "Map the flow, or change the input";
 }
 
 }  // namespace
@@ -41,15 +41,15 @@ void check_point(const std::string& where, const std::vector<TensorSpec>& signat
                  const std::optional<Location>& line) {
   const auto at = [&] { return line ? fmt::format(" (at {})", to_string(*line)) : std::string(); };
   BELFRY_CHECK(point.size() == signature.size(),
-               "[{}] expected points of {} components, one for each input, got one of {}{}. Select components, or "
-               "change the inputs.",
+               "[{}] expected points of {} components, one for each input, got one of {}. Select components, or change "
+               "the inputs{}.",
                where, signature.size(), point.size(), at());
   for (std::size_t i = 0; i < signature.size(); ++i) {
     const TensorSpec& spec = signature[i];
     if (point[i].dtype() == spec.dtype && compatible(point[i].shape(), spec.shape)) continue;
-    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}{}. {}", where, spec.name, name_of(spec.dtype),
-         to_string(spec.shape), i, name_of(point[i].dtype()), to_string(point[i].shape()), at(),
-         remedy_for(spec, point[i]));
+    fail("[{}] input '{}' expects {} {}, the flow's component {} is {} {}. {}{}.", where, spec.name,
+         name_of(spec.dtype), to_string(spec.shape), i, name_of(point[i].dtype()), to_string(point[i].shape()),
+         remedy_for(spec, point[i]), at());
   }
 }
 

@@ -60,7 +60,7 @@ struct QueueInput::State {
     std::exception_ptr error;
     try {
       while (std::optional<DataPoint> point = flow->next()) {
-        check_point(name, signature, *point, where);
+        check_point(name, signature, *point);
         if (!target.put({std::move(*point), position()}, &pausing)) return;
       }
     } catch (...) {
@@ -98,7 +98,6 @@ struct QueueInput::State {
   bool ahead = false;  // the flow stands behind what was used, and may be cancelled
   std::string name;    // of the input, for texts
   std::vector<TensorSpec> signature;
-  Location where;  // of the call that set it up
   std::optional<Queue> queue;
   std::vector<Tensor> takes;  // the first component of each
   std::shared_ptr<const FlowState> consumed;
@@ -156,7 +155,6 @@ void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }
 Callbacks QueueInput::make_callbacks() {
   state_->name = name();
   const LocationScope line(where());
-  state_->where = where();
   state_->signature = signature();
   state_->queue.emplace(state_->options.name, signature(), QueueOptions{.capacity = state_->options.capacity});
   if (state_->options.show_size) add_moving_summary({cast(state_->queue->size(), f32, state_->options.name + "_size")});
