@@ -195,7 +195,7 @@ TEST_F(InputTest, DummiesStayTheSame) {
                          input.setup({{"image", f32, {kAny, 2}}});
                          input.get_input_tensors();
                        }),
-                       "input 'image' expects a concrete shape that fits [?, 2], got [?, 2]. Pass the shapes."));
+                       "input 'image' expects a concrete shape that fits [?, 2], got [?, 2] (at input_test.cc:"));
 }
 
 TEST_F(InputTest, PlaceholdersAreFedByTheUser) {
