@@ -41,14 +41,16 @@ void HyperParamSetter::setup_graph() {
                to_string(variable_));
 }
 
-double HyperParamSetter::current_value() const { return trainer().session().value(variable_).item(); }
+double HyperParamSetter::current_value() const {
+  return trainer().session().value(variable_, trainer().trained_at()).item();
+}
 
 void HyperParamSetter::set() {
   const std::optional<double> value = value_to_set();
   if (!value) return;
   const double before = current_value();
   if (static_cast<float>(*value) == static_cast<float>(before)) return;
-  trainer().session().set_value(variable_, Array(*value));
+  trainer().session().set_value(variable_, Array(*value), trainer().trained_at());
   if (trainer().epoch_num() != logged_epoch_)  // a schedule by steps would fill the log
     log_info(fmt::format("[{}] at step {}, {} changes from {:.6g} to {:.6g}", name(), trainer().global_step(),
                          parameter_, before, *value));

@@ -116,10 +116,11 @@ void InferenceRunner::setup_graph() {
   const DeviceScope device(device_name(options_.device));
   {
     const NameScope names(name + "_inputs");
-    callbacks_ = input_->setup(towers.tower_func().signature());
+    callbacks_ = input_->setup(towers.tower_func().signature(), trainer().trained_at());
   }
-  const TowerTensorHandle& tower =
-      towers.build_inference_tower(name, [this] { return input_->get_input_tensors(); }, options_.device);
+  const TowerTensorHandle& tower = towers.build_inference_tower(
+      name, [this] { return input_->get_input_tensors(trainer().trained_at()); }, options_.device,
+      trainer().trained_at());
   std::set<std::string> own;
   for (const Handle<Inferencer>& inferencer : inferencers_) {
     Tensors found;
@@ -153,7 +154,7 @@ void InferenceRunner::restart_input() {
 }
 
 void InferenceRunner::trigger() {
-  const SessionAlone alone(trainer().session());
+  const SessionAlone alone(trainer().session(), trainer().trained_at());
   restart_input();
   for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
   std::vector<Fetch> all;
@@ -163,7 +164,7 @@ void InferenceRunner::trigger() {
     if (!size && trainer().stop_requested()) return;  // data of unknown size may have no end
     std::vector<Array> values;
     try {
-      trainer().run_interruptibly([&] { values = session_->run(all); });
+      trainer().run_interruptibly([&] { values = session_->run(all, {}, {}, trainer().trained_at()); });
     } catch (const EndOfData&) {
       BELFRY_CHECK(
           !size,

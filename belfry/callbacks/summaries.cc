@@ -127,12 +127,14 @@ void MergeAllSummaries::after_run(const RunContext&, const RunValues& values) {
 }
 
 void MergeAllSummaries::trigger_step() {
-  if (options_.run_alone && trainer().every_k_steps(options_.every_k_steps)) put(trainer().session().run(fetches_));
+  if (options_.run_alone && trainer().every_k_steps(options_.every_k_steps))
+    put(trainer().session().run(fetches_, {}, {}, trainer().trained_at()));
 }
 
 void MergeAllSummaries::after_epoch() {
   if (options_.every_k_steps > 0) return;
-  put(options_.run_alone ? trainer().session().run(fetches_) : std::exchange(latest_, {}));
+  put(options_.run_alone ? trainer().session().run(fetches_, {}, {}, trainer().trained_at())
+                         : std::exchange(latest_, {}));
 }
 
 void MergeAllSummaries::put(const RunValues& values) {

@@ -4,7 +4,7 @@ namespace belfry {
 
 // A program is pruned and cut into parts once; each part goes through the other passes for the shapes it meets.
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
-                                       const CompileTarget& target) {
+                                       const CompileTarget& target, std::vector<HeldValue> held) {
   Ir& ir = part.ir;
   infer_shapes(ir);
   std::map<int, TensorInfo> shapes;  // that cross
@@ -18,13 +18,14 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   order_variables(ir);
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);
-  settle_sends(ir);
+  settle_sends(ir, crossings);
   if (!target.copies_feeds)
     for (const IrNode& node : ir.nodes)
       if (node.op == "Feed" && !node.dead && ir.value(node.outputs[0]).crossing == kNone)
         ir.value(node.outputs[0]).fed = true;
   std::vector<NodeId> order = schedule(ir);
-  std::unique_ptr<PartPlan> plan = emit(std::move(part), std::move(order), crossings, slots, target);  // and memory
+  std::unique_ptr<PartPlan> plan =
+      emit(std::move(part), std::move(order), crossings, slots, target, std::move(held));  // and memory
   plan->sent.merge(shapes);
   return plan;
 }

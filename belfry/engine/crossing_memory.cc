@@ -1,5 +1,8 @@
 #include "belfry/engine/crossing_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace belfry {
@@ -11,15 +14,32 @@ std::size_t roomy(std::size_t bytes) {
   return std::max(bytes, std::min(64 * bytes, kMost));
 }
 
+// Pages of 2 MB, which the machine may be set to use everywhere, would be backed as a whole where a little is touched.
+void keep_pages_small(Array& memory) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory.raw()) + page - 1) / page * page,
+             end = (reinterpret_cast<std::uintptr_t>(memory.raw()) + memory.bytes()) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);  // a hint
+}
+
 }  // namespace
 
 void* CrossingMemory::require(const Key& key, std::size_t bytes) {
   const auto [at, added] = buffers_.try_emplace(key);
-  if (added || at->second.bytes() < bytes) {
-    at->second = Array(DType::u8, {static_cast<std::int64_t>(roomy(bytes))});
+  Buffer& buffer = at->second;
+  buffer.required = std::max(buffer.required, bytes);
+  if (added || buffer.memory.bytes() < bytes) {
+    buffer.memory = Array(DType::u8, {static_cast<std::int64_t>(roomy(bytes))});
+    keep_pages_small(buffer.memory);
     generation_ += !added;
   }
-  return at->second.raw();
+  return buffer.memory.raw();
+}
+
+std::size_t CrossingMemory::bytes() const {
+  std::size_t total = 0;
+  for (const auto& [key, buffer] : buffers_) total += buffer.required;
+  return total;
 }
 
 }  // namespace belfry

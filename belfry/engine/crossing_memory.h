@@ -1,5 +1,6 @@
-// The memory of values that cross between parts of a run. It lies outside the arenas: parts that are compiled on their
-// own agree on it, and plans with other shapes use it again.
+// The memory of values that cross between devices in a run. It lies outside the arenas: parts that are compiled on
+// their own agree on it, and plans with other shapes use it again. (What crosses between parts of one device lies in
+// its arena.)
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,14 @@ class CrossingMemory {
   // Valid until a larger size is asked for under the same key; then generation() grows.
   void* require(const Key& key, std::size_t bytes);
   std::uint64_t generation() const { return generation_; }
+  std::size_t bytes() const;  // the most that was asked for under each key, summed
 
  private:
-  std::map<Key, Array> buffers_;
+  struct Buffer {
+    Array memory;
+    std::size_t required = 0;
+  };
+  std::map<Key, Buffer> buffers_;
   std::uint64_t generation_ = 0;
 };
 

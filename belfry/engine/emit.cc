@@ -6,6 +6,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/host_kernels.h"
+#include "belfry/engine/own_memory.h"
 #include "belfry/engine/part_plan.h"
 #include "belfry/engine/snapshot_use.h"
 #include "belfry/engine/variable_store.h"
@@ -42,7 +43,7 @@ class ConditionalKernel final : public Kernel {
 class Emitter {
  public:
   Emitter(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings, RunSlots& slots,
-          const CompileTarget& target)
+          const CompileTarget& target, std::vector<HeldValue> held)
       : target_(target),
         crossings_(crossings),
         slots_(slots),
@@ -50,12 +51,13 @@ class Emitter {
         plan_(std::make_unique<PartPlan>()) {
     plan_->ir = std::move(part.ir);
     plan_->device = part.device;
+    plan_->held = std::move(held);
     if (target.snapshots != nullptr) shared_.emplace(plan_->ir, order_, target);
   }
 
   std::unique_ptr<PartPlan> run() {
     make_kernels();
-    plan_->memory = plan_memory(ir(), order_, scratch_);
+    plan_->memory = plan_memory(ir(), order_, scratch_, plan_->held);
     base_ = target_.arenas[at(plan_->device)]->require(plan_->memory.arena_bytes);
     bind();
     number_instructions();
@@ -181,7 +183,7 @@ class Emitter {
       VariableStore::Storage& s = target_.store.storage(value.variable);
       return value.copy == kNone ? s.data.get() : s.copies[at(value.copy)].data.get();
     }
-    if (value.crossing != kNone) {
+    if (value.leaves_device) {
       const Crossing& c = crossings_[at(value.crossing)];
       return target_.crossings.require({c.origin, c.output, c.copy}, value.info.bytes());
     }
@@ -256,8 +258,14 @@ class Emitter {
       }
       if (node.op != "Send") continue;
       plan_->done_at[crossing_of(node)] = done;
-      if (!node.inputs.empty()) plan_->sent[crossing_of(node)] = ir().info(node.inputs[0]);
+      if (!node.inputs.empty()) send(crossing_of(node), node.inputs[0]);
     }
+  }
+
+  void send(int crossing, ValueId v) {
+    plan_->sent[crossing] = ir().info(v);
+    if (ir().value(v).leaves_device || ir().info(v).bytes() == 0) return;
+    plan_->left.push_back({crossing, plan_->memory.offsets[at(root(v))], ir().info(v).bytes()});
   }
 
   void collect_variables() {
@@ -303,8 +311,15 @@ std::uint64_t generation_of(const CompileTarget& target) {
 }
 
 std::unique_ptr<PartPlan> emit(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings,
-                               RunSlots& slots, const CompileTarget& target) {
-  return Emitter(std::move(part), std::move(order), crossings, slots, target).run();
+                               RunSlots& slots, const CompileTarget& target, std::vector<HeldValue> held) {
+  return Emitter(std::move(part), std::move(order), crossings, slots, target, std::move(held)).run();
+}
+
+std::size_t PartPlan::own_bytes() const {
+  std::size_t total = 0;
+  for (const Instruction& instruction : instructions)
+    if (const auto* owner = dynamic_cast<const OwnMemory*>(instruction.kernel)) total += owner->own_bytes();
+  return total;
 }
 
 }  // namespace belfry

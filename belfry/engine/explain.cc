@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -21,8 +22,11 @@ class Explainer {
  public:
   void add(const PartPlan& part) {
     for (const Instruction& instruction : part.instructions) add(part, instruction);
-    arena_ += part.memory.arena_bytes;
-    plain_arena_ += again_of_part_ == 0 ? part.memory.arena_bytes : arena_without_recompute(part.ir, scratch_of(part));
+    const auto device = static_cast<std::size_t>(part.device);
+    plain_arenas_.resize(std::max(plain_arenas_.size(), device + 1));
+    plain_arenas_[device] = std::max(
+        plain_arenas_[device],
+        again_of_part_ == 0 ? part.memory.arena_bytes : arena_without_recompute(part.ir, scratch_of(part), part.held));
     again_ += std::exchange(again_of_part_, 0);
   }
   void add(Precision precision) {
@@ -39,12 +43,12 @@ class Explainer {
     text_ += "\n";
   }
 
-  std::string text() const {
-    return text_ +
+  std::string text(const MemoryUse& memory) const {
+    return text_ + to_string(memory) +
            fmt::format("{} instructions, {} fused groups, {} reorders, arena {}, {:.3f} GFLOP, {} read and written\n",
-                       count_, fused_, reorders_, megabytes(static_cast<double>(arena_)), flops_ / 1e9,
+                       count_, fused_, reorders_, megabytes(static_cast<double>(memory.arena())), flops_ / 1e9,
                        megabytes(bytes_)) +
-           saving();
+           saving(memory);
   }
 
  private:
@@ -55,9 +59,11 @@ class Explainer {
   }
 
   // What recompute costs and gains.
-  std::string saving() const {
+  std::string saving(MemoryUse memory) const {
     if (again_ == 0) return "";
-    const double with = static_cast<double>(arena_), without = static_cast<double>(plain_arena_);
+    const auto with = static_cast<double>(memory.arena());
+    memory.arenas = plain_arenas_;
+    const auto without = static_cast<double>(memory.arena());
     return fmt::format(
         "recompute: {} instructions of {} segments run again, {:.3f} GFLOP; arena {} instead of {}, {} ({:.1f} %) "
         "saved\n",
@@ -110,11 +116,11 @@ class Explainer {
   std::string text_;
   double flops_ = 0, bytes_ = 0, again_flops_ = 0;
   int count_ = 0, reorders_ = 0, fused_ = 0;
-  int again_ = 0, again_of_part_ = 0;  // instructions that are recomputed
-  std::set<int> segments_;             // that they belong to
-  std::size_t arena_ = 0, plain_arena_ = 0;
-  int native_ = 0, emulated_ = 0;  // instructions that multiply in bf16
-  std::vector<std::string> f32_;   // those that could and do not
+  int again_ = 0, again_of_part_ = 0;      // instructions that are recomputed
+  std::set<int> segments_;                 // that they belong to
+  std::vector<std::size_t> plain_arenas_;  // by device: what they would be if nothing were recomputed
+  int native_ = 0, emulated_ = 0;          // instructions that multiply in bf16
+  std::vector<std::string> f32_;           // those that could and do not
 };
 
 }  // namespace
@@ -123,7 +129,7 @@ std::string Plan::explain() const {
   Explainer out;
   for (const auto& part : parts_) out.add(*part);
   out.add(precision_);
-  return out.text();
+  return out.text(memory());
 }
 
 }  // namespace belfry

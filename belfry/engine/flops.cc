@@ -5,31 +5,44 @@
 namespace belfry {
 namespace {
 
-double elements(const Ir& ir, ValueId v) { return static_cast<double>(ir.info(v).elements()); }
+double elements(const Shape& shape) { return static_cast<double>(shape.elements()); }
+
+// Every output pixel of the forward pass meets every weight once: 2 * (pixels of dy) * (elements of the filter).
+double conv_flops(const Work& work) {
+  const auto has = [&](std::string_view word) { return work.op.find(word) != std::string_view::npos; };
+  const Shape& weights = has("Filter") ? work.outputs[0] : work.inputs[1];
+  const Shape& result = has("Filter") || has("Input") ? work.inputs[2]
+                        : has("Transpose")            ? work.inputs[0]
+                                                      : work.outputs[0];
+  return weights.rank() == 4 ? 2.0 * elements(result) * elements(weights) / static_cast<double>(weights[3]) : 0;
+}
 
 }  // namespace
 
-double flops_of(const Ir& ir, const IrNode& node) {
-  const std::string& op = node.op;
-  if (op.find("Conv") != std::string::npos && node.inputs.size() >= 2) {
-    // Every output pixel of the forward pass meets every weight once: 2 * (pixels of dy) * (elements of the filter).
-    const bool filter = op.find("Filter") != std::string::npos, data = op.find("Input") != std::string::npos,
-               transposed = op.find("Transpose") != std::string::npos;
-    const ValueId weights = filter ? node.outputs[0] : node.inputs[1], result = filter || data ? node.inputs[2]
-                                                                                : transposed   ? node.inputs[0]
-                                                                                               : node.outputs[0];
-    const Shape& w = ir.info(weights).shape;
-    return w.rank() == 4 ? 2.0 * elements(ir, result) * elements(ir, weights) / static_cast<double>(w[3]) : 0;
+double flops_of(const Work& work) {
+  const std::string_view op = work.op;
+  if (op.find("Conv") != std::string_view::npos && work.inputs.size() >= 2) return conv_flops(work);
+  if (op.find("MatMul") != std::string_view::npos) {
+    const auto inner = static_cast<double>(work.inputs[0][work.attributes.flag("transpose_a") ? -2 : -1]);
+    return 2.0 * inner * elements(work.outputs[0]);
   }
-  if (op.find("MatMul") != std::string::npos) {
-    const Shape& a = ir.info(node.inputs[0]).shape;
-    const double inner = static_cast<double>(a[node.attributes.flag("transpose_a") ? -2 : -1]);
-    return 2.0 * inner * elements(ir, node.outputs[0]);
-  }
+  // The state of every step, [batch, units], times w_h, [units, gates].
+  if (op == "LstmSequence" || op == "GruSequence")
+    return 2.0 * elements(work.outputs[0]) * static_cast<double>(work.inputs[2][1]);
+  // Every query, [.., time, depth], meets every key and every value.
+  if (op == "Attention")
+    return 2.0 * (elements(work.inputs[0]) + elements(work.outputs[0])) * static_cast<double>(work.inputs[1][-2]);
   if (op == "Reorder" || op == "Feed" || op == "Fetch") return 0;
   double most = 0;
-  for (ValueId v : node.outputs) most = std::max(most, elements(ir, v));
+  for (const Shape& shape : work.outputs) most = std::max(most, elements(shape));
   return most;
+}
+
+double flops_of(const Ir& ir, const IrNode& node) {
+  Work work{.op = node.op, .attributes = node.attributes, .inputs = {}, .outputs = {}};
+  for (ValueId v : node.inputs) work.inputs.push_back(ir.info(v).shape);
+  for (ValueId v : node.outputs) work.outputs.push_back(ir.info(v).shape);
+  return flops_of(work);
 }
 
 }  // namespace belfry

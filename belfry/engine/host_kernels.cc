@@ -6,6 +6,7 @@
 #include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/own_memory.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {
@@ -30,9 +31,10 @@ class CopiedFeedKernel final : public Kernel {
   void* to_ = nullptr;
 };
 
-class FeedKernel final : public Kernel {
+class FeedKernel final : public Kernel, public OwnMemory {
  public:
   FeedKernel(const void* const* slot, std::size_t bytes, FedValue& value) : slot_(slot), bytes_(bytes), value_(value) {}
+  std::size_t own_bytes() const override { return own_ == nullptr ? 0 : bytes_; }
   void bind(const Buffers&) override {}
   void run(const Step&) override {
     value_.data = *slot_;
@@ -50,10 +52,14 @@ class FeedKernel final : public Kernel {
 };
 
 // Binds its kernel anew when a fed value lies elsewhere than in the last run; all else is bound before the first.
-class FedKernel final : public Kernel {
+class FedKernel final : public Kernel, public OwnMemory {
  public:
   FedKernel(KernelPtr kernel, std::vector<FedInput> fed) : kernel_(std::move(kernel)), fed_(std::move(fed)) {}
   std::size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  std::size_t own_bytes() const override {
+    const auto* owner = dynamic_cast<const OwnMemory*>(kernel_.get());
+    return owner == nullptr ? 0 : owner->own_bytes();
+  }
   void bind(const Buffers& buffers) override {
     buffers_ = buffers;
     kernel_->bind(buffers_);

@@ -31,7 +31,8 @@ struct IrValue {
   int output = 0;                  // which output of the producer
   const Node* variable = nullptr;  // its memory is this variable's storage ...
   int copy = kNone;                // ... or this one of its copies in a second layout
-  int crossing = kNone;            // its memory is that of a value that crosses between parts
+  int crossing = kNone;            // it goes from one part to others ...
+  bool leaves_device = false;      // ... of other devices too: its memory lies outside the arenas
   bool fed = false;                // its memory is the caller's
 };
 

@@ -1,7 +1,8 @@
 // Lifetimes are positions in the schedule. Values that share memory (views, in-place results) form a group with one
 // lifetime; groups and scratch buffers are placed largest first at the lowest offset that is free for their lifetime.
+// What parts of one device leave to one another has its place already, and is in the way until its last reader is done.
 #include <algorithm>
-#include <numeric>
+#include <map>
 
 #include "belfry/base/check.h"
 #include "belfry/engine/passes.h"
@@ -20,8 +21,9 @@ struct Block {
 
 class Planner {
  public:
-  Planner(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes)
-      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes) {
+  Planner(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
+          const std::vector<HeldValue>& held)
+      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes), held_(held) {
     const std::size_t values = ir.values.size();
     first_.assign(values, 0);
     last_.assign(values, 0);
@@ -31,11 +33,14 @@ class Planner {
   }
 
   MemoryPlan run() {
+    find_received();
     share_views();
     find_lifetimes();
     share_in_place();
+    keep_held();
     collect_blocks();
-    plan_.arena_bytes = place(blocks_);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].number = i;  // a tie goes to the one found first
+    plan_.arena_bytes = place();
     return std::move(plan_);
   }
 
@@ -45,11 +50,21 @@ class Planner {
     return v;
   }
 
-  // Memory of the arena, as opposed to a variable's, a constant's, a feed's, that of a crossing, or none at all.
+  // Memory of the arena, as opposed to a variable's, a constant's, a feed's, that of what leaves the device, or none at
+  // all.
   bool in_arena(ValueId v) const {
     const std::string_view op = ir_.op_of(v);
     const IrValue& value = ir_.value(v);
-    return value.variable == nullptr && value.crossing == kNone && !value.fed && op != "Constant" && op != "ShapeOnly";
+    if (op == "Receive") return received_.contains(value.crossing);
+    return value.variable == nullptr && !value.leaves_device && !value.fed && op != "Constant" && op != "ShapeOnly";
+  }
+
+  void find_received() {
+    for (const HeldValue& value : held_) received_[value.crossing] = kNone;
+    for (NodeId id : order_)
+      if (const IrNode& node = ir_.node(id); node.op == "Receive" && !node.outputs.empty())
+        if (const auto at = received_.find(ir_.value(node.outputs[0]).crossing); at != received_.end())
+          at->second = node.outputs[0];
   }
 
   void share_views() {
@@ -73,8 +88,14 @@ class Planner {
       for (ValueId v : node.inputs) {
         const std::size_t r = static_cast<std::size_t>(root(v));
         last_[r] = std::max(last_[r], at);
+        if (node.op == "Send") last_[r] = end;
       }
     }
+    for (const HeldValue& value : held_)
+      if (const ValueId v = received_.at(value.crossing); v != kNone) {
+        first_[static_cast<std::size_t>(v)] = 0;
+        if (!value.ends) last_[static_cast<std::size_t>(v)] = end;
+      }
   }
 
   void share_in_place() {
@@ -103,13 +124,25 @@ class Planner {
     return true;
   }
 
+  // Where they lie is settled.
+  void keep_held() {
+    for (HeldValue& value : held_) {
+      const ValueId v = received_.at(value.crossing);
+      int last = static_cast<int>(order_.size());
+      if (value.ends) last = v == kNone ? kNone : last_[static_cast<std::size_t>(v)];
+      if (v != kNone) plan_.offsets[static_cast<std::size_t>(v)] = value.offset;
+      fixed_.push_back({.bytes = value.bytes, .first = 0, .last = last, .offset = &value.offset});
+    }
+    std::ranges::sort(fixed_, {}, [](const Block& block) { return *block.offset; });
+  }
+
   void collect_blocks() {
     for (int at = 0; at < static_cast<int>(order_.size()); ++at) {
       const NodeId id = order_[static_cast<std::size_t>(at)];
       const IrNode& node = ir_.node(id);
       for (ValueId v : node.outputs) {
         const std::size_t i = static_cast<std::size_t>(v);
-        if (root(v) == v && in_arena(v) && ir_.info(v).bytes() > 0)
+        if (root(v) == v && node.op != "Receive" && in_arena(v) && ir_.info(v).bytes() > 0)
           blocks_.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
       }
       const std::size_t scratch = scratch_bytes_[static_cast<std::size_t>(id)];
@@ -117,24 +150,28 @@ class Planner {
     }
   }
 
-  static std::size_t place(std::vector<Block>& blocks) {
-    // A tie goes to the one that was found first.
-    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].number = i;
-    std::ranges::sort(blocks, [](const Block& a, const Block& b) {
+  // What is for later parts first, so that its place does not depend on the sizes of all else: those parts need not be
+  // compiled again for them. Then the largest. Gives the arena's size.
+  std::size_t place() {
+    const auto end = static_cast<int>(order_.size());
+    const auto first = [&](const Block& block) { return block.last == end; };
+    std::ranges::sort(blocks_, [&](const Block& a, const Block& b) {
+      if (first(a) != first(b)) return first(a);
       return a.bytes != b.bytes ? a.bytes > b.bytes : a.number < b.number;
     });
-    std::vector<const Block*> placed;  // by offset
+    std::vector<Block> placed = fixed_;
     std::size_t total = 0;
-    for (Block& block : blocks) {
+    for (const Block& block : placed) total = std::max(total, *block.offset + block.bytes);
+    for (const Block& block : blocks_) {
       std::size_t offset = 0;
-      for (const Block* other : placed) {
-        if (other->last < block.first || other->first > block.last) continue;
-        if (offset + block.bytes <= *other->offset) break;
-        offset = std::max(offset, (*other->offset + other->bytes + kAlignment - 1) / kAlignment * kAlignment);
+      for (const Block& other : placed) {
+        if (other.last < block.first || other.first > block.last) continue;
+        if (offset + block.bytes <= *other.offset) break;
+        offset = std::max(offset, (*other.offset + other.bytes + kAlignment - 1) / kAlignment * kAlignment);
       }
       *block.offset = offset;
       total = std::max(total, offset + block.bytes);
-      placed.insert(std::ranges::upper_bound(placed, offset, {}, [](const Block* b) { return *b->offset; }), &block);
+      placed.insert(std::ranges::upper_bound(placed, offset, {}, [](const Block& b) { return *b.offset; }), block);
     }
     return total;
   }
@@ -143,14 +180,17 @@ class Planner {
   const std::vector<NodeId>& order_;
   const std::vector<std::size_t>& scratch_bytes_;
   std::vector<int> first_, last_;
-  std::vector<Block> blocks_;
+  std::vector<HeldValue> held_;
+  std::map<int, ValueId> received_;    // by crossing of a held value: its value here, or kNone
+  std::vector<Block> blocks_, fixed_;  // fixed: by offset
   MemoryPlan plan_;
 };
 
 }  // namespace
 
-MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes) {
-  return Planner(ir, order, scratch_bytes).run();
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
+                       const std::vector<HeldValue>& held) {
+  return Planner(ir, order, scratch_bytes, held).run();
 }
 
 }  // namespace belfry

@@ -57,18 +57,23 @@ struct PartPlan {
   std::map<const Node*, int> first_write{}, last_read{};  // by variable: the instruction
   std::map<int, TensorInfo> sent{};                       // by crossing: what it carries (of a shape, its shape)
   std::map<int, TensorInfo> fetched{};                    // by fetch
+  std::vector<HeldValue> held{};                          // what lies in the arena when the part starts
+  std::vector<HeldValue> left{};                          // what it adds to that for later parts of its device
   // Variables that must have a value before this part runs, and those that it leaves with one.
   std::vector<const Node*> read{}, written{};
   std::set<const Node*> assigned{};  // written as a whole, without being read
+
+  std::size_t own_bytes() const;  // that kernels hold themselves
 };
 
-// All passes from the shapes on. The infos of the part's Feed and Receive nodes are concrete already.
+// All passes from the shapes on. The infos of the part's Feed and Receive nodes are concrete already. `held` is what
+// earlier parts of the device left in the arena.
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
-                                       const CompileTarget& target);
+                                       const CompileTarget& target, std::vector<HeldValue> held = {});
 
 // The last of them: kernels created, memory placed, pointers bound.
 std::unique_ptr<PartPlan> emit(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings,
-                               RunSlots& slots, const CompileTarget& target);
+                               RunSlots& slots, const CompileTarget& target, std::vector<HeldValue> held);
 
 // What bound pointers depend on; grows with every change.
 std::uint64_t generation_of(const CompileTarget& target);

@@ -140,9 +140,11 @@ class Partitioner {
                 .device = out_.parts[part].device};
     Ir& into = out_.parts[part].ir;
     const NodeId made = into.add_node(std::move(node), infos);
+    Crossing& c = out_.crossings[at(crossing)];
+    c.last_reader = std::max(c.last_reader, static_cast<int>(part));
+    c.leaves_device |= out_.parts[at(c.from)].device != out_.parts[part].device;
     if (infos.empty()) return made;
-    if (out_.crossings[at(crossing)].kind == Crossing::Kind::value)
-      into.value(into.node(made).outputs[0]).crossing = crossing;
+    if (c.kind == Crossing::Kind::value) into.value(into.node(made).outputs[0]).crossing = crossing;
     return into.node(made).outputs[0];
   }
 

@@ -49,8 +49,10 @@ struct Crossing {
   int from = 0;           // part
   ValueId value = kNone;  // in that part's Ir
   const Node* origin = nullptr;
-  int output = 0;  // of the origin
-  int copy = 0;    // counts crossings of the same output
+  int output = 0;              // of the origin
+  int copy = 0;                // counts crossings of the same output
+  int last_reader = kNone;     // part
+  bool leaves_device = false;  // some reader runs on another device than `from`
 };
 struct Partition {
   std::vector<Part> parts;          // a part waits only for parts before it
@@ -76,7 +78,7 @@ void choose_algorithms(Ir& ir, AlgorithmTable& table, const std::vector<DeviceIn
 // 5. A layout for every value; reorders where two sides cannot agree. Decides the layouts of undecided variables.
 void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices);
 // What crosses to another part is made where that part looks for it, or copied there.
-void settle_sends(Ir& ir);
+void settle_sends(Ir& ir, const std::vector<Crossing>& crossings);
 // 6. The order in which a part runs.
 std::vector<NodeId> schedule(const Ir& ir);
 
@@ -88,10 +90,19 @@ struct MemoryPlan {
   std::size_t arena_bytes = 0;
   static constexpr std::size_t kNowhere = ~std::size_t{0};
 };
-MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes);
+// A value that an earlier part of the same device left in the arena for this part or later ones.
+struct HeldValue {
+  int crossing = kNone;
+  std::size_t offset = 0, bytes = 0;
+  bool ends = false;  // no part behind this one reads it
+  bool operator==(const HeldValue&) const = default;
+};
+MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
+                       const std::vector<HeldValue>& held = {});
 // For explain(): the arena that a compiled part would need if nothing were recomputed: planned once more with the
 // copies taken out of the schedule and their originals kept for their readers.
-std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes);
+std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes,
+                                    const std::vector<HeldValue>& held = {});
 
 // Computes one node on the spot, for constant folding: plain layouts, one thread.
 std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,

@@ -46,6 +46,14 @@ Plan::Plan(std::vector<std::shared_ptr<const PartPlan>> parts, const Partition& 
   for (const auto& part : parts_)
     for (const auto& [index, info] : part->fetched) fetched_[at(index)] = info;
   collect_variables(target.store);
+  memory_ = memory_of(parts_, partition, target.store);
+}
+
+MemoryUse Plan::memory() const {
+  MemoryUse out = memory_;
+  out.kernels = 0;
+  for (const auto& part : parts_) out.kernels += part->own_bytes();
+  return out;
 }
 
 void Plan::link(const Partition& partition) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/engine/memory_use.h"
 #include "belfry/engine/part_plan.h"
 #include "belfry/engine/profiler.h"
 
@@ -38,6 +39,7 @@ class Plan {
   const std::vector<bool*>& assigned_ready() const { return assigned_ready_; }
   std::uint64_t generation() const { return generation_; }
   std::string explain() const;
+  MemoryUse memory() const;
 
   const std::vector<std::shared_ptr<const PartPlan>>& parts() const { return parts_; }
   const std::vector<std::vector<Wait>>& waits() const { return waits_; }  // by part, in the order of its instructions
@@ -61,6 +63,7 @@ class Plan {
   // Shared by the streams of a run, without a lock: the atomics. The rest is set before the streams start.
   std::unique_ptr<std::atomic<int>[]> done_;  // by part: how many of its instructions have run in this run
   std::atomic<bool> failed_ = false;          // an instruction threw: whoever waits for another stream gives up
+  MemoryUse memory_{};                        // before the first run
   std::uint64_t generation_ = 0;
   Precision precision_ = Precision::f32;
 };

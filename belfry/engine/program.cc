@@ -44,6 +44,7 @@ std::unique_ptr<Plan> Program::plan(const std::vector<TensorSpec>& fed) {
 std::vector<std::shared_ptr<const PartPlan>> Program::collect(const std::vector<TensorSpec>& fed) {
   std::vector<std::shared_ptr<const PartPlan>> parts;
   std::vector<TensorInfo> carried(partition_.crossings.size());
+  std::vector<std::vector<HeldValue>> held(target_.devices.size());  // what parts of a device leave to later ones
   for (std::size_t p = 0; p < partition_.parts.size(); ++p) {
     std::vector<TensorInfo> inputs;
     for (const IrNode& node : partition_.parts[p].ir.nodes) {
@@ -55,21 +56,27 @@ std::vector<std::shared_ptr<const PartPlan>> Program::collect(const std::vector<
         inputs.push_back({.dtype = spec.dtype, .shape = spec.shape});
       }
     }
-    parts.push_back(version(p, std::move(inputs)));
+    std::vector<HeldValue>& in_arena = held[static_cast<std::size_t>(partition_.parts[p].device)];
+    for (HeldValue& value : in_arena)
+      value.ends = partition_.crossings[static_cast<std::size_t>(value.crossing)].last_reader == static_cast<int>(p);
+    parts.push_back(version(p, std::move(inputs), in_arena));
+    std::erase_if(in_arena, [](const HeldValue& value) { return value.ends; });
+    in_arena.insert(in_arena.end(), parts.back()->left.begin(), parts.back()->left.end());
     for (const auto& [crossing, info] : parts.back()->sent) carried[static_cast<std::size_t>(crossing)] = info;
   }
   return parts;
 }
 
-std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<TensorInfo> inputs) {
-  if (versions_.size() == 1) return compile(part, inputs);  // the plan is the part: who keeps plans keeps it
+std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<TensorInfo> inputs,
+                                                 const std::vector<HeldValue>& held) {
+  if (versions_.size() == 1) return compile(part, inputs, held);  // the plan is the part: who keeps plans keeps it
   std::list<Version>& versions = versions_[part];
   std::erase_if(versions, [&](const Version& v) { return v.plan->generation != generation_of(target_); });
-  auto at =
-      std::ranges::find_if(versions, [&](const Version& v) { return std::ranges::equal(v.inputs, inputs, same); });
+  auto at = std::ranges::find_if(
+      versions, [&](const Version& v) { return v.held == held && std::ranges::equal(v.inputs, inputs, same); });
   if (at == versions.end()) {
-    std::shared_ptr<const PartPlan> plan = compile(part, inputs);
-    versions.push_front({std::move(inputs), std::move(plan)});
+    std::shared_ptr<const PartPlan> plan = compile(part, inputs, held);
+    versions.push_front({std::move(inputs), held, std::move(plan)});
     if (static_cast<int>(versions.size()) > kept_) versions.pop_back();
   } else {
     versions.splice(versions.begin(), versions, at);
@@ -77,13 +84,19 @@ std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<T
   return versions.front().plan;
 }
 
-std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const std::vector<TensorInfo>& inputs) {
+void Program::collect_kept(std::set<const PartPlan*>& into) const {
+  for (const std::list<Version>& versions : versions_)
+    for (const Version& version : versions) into.insert(version.plan.get());
+}
+
+std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const std::vector<TensorInfo>& inputs,
+                                                 const std::vector<HeldValue>& held) {
   ++compiled_;
   Part part = partition_.parts[number];
   std::size_t next = 0;
   for (IrNode& node : part.ir.nodes)
     if (has_given_info(node)) part.ir.value(node.outputs[0]).info = inputs[next++];
-  return compile_part(std::move(part), partition_.crossings, *slots_, target_);
+  return compile_part(std::move(part), partition_.crossings, *slots_, target_, held);
 }
 
 }  // namespace belfry

@@ -19,16 +19,20 @@ class Program {
   std::unique_ptr<Plan> plan(const std::vector<TensorSpec>& fed);
 
   int parts() const { return static_cast<int>(partition_.parts.size()); }
-  int compiled() const { return compiled_; }  // how often a part went through the passes
+  int compiled() const { return compiled_; }                 // how often a part went through the passes
+  void collect_kept(std::set<const PartPlan*>& into) const;  // the parts that are remembered
 
  private:
   struct Version {
     std::vector<TensorInfo> inputs;  // of its Feed and Receive nodes
+    std::vector<HeldValue> held;     // in its device's arena
     std::shared_ptr<const PartPlan> plan;
   };
   std::vector<std::shared_ptr<const PartPlan>> collect(const std::vector<TensorSpec>& fed);
-  std::shared_ptr<const PartPlan> version(std::size_t part, std::vector<TensorInfo> inputs);
-  std::shared_ptr<const PartPlan> compile(std::size_t part, const std::vector<TensorInfo>& inputs);
+  std::shared_ptr<const PartPlan> version(std::size_t part, std::vector<TensorInfo> inputs,
+                                          const std::vector<HeldValue>& held);
+  std::shared_ptr<const PartPlan> compile(std::size_t part, const std::vector<TensorInfo>& inputs,
+                                          const std::vector<HeldValue>& held);
 
   CompileTarget target_;
   Partition partition_;

@@ -159,7 +159,8 @@ class Recomputer {
 
 void recompute(Ir& ir) { Recomputer(ir).run(); }
 
-std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes) {
+std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes,
+                                    const std::vector<HeldValue>& held) {
   Ir plain = ir;
   std::vector<NodeId> order = schedule(ir);
   for (NodeId id : order) {
@@ -170,7 +171,7 @@ std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>
     plain.node(id).dead = true;
   }
   std::erase_if(order, [&](NodeId id) { return plain.node(id).dead; });
-  return plan_memory(plain, order, scratch_bytes).arena_bytes;
+  return plan_memory(plain, order, scratch_bytes, held).arena_bytes;
 }
 
 }  // namespace belfry

@@ -13,13 +13,20 @@ bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
 
 }  // namespace
 
-void settle_sends(Ir& ir) {
+void settle_sends(Ir& ir, const std::vector<Crossing>& crossings) {
+  const auto crosses = [&](ValueId v, int crossing) {
+    ir.value(v).crossing = crossing;
+    ir.value(v).leaves_device = crossings[static_cast<std::size_t>(crossing)].leaves_device;
+  };
+  for (const IrNode& node : ir.nodes)
+    if (node.op == "Receive" && !node.outputs.empty() && ir.value(node.outputs[0]).crossing != kNone)
+      crosses(node.outputs[0], ir.value(node.outputs[0]).crossing);
   for (NodeId id : topological(ir)) {
     if (ir.node(id).op != "Send" || ir.node(id).inputs.empty()) continue;
     const int crossing = static_cast<int>(ir.node(id).attributes.integer("crossing"));
     const ValueId v = ir.node(id).inputs[0];
     if (made_in_place_of_its_own(ir, v)) {
-      ir.value(v).crossing = crossing;
+      crosses(v, crossing);
       continue;
     }
     IrNode copy{.op = "Snapshot",
@@ -29,7 +36,7 @@ void settle_sends(Ir& ir) {
                 .device = ir.node(id).device,
                 .rank = id};
     const ValueId moved = ir.node(ir.add_node(std::move(copy), {ir.info(v)})).outputs[0];
-    ir.value(moved).crossing = crossing;
+    crosses(moved, crossing);
     ir.node(id).inputs[0] = moved;
   }
 }

@@ -87,6 +87,12 @@ VariableSnapshot& VariableSnapshots::of(const Node* variable, const VariableStor
   return out;
 }
 
+std::size_t VariableSnapshots::bytes() const {
+  std::size_t total = 0;
+  for (const auto& [variable, snapshot] : all_) total += snapshot.bytes;
+  return total;
+}
+
 KernelPtr pull_kernel(const VariableStore::Storage& variable, VariableSnapshot& snapshot) {
   return std::make_unique<PullKernel>(variable, snapshot);
 }

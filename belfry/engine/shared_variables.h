@@ -27,6 +27,7 @@ class VariableSnapshots {
  public:
   // Of the variable as it lies in the store now; the address of the snapshot does not change.
   VariableSnapshot& of(const Node* variable, const VariableStore::Storage& storage);
+  std::size_t bytes() const;
 
  private:
   std::map<const Node*, VariableSnapshot> all_;

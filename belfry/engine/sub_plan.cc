@@ -36,6 +36,8 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);
 }
 
+std::size_t SubPlan::bytes() const { return plan_->memory.arena_bytes + plan_->own_bytes(); }
+
 void SubPlan::run(const Step& step, std::span<const void* const> inputs, std::span<void* const> outputs) {
   std::ranges::copy(inputs, slots_.feeds.begin());
   std::ranges::copy(outputs, slots_.results.begin());

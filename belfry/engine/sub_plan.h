@@ -18,6 +18,7 @@ class SubPlan {
   SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within);
 
   const std::vector<TensorInfo>& outputs() const { return outputs_; }  // plain
+  std::size_t bytes() const;                                           // that it computes in
   // Plain memory of the inputs and outputs. Results may lie where inputs do: those are read first.
   void run(const Step& step, std::span<const void* const> inputs, std::span<void* const> outputs);
 

@@ -32,6 +32,30 @@ const VariableStore::Storage* VariableStore::find(const Node* variable) const {
   return at == all_.end() ? nullptr : &at->second;
 }
 
+VariableStore::Bytes VariableStore::bytes_of(const Storage& storage) {
+  Bytes out;
+  if (storage.data != nullptr) out.value = storage.info.bytes();
+  for (const Copy& copy : storage.copies)
+    out.copies += physical_bytes(storage.info.shape, storage.info.dtype, copy.layout);
+  return out;
+}
+
+VariableStore::Bytes VariableStore::bytes_of(const Node* variable) const {
+  const Storage* s = find(variable);
+  return s == nullptr ? Bytes{} : bytes_of(*s);
+}
+
+VariableStore::Bytes VariableStore::bytes() const {
+  const MutexLock lock(mutex_);
+  Bytes out;
+  for (const auto& [variable, storage] : all_) {
+    const Bytes bytes = bytes_of(storage);
+    out.value += bytes.value;
+    out.copies += bytes.copies;
+  }
+  return out;
+}
+
 void VariableStore::decide_layout(const Node* variable, const Layout& layout, bool trains) {
   Storage& s = storage(variable);
   using Decided = Storage::Decided;

@@ -61,6 +61,12 @@ class VariableStore {
     VariableStore& store_;
   };
 
+  struct Bytes {
+    std::size_t value = 0, copies = 0;
+  };
+  Bytes bytes_of(const Node* variable) const;
+  Bytes bytes() const;  // of all
+
   void changed(const Node* variable);  // by a run that was alone
 
   // Grows whenever a layout or a copy was added: plans made before are out of date.
@@ -68,6 +74,8 @@ class VariableStore {
   void outdate_plans() { ++generation_; }  // for a reason of the session's
 
  private:
+  static Bytes bytes_of(const Storage& storage);
+
   mutable Mutex mutex_;
   std::map<const Node*, Storage> all_ BELFRY_GUARDED_BY(mutex_);  // an entry, once made, stays where it is
   std::atomic<std::uint64_t> generation_ = 0;

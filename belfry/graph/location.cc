@@ -18,7 +18,7 @@ bool in_system_header(std::string_view file) {
 }  // namespace
 
 std::string to_string(const Location& location) {
-  if (in_system_header(location.file_name())) return "an unknown line";
+  if (location.line() == 0 || in_system_header(location.file_name())) return "an unknown line";
   const char* slash = std::strrchr(location.file_name(), '/');
   return std::string(slash != nullptr ? slash + 1 : location.file_name()) + ":" + std::to_string(location.line());
 }

@@ -12,6 +12,7 @@ struct FeedInput::State {
   ClaimedFlow flow;
   std::optional<std::int64_t> size;
   std::vector<TensorSpec> signature{};
+  Location where{};  // of the call that set it up
   Tensors placeholders{};
   FlowState consumed{};              // after the last point of a finished run
   std::optional<DataPoint> first{};  // if it was looked at before the first run: that one's
@@ -27,7 +28,7 @@ class FeedCallback final : public Callback {
     if (state_->placeholders.empty()) return {};
     const std::optional<DataPoint> point = state_->first ? std::exchange(state_->first, {}) : state_->flow->next();
     if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
-    check_point("FeedInput", state_->signature, *point);
+    check_point("FeedInput", state_->signature, *point, state_->where);
     HookRequest out;
     for (std::size_t i = 0; i < point->size(); ++i) out.feeds.emplace_back(state_->placeholders[i], (*point)[i]);
     return out;
@@ -64,7 +65,7 @@ bool FeedInput::endless() const { return state_->flow->endless(); }
 void FeedInput::check_first_point() {
   if (state_->first) return;
   state_->first = state_->flow->next();
-  check_first("FeedInput", signature(), state_->first);
+  check_first("FeedInput", signature(), state_->first, where());
 }
 
 void FeedInput::reset_state() {
@@ -74,6 +75,7 @@ void FeedInput::reset_state() {
 }
 
 Callbacks FeedInput::make_callbacks() {
+  state_->where = where();
   state_->signature = signature();
   return {FeedCallback(state_)};
 }
@@ -82,7 +84,7 @@ Tensors FeedInput::make_tensors() {
   BELFRY_CHECK(state_->placeholders.empty(),
                "[FeedInput] expected one tower, got a second one. Use QueueInput, of which each tower takes its own "
                "points.");
-  for (const TensorSpec& spec : signature()) state_->placeholders.push_back(placeholder(spec));
+  for (const TensorSpec& spec : signature()) state_->placeholders.push_back(placeholder(spec, where()));
   return state_->placeholders;
 }
 

@@ -17,29 +17,32 @@ TensorInput::TensorInput(std::function<Tensors()> make, std::optional<std::int64
 
 Tensors TensorInput::make_tensors() {
   Tensors out = make_();
-  BELFRY_CHECK(out.size() == signature().size(), "[TensorInput] expected {} tensors, one for each input, got {}.",
-               signature().size(), out.size());
+  BELFRY_CHECK(out.size() == signature().size(),
+               "[TensorInput] expected {} tensors, one for each input, got {} (at {}).", signature().size(), out.size(),
+               to_string(where()));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const TensorSpec& spec = signature()[i];
     BELFRY_CHECK(out[i] && out[i].dtype() == spec.dtype && compatible(out[i].shape(), spec.shape),
-                 "[TensorInput] input '{}' expects {} {}, tensor {} is {}.", spec.name, name_of(spec.dtype),
-                 to_string(spec.shape), i, to_string(out[i]));
+                 "[TensorInput] input '{}' expects {} {}, tensor {} is {} (at {}).", spec.name, name_of(spec.dtype),
+                 to_string(spec.shape), i, to_string(out[i]), to_string(where()));
   }
   return out;
 }
 
 // Variables, because the compiler would compute what follows from constants once and for all.
 Tensors DummyConstantInput::make_tensors() {
+  const LocationScope line(where());
   BELFRY_CHECK(shapes_.empty() || shapes_.size() == signature().size(),
-               "[DummyConstantInput] expected {} shapes, one for each input, got {}.", signature().size(),
-               shapes_.size());
+               "[DummyConstantInput] expected {} shapes, one for each input, got {} (at {}).", signature().size(),
+               shapes_.size(), to_string(where()));
   Tensors out;
   for (std::size_t i = 0; i < signature().size(); ++i) {
     const TensorSpec& spec = signature()[i];
     const Shape shape = shapes_.empty() ? spec.shape : shapes_[i];
-    BELFRY_CHECK(shape.is_concrete() && compatible(shape, spec.shape),
-                 "[DummyConstantInput] input '{}' expects a concrete shape that fits {}, got {}. Pass the shapes.",
-                 spec.name, to_string(spec.shape), to_string(shape));
+    BELFRY_CHECK(
+        shape.is_concrete() && compatible(shape, spec.shape),
+        "[DummyConstantInput] input '{}' expects a concrete shape that fits {}, got {} (at {}). Pass the shapes.",
+        spec.name, to_string(spec.shape), to_string(shape), to_string(where()));
     const auto values = [](const Shape& s, DType dtype) {
       return is_float(dtype) ? cast(random_uniform(s), dtype) : constant(Array::zeros(dtype, s));
     };
@@ -53,7 +56,7 @@ Tensors DummyConstantInput::make_tensors() {
 
 Tensors PlaceholderInput::make_tensors() {
   Tensors out;
-  for (const TensorSpec& spec : signature()) out.push_back(placeholder(spec));
+  for (const TensorSpec& spec : signature()) out.push_back(placeholder(spec, where()));
   return out;
 }
 
@@ -89,15 +92,16 @@ class RemappedInput final : public InputSource {
         fail("[remap_input] expected names of inputs, got '{}'.{}", name, did_you_mean(name, known));
       inner.push_back(signature()[static_cast<std::size_t>(at - known.begin())]);
     }
-    return input_->setup(inner);
+    return input_->setup(inner, where());
   }
 
   Tensors make_tensors() override {
-    const Tensors given = input_->get_input_tensors();
+    const Tensors given = input_->get_input_tensors(where());
     Tensors out;
     for (const TensorSpec& spec : signature()) {
       const auto at = std::ranges::find(names_, spec.name);
-      out.push_back(at == names_.end() ? placeholder(spec) : given[static_cast<std::size_t>(at - names_.begin())]);
+      out.push_back(at == names_.end() ? placeholder(spec, where())
+                                       : given[static_cast<std::size_t>(at - names_.begin())]);
     }
     return out;
   }

@@ -24,9 +24,9 @@ class InputSource {
   InputSource& operator=(InputSource&&) = default;
 
   // Once, in the graph that will use it. Gives the callbacks that make it work: register them.
-  Callbacks setup(std::vector<TensorSpec> signature);
+  Callbacks setup(std::vector<TensorSpec> signature, const Location& where = Location::current());
   // One tensor for each of the signature. Each call is another input: two towers get different points in a step.
-  Tensors get_input_tensors();
+  Tensors get_input_tensors(const Location& where = Location::current());
 
   virtual std::string name() const;                                          // for texts: "QueueInput"
   virtual std::optional<std::int64_t> size() const { return std::nullopt; }  // points in one pass, if known
@@ -48,17 +48,22 @@ class InputSource {
  protected:
   virtual Callbacks make_callbacks() { return {}; }  // called once, when the signature is known
   virtual Tensors make_tensors() = 0;
+  // The call of setup() or get_input_tensors() that one of these serves: the line of the ops it makes (LocationScope).
+  const Location& where() const { return where_; }
 
  private:
   std::optional<std::vector<TensorSpec>> signature_;
+  Location where_;
 };
 
 using InputSourcePtr = Handle<InputSource>;
 
 // Throws unless the point fits: "[QueueInput] input 'image' expects f32 [?, 28, 28, 1], the flow's component 0 is ...".
-void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point);
+// `line` is the call that set the input up.
+void check_point(const std::string& where, const std::vector<TensorSpec>& signature, const std::vector<Array>& point,
+                 const std::optional<Location>& line = {});
 // The same for the first point; throws as well if there is none.
 void check_first(const std::string& where, const std::vector<TensorSpec>& signature,
-                 const std::optional<std::vector<Array>>& point);
+                 const std::optional<std::vector<Array>>& point, const Location& line);
 
 }  // namespace belfry

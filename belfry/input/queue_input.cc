@@ -116,7 +116,7 @@ class QueueCallback final : public Callback {
  public:
   explicit QueueCallback(std::shared_ptr<QueueInput::State> state) : state_(std::move(state)) {}
 
-  void before_train() override { state_->start(trainer().session().queue(*state_->queue)); }
+  void before_train() override { state_->start(trainer().session().queue(*state_->queue, trainer().trained_at())); }
   void after_run(const RunContext& context, const RunValues&) override { state_->note_consumed(context.session); }
   void after_train() override { state_->stop(); }
 
@@ -150,7 +150,7 @@ bool QueueInput::endless() const { return state_->flow->endless(); }
 void QueueInput::check_first_point() {
   if (state_->first || state_->points != nullptr) return;  // it has begun: every point is checked
   state_->first = state_->flow->next();
-  check_first(name(), signature(), state_->first);
+  check_first(name(), signature(), state_->first, where());
 }
 
 void QueueInput::reset_state() {
@@ -165,6 +165,7 @@ void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }
 
 Callbacks QueueInput::make_callbacks() {
   state_->name = name();
+  const LocationScope line(where());
   state_->signature = signature();
   state_->queue.emplace(state_->options.name, signature(), QueueOptions{.capacity = state_->options.capacity});
   if (state_->options.show_size) add_moving_summary({cast(state_->queue->size(), f32, state_->options.name + "_size")});
@@ -172,6 +173,7 @@ Callbacks QueueInput::make_callbacks() {
 }
 
 Tensors QueueInput::make_tensors() {
+  const LocationScope line(where());
   Tensors taken = state_->queue->dequeue();
   state_->takes.push_back(taken[0]);
   return taken;

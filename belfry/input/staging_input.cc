@@ -27,6 +27,7 @@ class StagingCallback final : public Callback {
 
   void setup_graph() override {
     if (state_->puts.empty()) return;
+    const LocationScope line(trainer().trained_at());
     std::vector<Operation> takes;
     for (const Tensor& get : state_->gets) takes.emplace_back(get);
     state_->stage = group(state_->puts);
@@ -49,8 +50,8 @@ class StagingCallback final : public Callback {
   void fill(Session& session) const {
     std::vector<Fetch> missing;
     for (std::size_t i = 0; i < state_->areas.size(); ++i)
-      if (session.queue(state_->areas[i])->size() == 0) missing.emplace_back(state_->puts[i]);
-    if (!missing.empty()) session.run(missing);
+      if (session.queue(state_->areas[i], trainer().trained_at())->size() == 0) missing.emplace_back(state_->puts[i]);
+    if (!missing.empty()) session.run(missing, {}, {}, trainer().trained_at());
   }
 
   // Whether the run needs a staged point; found out once for each set of fetches.
@@ -100,16 +101,18 @@ void StagingInput::reset_state() {
 }
 
 Callbacks StagingInput::make_callbacks() {
-  Callbacks out = input_->setup(signature());
+  Callbacks out = input_->setup(signature(), where());
   check_feed_free(*input_);
   out.emplace_back(StagingCallback(state_));
   return out;
 }
 
 Tensors StagingInput::make_tensors() {
+  const Tensors inner = input_->get_input_tensors(where());
+  const LocationScope line(where());
   const StagingArea& area = state_->areas.emplace_back(fmt::format("stage{}", state_->areas.size()), signature(),
                                                        QueueOptions{.capacity = 1});
-  state_->puts.push_back(area.put(input_->get_input_tensors()));
+  state_->puts.push_back(area.put(inner));
   Tensors out = area.get();
   state_->gets.push_back(out[0]);
   input_->taken_through(state_->gets);

@@ -69,7 +69,7 @@ void RunOp::run() {
     log_info(fmt::format("[RunOp] runs '{}'", op_->operation() ? op_->operation().name()
                                               : op_->tensor()  ? op_->tensor().name()
                                                                : op_->name()));
-  trainer().session().run(*op_);
+  trainer().session().run(*op_, {}, {}, trainer().trained_at());
 }
 
 void RunUpdateOps::setup_graph() {

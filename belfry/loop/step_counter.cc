@@ -40,9 +40,9 @@ void StepCounter::setup_graph() {
 void StepCounter::before_train() {
   if (!variable_) return;
   Session& session = trainer().session();
-  const auto value = static_cast<std::int64_t>(session.value(variable_).item());
+  const auto value = static_cast<std::int64_t>(session.value(variable_, trainer().trained_at()).item());
   if (value == 0 && trainer().global_step_ > 0)
-    session.set_value(variable_, Array(trainer().global_step_));
+    session.set_value(variable_, Array(trainer().global_step_), trainer().trained_at());
   else
     trainer().global_step_ = value;
 }

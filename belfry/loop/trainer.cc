@@ -63,15 +63,15 @@ void Trainer::run_epochs() {
 }
 
 std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
-  BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch from 0 up, got {}.",
-               options.steps_per_epoch);
-  BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {}.",
-               options.starting_epoch);
+  BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch from 0 up, got {} (at {}).",
+               options.steps_per_epoch, to_string(where));
+  BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {} (at {}).",
+               options.starting_epoch, to_string(where));
   BELFRY_CHECK(
       options.starting_epoch <= options.max_epoch,
-      "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got {} and {}. Nothing "
-      "is left to train: raise max_epoch.",
-      options.starting_epoch, options.max_epoch);
+      "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got {} and {} (at {}). "
+      "Nothing is left to train: raise max_epoch.",
+      options.starting_epoch, options.max_epoch, to_string(where));
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
   where_ = where;
@@ -186,8 +186,9 @@ void Trainer::run_postponed(std::vector<std::function<void()>>& actions, std::ex
 
 void Trainer::run_step() {
   BELFRY_CHECK(static_cast<bool>(train_op),
-               "[Trainer] expected a train_op or a class that overrides run_step(), got neither. Set train_op before "
-               "training.");
+               "[Trainer] expected a train_op or a class that overrides run_step(), got neither (at {}). Set train_op "
+               "before training.",
+               to_string(where_));
   hooked_session().run(train_op, {}, {}, where_);
 }
 
@@ -284,7 +285,9 @@ void Trainer::register_callbacks(const Callbacks& callbacks) {
 
 void Trainer::unregister_callbacks(std::size_t kept) { callbacks_.resize(kept); }
 
-void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors) {
+void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors,
+                              const Location& where) {
+  where_ = where;
   enter(Phase::defining, Phase::defining, "setup_callbacks");  // a second call says so before anything is added
   register_callback(StepCounter());
   register_callbacks(callbacks);
@@ -299,12 +302,13 @@ void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Hand
   for (const Handle<Callback>& callback : callbacks_) callback->setup_graph();
 }
 
-void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
+void Trainer::initialize(const SessionConfig& config, const SessionInit& init, const Location& where) {
+  where_ = where;
   enter(Phase::callbacks_ready, Phase::session_ready, "initialize");
   auto directories = std::make_unique<RunDirectories>(callbacks_, init.continued());  // freed again if this fails
-  session_ = std::make_unique<Session>(*graph_, adapt(config));
-  session_->initialize();
-  const InitReport report = init.init(*session_);
+  session_ = std::make_unique<Session>(*graph_, adapt(config), where);
+  session_->initialize(false, where);
+  const InitReport report = init.init(*session_, where);
   global_step_ = report.step.value_or(0);
   restore_training_state(*this, report.training);
   graph_->finalize();
@@ -312,11 +316,13 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init) {
   directories_ = std::move(directories);
 }
 
-std::int64_t Trainer::steps_of(const TrainOptions& options) const {
+std::int64_t Trainer::steps_of(const TrainOptions& options, const Location& where) const {
   if (options.steps_per_epoch) return *options.steps_per_epoch;
   const std::optional<std::int64_t> steps = default_steps_per_epoch();
-  BELFRY_CHECK(steps.has_value(),
-               "[train] expected steps_per_epoch, or data that knows its size, got neither. Set steps_per_epoch.");
+  BELFRY_CHECK(
+      steps.has_value(),
+      "[train] expected steps_per_epoch, or data that knows its size, got neither (at {}). Set steps_per_epoch.",
+      to_string(where));
   log_info(
       fmt::format("[train] steps_per_epoch is {}: one pass of the data, not divided by the number of towers.", *steps));
   return *steps;
@@ -324,9 +330,9 @@ std::int64_t Trainer::steps_of(const TrainOptions& options) const {
 
 std::string Trainer::train(const TrainOptions& options, const Location& where) {
   if (!options.run_dir.empty()) set_run_dir(options.run_dir);
-  const std::int64_t steps = steps_of(options);
-  setup_callbacks(options.callbacks, options.monitors);
-  initialize(options.session_config, options.session_init);
+  const std::int64_t steps = steps_of(options, where);
+  setup_callbacks(options.callbacks, options.monitors, where);
+  initialize(options.session_config, options.session_init, where);
   return main_loop({.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch},
                    where);
 }
@@ -351,6 +357,22 @@ HookedSession& Trainer::hooked_session() const {
                "[Trainer::hooked_session] expected to be called after initialize(), got a call before. Callbacks can "
                "use it from before_train() on.");
   return *hooked_session_;
+}
+
+std::string Trainer::explain(std::optional<std::int64_t> batch, const Location& where) const {
+  if (!batch) {
+    BELFRY_CHECK(hooked_session().has_run(),
+                 "[Trainer::explain] expected a step before, or a batch, got neither (at {}). Pass the size of a "
+                 "tower's batch, or call it behind the first step.",
+                 to_string(where));
+    return hooked_session().explain(where);
+  }
+  const std::vector<Operation> ops = train_op ? std::vector<Operation>{train_op} : train_ops();
+  BELFRY_CHECK(!ops.empty(),
+               "[Trainer::explain] expected a train_op, got a trainer without one (at {}). Call it without a batch "
+               "behind the first step.",
+               to_string(where));
+  return session().explain_batch({ops.begin(), ops.end()}, *batch, where);
 }
 
 void Trainer::set_run_dir(std::string dir) {

@@ -75,8 +75,10 @@ class Trainer {
   // Phase 1 ends here: callbacks define what they need. Then the session is made and variables get their values. Then
   // the loop. Each once, in this order; train() does all three. main_loop() and train() return why training ended:
   // "finished epoch 5", the text of a StopTraining or of a request_stop(), or the end of the data.
-  void setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors = {});
-  virtual void initialize(const SessionConfig& config = {}, const SessionInit& init = {});
+  void setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors = {},
+                       const Location& where = Location::current());
+  virtual void initialize(const SessionConfig& config = {}, const SessionInit& init = {},
+                          const Location& where = Location::current());
   // Errors of steps name the line of the call.
   std::string main_loop(const LoopOptions& options, const Location& where = Location::current());
   std::string train(const TrainOptions& options, const Location& where = Location::current());
@@ -95,7 +97,7 @@ class Trainer {
   // while `run` waits for data from a queue.
   void run_interruptibly(FunctionRef<void()> run);
 
-  const Location& trained_at() const { return where_; }  // the call that trains
+  const Location& trained_at() const { return where_; }  // the last of these calls
 
   // One iteration. Runs train_op, unless overridden.
   virtual void run_step();
@@ -103,6 +105,10 @@ class Trainer {
   Graph& graph() const { return *graph_; }
   Session& session() const;
   HookedSession& hooked_session() const;  // runs of it are steps: callbacks take part, global_step counts them
+  // The plan of the last step, as Session::explain() prints one; takes no datapoint. With a batch, which needs no step
+  // before: that of a step whose inputs, where their batch is unknown, have so many examples a tower. From initialize()
+  // on, so in callbacks or after train().
+  std::string explain(std::optional<std::int64_t> batch = {}, const Location& where = Location::current()) const;
   Monitors& monitors() { return monitors_; }
   const std::string& run_dir() const { return run_dir_; }
   void set_run_dir(std::string dir);
@@ -154,7 +160,7 @@ class Trainer {
   friend void restore_training_state(Trainer&, const std::map<std::string, std::string>&);
   enum class Phase { defining, callbacks_ready, session_ready, looping, ended };
   void enter(Phase from, Phase to, const char* method);
-  std::int64_t steps_of(const TrainOptions& options) const;
+  std::int64_t steps_of(const TrainOptions& options, const Location& where) const;
   enum class Waiter { none, step, callback };
   bool must_stop(Waiter waiter) const;
   void check_stop(Waiter waiter = Waiter::step);
@@ -177,7 +183,7 @@ class Trainer {
   std::string run_dir_;
   std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
   LoopOptions loop_;
-  Location where_;  // of the call that trains
+  Location where_;  // of the last call that trains or prepares it
   bool in_hook_ = false;
   std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done

@@ -9,6 +9,7 @@
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layer_checks.h"
 #include "belfry/nn/layers.h"
+#include "belfry/nn/replace_variables.h"
 #include "belfry/nn/update_ops.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/sync_batch_norm.h"
@@ -89,7 +90,8 @@ std::vector<Operation> move_averages(const BatchNormLayerOptions& o, const Batch
 
 bool moves_averages(const BatchNormLayerOptions& o) {
   const TowerContext* tower = current_tower_context_or_null();
-  return o.ema_update != EmaUpdate::skip && (tower == nullptr || tower->is_main_training_tower());
+  return o.ema_update != EmaUpdate::skip && frozen_batch_statistics() == BatchStatistics::move &&
+         (tower == nullptr || tower->is_main_training_tower());
 }
 
 SyncBatchNormResult normalise(const BatchNormLayerOptions& o, const BatchNormVariables& v, const Tensor& x,
@@ -98,6 +100,11 @@ SyncBatchNormResult normalise(const BatchNormLayerOptions& o, const BatchNormVar
     return sync_batch_norm(x, v.gamma, v.beta, op, *towers);  // the layer names its output
   const BatchNormResult batch = batch_norm(x, v.gamma, v.beta, op, name);
   return {batch.y, batch.mean, batch.variance, moves_averages(o) ? values_a_channel(x, op.axis) : Tensor()};
+}
+
+bool normalises_by_batch(const BatchNormLayerOptions& o) {
+  if (o.training.has_value()) return *o.training;
+  return layer_trains("batch_norm") && frozen_batch_statistics() != BatchStatistics::stored;
 }
 
 Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
@@ -114,7 +121,7 @@ Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
   const BatchNormOptions op{.epsilon = o.epsilon, .axis = axis};
   const std::string_view last = o.activation ? "" : "output";
   Tensor y;
-  if (o.training.has_value() ? *o.training : layer_trains("batch_norm")) {
+  if (normalises_by_batch(o)) {
     const bool moves = moves_averages(o), inside = moves && o.ema_update == EmaUpdate::internal;
     const SyncBatchNormResult batch = normalise(o, v, x, op, inside ? "" : last);
     y = batch.y;

@@ -5,6 +5,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/nn/internal/layer_cost.h"
 
 namespace belfry {
 namespace {
@@ -51,14 +52,38 @@ std::string grouped(std::int64_t number) {
   return out;
 }
 
+std::int64_t parameters_below(const std::vector<Variable>& variables, const std::string& layer) {
+  std::int64_t count = 0;
+  for (const Variable& v : variables)
+    if (v.name().starts_with(layer + "/")) count += v.shape().elements();
+  return count;
+}
+
 }  // namespace
 
 std::string describe_layers(const Graph& graph) {
   if (graph.layers().empty()) return "no layers\n";
-  Table table({"layer", "input", "output"});
-  for (const LayerShapes& layer : parts_last(graph.layers()))
-    table.add({layer.name, to_string(layer.input), to_string(layer.output)});
-  return table.text();
+  const std::vector<Variable> trained = graph.collections().variables(collection::kTrainableVariables);
+  Table table({"layer", "input", "output", "parameters", "MFLOP", "output kB"});
+  std::int64_t count = 0, parameters = 0;
+  LayerCost total;
+  const LayerCosts costs(graph);
+  std::string whole;  // the last layer that is no part of another
+  for (const LayerShapes& layer : parts_last(graph.layers())) {
+    const std::int64_t own = parameters_below(trained, layer.name);
+    const LayerCost cost = costs.of(layer.name);
+    table.add({layer.name, to_string(layer.input), to_string(layer.output), grouped(own),
+               fmt::format("{:.3f}", cost.flops / 1e6), fmt::format("{:.2f}", cost.output_bytes / 1e3)});
+    if (!whole.empty() && layer.name.starts_with(whole + "/")) continue;
+    whole = layer.name;
+    ++count;
+    parameters += own;
+    total.flops += cost.flops;
+    total.output_bytes += cost.output_bytes;
+  }
+  return table.text() +
+         fmt::format("{} layer{}, {} parameters; forward, an example: {:.3f} MFLOP, {:.2f} kB of outputs\n", count,
+                     count == 1 ? "" : "s", grouped(parameters), total.flops / 1e6, total.output_bytes / 1e3);
 }
 
 std::string describe_trainable_vars(const Graph& graph) {

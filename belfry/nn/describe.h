@@ -8,8 +8,11 @@ namespace belfry {
 
 class Graph;
 
-// A line for each layer: its name and the shapes of its input and output. A layer that is used again, or built once
-// more in another tower, has one line; the parts of a layer follow it.
+// A line for each layer: its name, the shapes of its input and output, its trainable parameters, the floating-point
+// operations of one pass forward (multiply-adds count as two) and the size of its output; then the totals. An unknown
+// dimension counts as one, so that numbers are those of one example where only the batch is unknown; a MFLOP is a
+// million, a kB a thousand. A layer that is used again, or built once more in another tower, has one line; the parts of
+// a layer follow it and are counted in it. Bodies of loops and branches are not counted.
 std::string describe_layers(const Graph& graph);
 
 // A line for each trainable variable: its name, shape, type, number of elements and device; then the totals, where a MB

@@ -1,11 +1,24 @@
 #include "belfry/nn/replace_variables.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
 #include "belfry/ops/basic.h"
 
 namespace belfry {
 
-std::unique_ptr<VariableScope> freeze_variables(const FreezeOptions& options) {
+namespace {
+
+struct Frozen {
+  const Graph* graph = nullptr;
+  BatchStatistics statistics = BatchStatistics::move;
+};
+// The scopes that this thread is in.
+thread_local std::vector<Frozen> frozen;
+
+std::unique_ptr<VariableScope> open_frozen(const FreezeOptions& options) {
   const CustomGetter without_training = freeze_getter();
   return VariableScope::reopen(
       {.custom_getter = [options, without_training](const VariableGetter& next, const std::string& name,
@@ -14,6 +27,21 @@ std::unique_ptr<VariableScope> freeze_variables(const FreezeOptions& options) {
         const Variable variable = options.skip_collection ? without_training(next, name, given) : next(name, given);
         return options.stop_gradient ? variable.with_value(stop_gradient(variable)) : variable;
       }});
+}
+
+}  // namespace
+
+FrozenVariables::FrozenVariables(const FreezeOptions& options) : scope_(open_frozen(options)) {
+  frozen.push_back({&current_graph().outermost(), options.batch_statistics});
+}
+FrozenVariables::~FrozenVariables() { frozen.pop_back(); }
+
+BatchStatistics frozen_batch_statistics() {
+  const Graph* graph = &current_graph().outermost();
+  auto out = BatchStatistics::move;
+  for (const Frozen& scope : frozen)
+    if (scope.graph == graph) out = std::max(out, scope.statistics);
+  return out;
 }
 
 std::unique_ptr<VariableScope> remap_variables(std::function<Tensor(const Variable&)> map, const Location& where) {

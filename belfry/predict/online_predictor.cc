@@ -24,7 +24,7 @@ std::vector<Array> OnlinePredictor::operator()(const std::vector<Array>& inputs,
                  to_string(where));
     feeds.emplace_back(inputs_[i], inputs[i]);
   }
-  const SessionAlone alone(session_());
+  const SessionAlone alone(session_(), where);
   return session_().run(std::vector<Fetch>(outputs_.begin(), outputs_.end()), feeds, {}, where);
 }
 

@@ -157,12 +157,20 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
     wanted.push_back(merged.add_fetches(requests[i].fetches, hooks_[i].get()));
   }
   const std::vector<Array> values = merged.run(session_);
+  last_ = session_.state_->last_run;
 
   HookErrors after;
   for (std::size_t i = 0; i < hooks_.size(); ++i)
     after.guard(*hooks_[i], "after_run", [&] { hooks_[i]->after_run(context, values_at(wanted[i], values)); });
   after.rethrow();
   return values_at(asked, values);
+}
+
+std::string HookedSession::explain(const Location& where) const {
+  BELFRY_CHECK(has_run(),
+               "[HookedSession::explain] expected a run before, got none (at {}). Use Session::explain_batch().",
+               to_string(where));
+  return last_->explain();
 }
 
 Array HookedSession::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options, const Location& where) {

@@ -25,6 +25,7 @@
 namespace belfry {
 
 class HookedSession;
+class Plan;
 
 // The run that a hook takes part in; valid during the call only. A hook that computes something in a run of its own
 // uses `session`: `hooked.run` would call the hooks again.
@@ -79,6 +80,10 @@ class HookedSession {
 
   Session& session() { return session_; }
 
+  bool has_run() const { return last_ != nullptr; }
+  // The plan of the last run, with what hooks added to it, as Session::explain() prints one.
+  std::string explain(const Location& where = Location::current()) const;
+
   // A flag for whoever calls run() in a loop; from any thread. run() itself does not look at it.
   void request_stop() { should_stop_ = true; }
   bool should_stop() const { return should_stop_; }
@@ -86,6 +91,7 @@ class HookedSession {
  private:
   Session& session_;
   std::vector<std::shared_ptr<SessionHook>> hooks_;
+  std::shared_ptr<const Plan> last_;
   std::atomic<bool> should_stop_ = false;
 };
 

@@ -79,7 +79,7 @@ void Saver::save(std::int64_t step, CheckpointState state, const Location& where
   BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
   impl_->finish();
   Session& session = impl_->session;
-  const SessionAlone alone(session);  // of one moment, even if companions run
+  const SessionAlone alone(session, where);  // of one moment, even if companions run
   state.step = step;
   state.seeds["graph"] = session.graph().seed();
   state.random_counter = session.random_counter();

@@ -1,8 +1,11 @@
 #include "belfry/session/session.h"
 
+#include <set>
+
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/cpu/bf16_support.h"
+#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/initialization.h"
 #include "belfry/session/internal/session_state.h"
@@ -69,6 +72,30 @@ void warn_of_emulation(Precision precision) {
                   bf16_support().reason));
 }
 
+// Every placeholder that the fetches need.
+std::vector<Tensor> placeholders_of(const std::vector<Fetch>& fetches, const Graph& graph, const Caller& caller) {
+  std::vector<Node*> wanted;
+  for (const Fetch& fetch : fetches) {
+    const FetchTarget target = target_of(fetch, graph, caller);
+    if (Node* node = target.operation ? target.operation.node() : target.tensor.node(); node != nullptr)
+      wanted.push_back(node);
+  }
+  std::vector<Tensor> out;
+  for (const Node* node : with_ancestors(wanted))
+    if (node->def->name == "Placeholder") out.push_back(graph.nodes()[static_cast<std::size_t>(node->id)]->output());
+  return out;
+}
+
+Shape with_batch(const Tensor& tensor, std::int64_t batch, const Caller& caller) {
+  Shape shape = tensor.shape();
+  if (shape.rank() > 0 && shape[0] == kAny) shape.set(0, batch);
+  BELFRY_CHECK(shape.is_concrete(),
+               "[{}] expected to know all of the shape of '{}' but its batch, got {} {} {}. Use explain() and feed it "
+               "an array of the shape that you mean.",
+               caller.name, tensor.name(), to_string(tensor.shape()), made_at(*tensor.node()), called_at(caller));
+  return shape;
+}
+
 }  // namespace
 
 SessionConfig::~SessionConfig() = default;
@@ -104,6 +131,7 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
     results.push_back(values.emplace_back(info.dtype, info.shape).raw());
   while (!state_->execute(*run.plan, options.random_step, run.feeds, results, *run.points, caller))
     run.plan = state_->plan_for(run.signature, caller);
+  state_->last_run = run.plan;
   std::vector<Array> out;
   for (int place : run.places) out.push_back(place == kNone ? Array() : values[static_cast<std::size_t>(place)]);
   return out;
@@ -234,10 +262,41 @@ std::string Session::explain(const std::vector<Fetch>& fetches, const Feeds& fee
   return prepare(*state_, fetches, feeds, caller, false).plan->explain();
 }
 
+std::string Session::explain_batch(const std::vector<Fetch>& fetches, std::int64_t batch, const Location& where) {
+  const Caller caller{"Session::explain_batch", where};
+  BELFRY_CHECK(batch >= 1, "[{}] expected a batch of 1 or more, got {} {}.", caller.name, batch, called_at(caller));
+  const SessionUse use(state_->user, caller);
+  std::vector<Tensor> given = placeholders_of(fetches, state_->graph, caller);
+  std::vector<int> places;
+  Signature signature = state_->signature(fetches, given, caller, &places);
+  const Takes& takes = state_->takes_of(signature);
+  given.insert(given.end(), takes.tensors.begin(), takes.tensors.end());
+  for (const Tensor& tensor : given) add_feed(signature, tensor.dtype(), with_batch(tensor, batch, caller));
+  signature.feeds = std::move(given);
+  return state_->plan_for(signature, caller)->explain();
+}
+
+SessionMemory Session::memory() const {
+  std::set<const PartPlan*> parts;
+  for (const SessionState::Known& known : state_->programs) known.program->collect_kept(parts);
+  for (const SessionState::Cached& cached : state_->cache)
+    for (const auto& part : cached.plan->parts()) parts.insert(part.get());
+  MemoryUse held;
+  add_held_by(parts, held);
+  const VariableStore::Bytes variables = state_->store.bytes();
+  SessionMemory out{.crossings = state_->crossings.bytes(),
+                    .kernels = held.kernels,
+                    .constants = held.constants,
+                    .variables = variables.value,
+                    .copies = variables.copies,
+                    .snapshots = state_->snapshots.bytes()};
+  for (const auto& arena : state_->arenas) out.arena += arena->required();
+  return out;
+}
+
 std::size_t Session::arena_bytes() const {
-  std::size_t total = 0;
-  for (const auto& arena : state_->arenas) total += arena->required();
-  return total;
+  const SessionMemory held = memory();
+  return held.arena + held.crossings + held.kernels;
 }
 
 std::vector<ProfileTotal> Session::profile_totals() const {

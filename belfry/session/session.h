@@ -90,6 +90,17 @@ struct ProfileTotal {
   bool onednn = false;  // the time is one oneDNN primitive's
 };
 
+// How many bytes a session holds, and for what. A run may also fetch and be fed arrays: those are the caller's.
+struct SessionMemory {
+  std::size_t arena = 0;      // activations, gradients and scratch memory: the largest plan's on each device, summed
+  std::size_t crossings = 0;  // values on their way from one device to another
+  std::size_t kernels = 0;    // what these hold themselves: branches, loops, copies of feeds that are not aligned
+  std::size_t constants = 0;
+  std::size_t variables = 0, copies = 0;  // copies: in a second layout, for gradients of convolutions
+  std::size_t snapshots = 0;              // of variables, where the session is or has a companion
+  std::size_t total() const { return arena + crossings + kernels + constants + variables + copies + snapshots; }
+};
+
 struct RunOptions {
   // The step that random ops draw by (hooked runs pass global_step). Without it, the session's own counter, which is
   // a separate sequence, so that inference does not shift training's masks.
@@ -167,8 +178,13 @@ class Session {
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {},
                       const Location& where = Location::current());
-  // What the largest plan so far needs of each device's arena, summed: activations, gradients and scratch memory, but
-  // no variables.
+  // The same without feeds and without taking points: where the batch, the first dimension, of an input is unknown it
+  // is taken to be so large.
+  std::string explain_batch(const std::vector<Fetch>& fetches, std::int64_t batch,
+                            const Location& where = Location::current());
+  // All that the session holds now: what the plans so far have needed is kept for the next ones.
+  SessionMemory memory() const;
+  // The part of it that steps compute in: arena, crossings and kernels.
   std::size_t arena_bytes() const;
   // Time by op since the start or the last clear_profile(), largest first (needs SessionConfig::profile).
   std::vector<ProfileTotal> profile_totals() const;
@@ -177,6 +193,7 @@ class Session {
   void write_trace(const std::string& path) const;
 
  private:
+  friend class HookedSession;
   friend class SessionAlone;
   friend class CompanionsRest;
   explicit Session(std::unique_ptr<SessionState> state);

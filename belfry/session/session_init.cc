@@ -128,12 +128,12 @@ void follow_restored(const Graph& graph, InitPlan& plan) {
 
 }  // namespace
 
-InitReport SessionInit::init(Session& session) const {
+InitReport SessionInit::init(Session& session, const Location& where) const {
   InitPlan plan = prepare(session);
-  const SessionAlone alone(session);
+  const SessionAlone alone(session, where);
   follow_restored(session.graph(), plan);
   session.set_algorithms(plan.algorithms);
-  for (const auto& [variable, value] : plan.values) session.set_value(variable, value);
+  for (const auto& [variable, value] : plan.values) session.set_value(variable, value, where);
   if (plan.random_counter) session.set_random_counter(*plan.random_counter);
   const InitReport& report = plan.report;
   if (!report.missing.empty())

@@ -67,7 +67,7 @@ class SessionInit {
   // Throws one error that lists every value whose dtype or shape is not its variable's, both shown, and, if strict,
   // every missing and unexpected name; also if none of the names is a variable's, strict or not. Otherwise sets the
   // values and logs what is missing or unexpected.
-  InitReport init(Session& session) const;
+  InitReport init(Session& session, const Location& where = Location::current()) const;
 
   // The checks alone.
   InitPlan prepare(Session& session) const;

@@ -80,7 +80,7 @@ std::vector<Operation> AsyncTowers::steps() const {
 }
 
 std::int64_t AsyncTowers::updates() const {
-  return session_ == nullptr ? 0 : static_cast<std::int64_t>(session_->value(updates_).item());
+  return session_ == nullptr ? 0 : static_cast<std::int64_t>(session_->value(updates_, trainer_->trained_at()).item());
 }
 
 void AsyncTowers::start(Trainer& trainer) {
@@ -95,7 +95,7 @@ void AsyncTowers::start(Trainer& trainer) {
 }
 
 void AsyncTowers::pause() {
-  if (paused_ == nullptr) paused_ = std::make_unique<CompanionsRest>(*session_);
+  if (paused_ == nullptr) paused_ = std::make_unique<CompanionsRest>(*session_, trainer_->trained_at());
 }
 
 void AsyncTowers::resume() { paused_ = nullptr; }

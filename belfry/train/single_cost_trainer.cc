@@ -76,7 +76,7 @@ void SingleCostTrainer::set_up(TowerFunc tower_func, InputSourcePtr input, const
   costs_.clear();
   bad_costs_ = std::make_shared<BadCosts>(on_bad_cost);
   try {
-    register_callbacks(input->setup(signature));
+    register_callbacks(input->setup(signature, where));
     build(*input, *optimizer);
     register_callback(CostGuard(costs_of_step(), bad_costs_));
   } catch (...) {
@@ -91,7 +91,7 @@ void SingleCostTrainer::set_up(TowerFunc tower_func, InputSourcePtr input, const
 }
 
 Tensor SingleCostTrainer::build_tower(InputSource& input) {
-  const Tensors outputs = tower_func()(input.get_input_tensors(), where_);
+  const Tensors outputs = tower_func()(input.get_input_tensors(where_), where_);
   const Tensor cost = outputs.empty() ? Tensor() : outputs[0];
   BELFRY_CHECK(
       static_cast<bool>(cost) && cost.rank() == 0 && is_float(cost.dtype()),

@@ -59,7 +59,7 @@ SessionConfig TowerTrainer::adapt(SessionConfig config) const {
   BELFRY_CHECK(config.devices.size() >= needed,
                "[trainer] expected a session with devices cpu:0 to cpu:{}, got {} (at {}). Add devices to "
                "SessionConfig, or leave them away for equal shares of the cores.",
-               devices_.back(), config.devices.size(), to_string(where_));
+               devices_.back(), config.devices.size(), to_string(trained_at()));
   return config;
 }
 
@@ -90,19 +90,20 @@ void TowerTrainer::check_device(std::string_view caller, int device) const {
                devices_.back(), device);
 }
 
-const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
-                                                             int device) {
-  return build_inference_tower(name, [&] { return inputs; }, device);
+const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs, int device,
+                                                             const Location& where) {
+  return build_inference_tower(name, [&] { return inputs; }, device, where);
 }
 
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name,
-                                                             const std::function<Tensors()>& inputs, int device) {
+                                                             const std::function<Tensors()>& inputs, int device,
+                                                             const Location& where) {
   check_device("build_inference_tower", device);
   const GraphScope scope(graph());
   const DeviceScope place(device_name(device));
   const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
                                          .reuse = towers().training().empty() ? std::optional<Reuse>() : Reuse::yes});
-  tower_func()(inputs());
+  tower_func()(inputs(), where);
   return towers()[name];
 }
 
@@ -122,7 +123,7 @@ OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inpu
       const NameScope names(name + "_inputs");
       Tensors fed;
       for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec, where));
-      build_inference_tower(name, fed, device);
+      build_inference_tower(name, fed, device, where);
     }
     transaction.keep();
     predict_towers_.insert(name);

@@ -42,9 +42,10 @@ class TowerTrainer : public Trainer {
   void check_device(std::string_view caller, int device) const;
   // The inference tower itself, fed by `inputs`, one for each of the signature; or by what a function makes in the
   // tower.
-  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0);
+  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0,
+                                                 const Location& where = Location::current());
   const TowerTensorHandle& build_inference_tower(const std::string& name, const std::function<Tensors()>& inputs,
-                                                 int device = 0);
+                                                 int device = 0, const Location& where = Location::current());
 
  protected:
   Tensor find_tensor(std::string_view name) const override;

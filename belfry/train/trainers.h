@@ -24,7 +24,7 @@ class QueueInputTrainer final : public SimpleTrainer {
 // Builds the tower and runs only callbacks: an iteration is an empty hooked run.
 class NoOpTrainer final : public SimpleTrainer {
  public:
-  void run_step() override { hooked_session().run({}); }
+  void run_step() override { hooked_session().run({}, {}, {}, trained_at()); }
 };
 
 // What trainers on several devices share.

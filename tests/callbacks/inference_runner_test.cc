@@ -130,16 +130,16 @@ TEST_F(InferenceRunnerTest, OnlyTheFirstPointIsReadBeforeItIsNeededAndItIsUsed) 
 }
 
 TEST_F(InferenceRunnerTest, ItsFirstPointIsMatchedWithTheSignatureBeforeTheFirstStep) {
-  EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); }),
-            "[QueueInput] input 'x' expects f32 [?], the flow's component 0 is f32 []. Batch the flow: flow | "
-            "batch(32).");
+  EXPECT_TRUE(contains(error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); }),
+                       "[QueueInput] input 'x' expects f32 [?], the flow's component 0 is f32 []. Batch the flow: flow "
+                       "| batch(32) (at "));
   EXPECT_EQ(trainer.global_step(), 0);
 }
 
 TEST_F(InferenceRunnerTest, AnEmptyFlowIsAnErrorBeforeTheFirstStep) {
-  EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(five() | batch(6), cost())}); }),
-            "[QueueInput] expected a flow with points, got an empty one. Look at what it reads; batch() leaves out a "
-            "last batch that is not full, unless it is told Remainder::keep.");
+  const std::string text = error_of([&] { run(trainer, {InferenceRunner(five() | batch(6), cost())}); });
+  EXPECT_TRUE(text.starts_with("[QueueInput] expected a flow with points, got an empty one (at ")) << text;
+  EXPECT_TRUE(text.ends_with("batch() leaves out a last batch that is not full, unless it is told Remainder::keep."));
   EXPECT_EQ(trainer.global_step(), 0);
 }
 

@@ -182,5 +182,19 @@ TEST_F(MemoryTest, EmptyValuesTakeNothing) {
   EXPECT_EQ(planned(ir).arena_bytes, 0u);
 }
 
+TEST_F(MemoryTest, WhatEarlierPartsLeftIsInTheWayUntilItsLastReaderIsDone) {
+  const Tensor x = tanh(var("x", {64, 16})), y = exp(var("y", {64, 16}));
+  const Ir ir = prepared({.fetches = {matmul(x, y, {.transpose_b = true})}});
+  const std::vector<NodeId> order = schedule(ir);
+  const std::vector<std::size_t> scratch(ir.nodes.size(), 0);
+  const auto with = [&](const std::vector<HeldValue>& held) { return plan_memory(ir, order, scratch, held); };
+  const std::size_t alone = with({}).arena_bytes;
+  const MemoryPlan beside = with({{.crossing = 3, .offset = 0, .bytes = 128}});
+  EXPECT_EQ(beside.arena_bytes, 128 + alone);
+  for (std::size_t offset : beside.offsets) EXPECT_GE(offset, 128u);
+  EXPECT_EQ(with({{.crossing = 3, .offset = 0, .bytes = 128, .ends = true}}).arena_bytes, alone) << "nobody reads it";
+  EXPECT_EQ(with({{.crossing = 3, .offset = 1 << 20, .bytes = 128}}).arena_bytes, (1u << 20) + 128) << "there is room";
+}
+
 }  // namespace
 }  // namespace belfry

@@ -104,7 +104,7 @@ TEST_F(ScheduleTest, WhatAnotherDeviceWaitsForComesFirst) {
   infer_shapes(ir);
   simplify(ir);
   order_variables(ir);
-  settle_sends(ir);
+  settle_sends(ir, parts.crossings);
   const std::vector<NodeId> order = schedule(ir);
   expect_topological(ir, order);
   EXPECT_LT(position(order, made_from(ir, awaited)), position(order, made_from(ir, own)));  // though it was built last

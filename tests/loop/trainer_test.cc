@@ -61,9 +61,9 @@ TEST_F(TrainerTest, EpochsRunFromTheStartingOneToTheLastInclusive) {
 TEST_F(TrainerTest, AStartBehindTheLastEpochIsAnError) {
   Trainer trainer;
   trainer.train_op = train;
-  EXPECT_EQ(error_of([&] { trainer.train({.steps_per_epoch = 1, .starting_epoch = 9, .max_epoch = 8}); }),
-            "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got 9 and 8. Nothing is "
-            "left to train: raise max_epoch.");
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1, .starting_epoch = 9, .max_epoch = 8}); }),
+                       "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got 9 and 8 "
+                       "(at trainer_test.cc:"));
 }
 
 TEST_F(TrainerTest, ZeroStepsPerEpochRunCallbacksOnly) {
@@ -201,9 +201,9 @@ TEST_F(TrainerTest, TheEndOfTheDataIsACleanEnd) {
 
 TEST_F(TrainerTest, ATrainerNeedsSomethingToDo) {
   Trainer trainer;
-  EXPECT_EQ(error_of([&] { trainer.train({.steps_per_epoch = 1, .max_epoch = 1}); }),
-            "[Trainer] expected a train_op or a class that overrides run_step(), got neither. Set train_op before "
-            "training.");
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1, .max_epoch = 1}); }),
+                       "[Trainer] expected a train_op or a class that overrides run_step(), got neither (at "
+                       "trainer_test.cc:"));
 }
 
 TEST_F(TrainerTest, PhasesComeOnceAndInOrder) {
@@ -235,10 +235,11 @@ TEST_F(TrainerTest, PhasesComeOnceAndInOrder) {
 
 TEST_F(TrainerTest, StepsPerEpochMustBeKnown) {
   Trainer trainer;
-  EXPECT_EQ(error_of([&] { trainer.train({}); }),
-            "[train] expected steps_per_epoch, or data that knows its size, got neither. Set steps_per_epoch.");
-  EXPECT_EQ(error_of([&] { trainer.train({.steps_per_epoch = -1}); }),
-            "[main_loop] expected steps_per_epoch from 0 up, got -1.");
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({}); }),
+                       "[train] expected steps_per_epoch, or data that knows its size, got neither (at "
+                       "trainer_test.cc:"));
+  EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = -1}); }),
+                       "[main_loop] expected steps_per_epoch from 0 up, got -1 (at trainer_test.cc:"));
 }
 
 // What a tensor is in each run.

@@ -1,5 +1,7 @@
 #include "belfry/nn/describe.h"
 
+#include <sstream>
+
 #include "tests/nn/nn_test_support.h"
 
 namespace belfry {
@@ -18,12 +20,28 @@ class DescribeTest : public NnTest {
   }};
 };
 
+// The number in the column MFLOP.
+double mflop_of(const std::string& table, const std::string& layer) {
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(layer + " ")) continue;
+    std::istringstream rest(line.substr(line.rfind(']') + 1));
+    std::string parameters;
+    double out = 0;
+    rest >> parameters >> out;
+    return out;
+  }
+  return -1;
+}
+
+// A multiply-add is two: 2 * 8*8*16 * 3*3*3 and 2 * 8*8*16 for bias and relu, of one example.
 constexpr const char* kLayers =
-    "layer  input          output\n"
-    "conv0  [?, 8, 8, 3]   [?, 8, 8, 16]\n"
-    "pool0  [?, 8, 8, 16]  [?, 4, 4, 16]\n"
-    "bn     [?, 4, 4, 16]  [?, 4, 4, 16]\n"
-    "fc     [?, 4, 4, 16]  [?, 10]\n";
+    "layer  input          output         parameters  MFLOP  output kB\n"
+    "conv0  [?, 8, 8, 3]   [?, 8, 8, 16]  448         0.057  4.10\n"
+    "pool0  [?, 8, 8, 16]  [?, 4, 4, 16]  0           0.000  1.02\n"
+    "bn     [?, 4, 4, 16]  [?, 4, 4, 16]  32          0.000  1.02\n"
+    "fc     [?, 4, 4, 16]  [?, 10]        2,570       0.005  0.04\n"
+    "4 layers, 3,050 parameters; forward, an example: 0.063 MFLOP, 6.18 kB of outputs\n";
 
 TEST_F(DescribeTest, EveryLayerHasOneLineWhateverTheTowers) {
   for (int i = 0; i < 2; ++i) {
@@ -62,15 +80,31 @@ TEST_F(DescribeTest, LayersThatAreUsedAgainShowOnceAndPartsFollowTheWhole) {
     y | block("block0");
   }
   EXPECT_EQ(describe_layers(graph),
-            "layer                  input       output\n"
-            "block0                 [?, ?, 8]   [?, ?, 8]\n"
-            "block0/ln1             [?, ?, 8]   [?, ?, 8]\n"
-            "block0/attention       [?, ?, 8]   [?, ?, 8]\n"
-            "block0/attention/qkv   [?, ?, 8]   [?, ?, 24]\n"
-            "block0/attention/proj  [?, ?, 8]   [?, ?, 8]\n"
-            "block0/ln2             [?, ?, 8]   [?, ?, 8]\n"
-            "block0/fc1             [?, ?, 8]   [?, ?, 32]\n"
-            "block0/fc2             [?, ?, 32]  [?, ?, 8]\n");
+            "layer                  input       output      parameters  MFLOP  output kB\n"
+            "block0                 [?, ?, 8]   [?, ?, 8]   872         0.002  0.03\n"
+            "block0/ln1             [?, ?, 8]   [?, ?, 8]   16          0.000  0.03\n"
+            "block0/attention       [?, ?, 8]   [?, ?, 8]   288         0.001  0.03\n"
+            "block0/attention/qkv   [?, ?, 8]   [?, ?, 24]  216         0.000  0.10\n"
+            "block0/attention/proj  [?, ?, 8]   [?, ?, 8]   72          0.000  0.03\n"
+            "block0/ln2             [?, ?, 8]   [?, ?, 8]   16          0.000  0.03\n"
+            "block0/fc1             [?, ?, 8]   [?, ?, 32]  288         0.001  0.13\n"
+            "block0/fc2             [?, ?, 32]  [?, ?, 8]   264         0.001  0.03\n"
+            "1 layer, 872 parameters; forward, an example: 0.002 MFLOP, 0.03 kB of outputs\n");
+}
+
+TEST_F(DescribeTest, ProductsOfRecurrentLayersAndAttentionAreCounted) {
+  const Tensor x = placeholder(f32, {kAny, 16, 32});
+  placeholder(f32, {16, kAny, 32}) | lstm("rnn", {.units = 64});
+  x | multi_head_attention("attention", {.heads = 4});
+  const std::string text = describe_layers(graph);
+  // 16 steps of [1, 32] x [32, 256] and [1, 64] x [64, 256]
+  const double lstm_flops = 16. * 2 * (32 + 64) * 256;
+  EXPECT_GE(mflop_of(text, "rnn"), lstm_flops / 1e6);
+  EXPECT_LT(mflop_of(text, "rnn"), 1.02 * lstm_flops / 1e6) << text;
+  // Four products with [32, 32], and 16 x 16 scores and values of 32 numbers.
+  const double attention_flops = 2. * 16 * 32 * 32 * 4 + 2. * 16 * 16 * 32 * 2;
+  EXPECT_GE(mflop_of(text, "attention"), attention_flops / 1e6);
+  EXPECT_LT(mflop_of(text, "attention"), 1.05 * attention_flops / 1e6) << text;
 }
 
 TEST_F(DescribeTest, ALayerThatFailsHasNoLine) {

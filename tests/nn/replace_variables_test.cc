@@ -59,6 +59,71 @@ TEST_F(ReplaceVariablesTest, FreezingKeepsScopesReuseAndStateThatIsNotTrained) {
   EXPECT_EQ(in(collection::kTrainableVariables), Names{"block/free"});
 }
 
+// What a step of a frozen batch norm does to a batch of 1, 2, 3 and to averages of 0 and 1.
+struct FrozenStep {
+  Array y;
+  double mean = 0, variance = 0;
+};
+
+FrozenStep frozen_step(const FreezeOptions& options, const BatchNormLayerOptions& layer = {}) {
+  Graph graph;
+  const GraphScope scope(graph);
+  const Tensor x = placeholder(f32, {kAny, 1});
+  const TrainTowerContext tower("");
+  Tensor y;
+  {
+    const auto outside = freeze_variables(options);
+    const auto inside = freeze_variables();  // which asks for less
+    y = x | batch_norm("bn", layer);
+  }
+  std::vector<Fetch> fetches{y};
+  for (const Operation& update : update_ops(graph)) fetches.emplace_back(update);
+  Session session(graph);
+  session.initialize();
+  const Array out = session.run(fetches, {{x, Array::of<float>({3, 1}, {1, 2, 3})}})[0];
+  return {.y = out,
+          .mean = session.value(graph.get_variable_by_name("bn/mean/EMA")).item(),
+          .variance = session.value(graph.get_variable_by_name("bn/variance/EMA")).item()};
+}
+
+TEST(FrozenBatchNormTest, ByDefaultTheAveragesMove) {
+  const FrozenStep step = frozen_step({});
+  EXPECT_NEAR(step.y.item(0), -1.2247, 1e-3);
+  EXPECT_NEAR(step.mean, 0.1 * 2, 1e-6);
+}
+
+TEST(FrozenBatchNormTest, TheAveragesMayStayWhileTheBatchIsNormalisedByItself) {
+  const FrozenStep step = frozen_step({.batch_statistics = BatchStatistics::stay});
+  EXPECT_NEAR(step.y.item(0), -1.2247, 1e-3);
+  EXPECT_EQ(step.mean, 0);
+  EXPECT_EQ(step.variance, 1);
+}
+
+TEST(FrozenBatchNormTest, TheBatchMayBeNormalisedByTheAveragesAsInInference) {
+  const FrozenStep step = frozen_step({.batch_statistics = BatchStatistics::stored});
+  EXPECT_NEAR(step.y.item(2), 3, 1e-4);
+  EXPECT_EQ(step.mean, 0);
+  EXPECT_EQ(step.variance, 1);
+}
+
+TEST(FrozenBatchNormTest, ALayersOwnWordCounts) {
+  const FrozenStep step = frozen_step({.batch_statistics = BatchStatistics::stored}, {.training = true});
+  EXPECT_NEAR(step.y.item(0), -1.2247, 1e-3);
+  EXPECT_EQ(step.mean, 0) << "its averages belong to the frozen scope";
+}
+
+TEST(FrozenBatchNormTest, OutsideOfTheScopeAllIsAsEver) {
+  Graph graph;
+  const GraphScope scope(graph);
+  {
+    const auto frozen = freeze_variables({.batch_statistics = BatchStatistics::stored});
+    Graph other;
+    const GraphScope inside(other);
+    EXPECT_EQ(frozen_batch_statistics(), BatchStatistics::move) << "another graph";
+  }
+  EXPECT_EQ(frozen_batch_statistics(), BatchStatistics::move);
+}
+
 TEST_F(ReplaceVariablesTest, RemappedVariablesAreSeenThroughTheFunctionAndTrainedThroughIt) {
   Tensor y;
   {

@@ -3,6 +3,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
+#include "belfry/engine/own_memory.h"
 #include "belfry/engine/sub_plan.h"
 
 namespace belfry {
@@ -21,7 +22,7 @@ void check_shapes(const KernelContext& c, const SubPlan& function, std::span<con
                  to_string(wanted[i].shape), i, to_string(function.outputs()[i].shape), made_at(*c.origin));
 }
 
-class CondKernel final : public Kernel {
+class CondKernel final : public Kernel, public OwnMemory {
  public:
   explicit CondKernel(const KernelContext& c)
       : then_(function_of(c, "then"), c.inputs.subspan(1), c), else_(function_of(c, "else"), c.inputs.subspan(1), c) {
@@ -33,6 +34,7 @@ class CondKernel final : public Kernel {
     SubPlan& chosen = *buffers_.in<bool>(0) ? then_ : else_;
     chosen.run(step, std::span(buffers_.inputs).subspan(1), buffers_.outputs);
   }
+  std::size_t own_bytes() const override { return then_.bytes() + else_.bytes(); }
   std::string describe() const override { return "own:branches"; }
 
  private:
@@ -45,7 +47,7 @@ Step step_of(const Step& step, std::int64_t pass) {
   return {.number = mix_seed(step.number, static_cast<std::uint64_t>(pass)), .seed = step.seed};
 }
 
-class WhileKernel final : public Kernel {
+class WhileKernel final : public Kernel, public OwnMemory {
  public:
   explicit WhileKernel(const KernelContext& c)
       : condition_(function_of(c, "condition"), c.inputs, c),
@@ -73,6 +75,7 @@ class WhileKernel final : public Kernel {
     }
     *static_cast<std::int64_t*>(buffers_.outputs.back()) = passes;
   }
+  std::size_t own_bytes() const override { return condition_.bytes() + body_.bytes(); }
   std::string describe() const override { return "own:loop"; }
 
  private:
@@ -89,7 +92,7 @@ void accumulate(void* sum, const void* more, std::int64_t elements) {
 }
 
 // Forward again, keeping the loop's tensors before each pass; then back. What a pass captured gets a sum over passes.
-class WhileGradKernel final : public Kernel {
+class WhileGradKernel final : public Kernel, public OwnMemory {
  public:
   explicit WhileGradKernel(const KernelContext& c)
       : loop_(function_of(c, "body").outputs.size()),
@@ -136,6 +139,12 @@ class WhileGradKernel final : public Kernel {
         }
       }
     }
+  }
+  std::size_t own_bytes() const override {
+    std::size_t state = 0, results = 0;
+    for (std::size_t bytes : sizes_) state += bytes;
+    for (const TensorInfo& info : infos_) results += info.bytes();
+    return body_.bytes() + gradient_.bytes() + results + states_.size() * state;
   }
   std::string describe() const override { return "own:loop"; }
 

@@ -132,6 +132,7 @@ struct SessionState {
   QueueStore queues;
   std::list<Cached> cache;    // most recently used first
   std::list<Known> programs;  // likewise
+  std::shared_ptr<const Plan> last_run;
   std::unique_ptr<Profiler> profiler;
   std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;

@@ -1,0 +1,70 @@
+#include "belfry/engine/memory_use.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "belfry/base/check.h"
+#include "belfry/engine/part_plan.h"
+#include "belfry/engine/variable_store.h"
+
+namespace belfry {
+namespace {
+
+std::string megabytes(std::size_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); }
+
+}  // namespace
+
+std::size_t MemoryUse::arena() const { return std::accumulate(arenas.begin(), arenas.end(), crossings + kernels); }
+
+std::size_t MemoryUse::total() const { return arena() + constants + variables + copies; }
+
+MemoryUse memory_of(const std::vector<std::shared_ptr<const PartPlan>>& parts, const Partition& partition,
+                    const VariableStore& store) {
+  MemoryUse out;
+  std::set<const PartPlan*> all;
+  std::set<const Node*> variables;
+  for (const auto& part : parts) {
+    all.insert(part.get());
+    const auto device = static_cast<std::size_t>(part->device);
+    if (out.arenas.size() <= device) out.arenas.resize(device + 1);
+    out.arenas[device] = std::max(out.arenas[device], part->memory.arena_bytes);
+    for (const auto& [crossing, info] : part->sent) {
+      const Crossing& c = partition.crossings[static_cast<std::size_t>(crossing)];
+      if (c.kind == Crossing::Kind::value && c.leaves_device) out.crossings += info.bytes();
+    }
+    variables.insert(part->read.begin(), part->read.end());
+    variables.insert(part->written.begin(), part->written.end());
+  }
+  for (const Node* variable : variables) {
+    const VariableStore::Bytes bytes = store.bytes_of(variable);
+    out.variables += bytes.value;
+    out.copies += bytes.copies;
+  }
+  add_held_by(all, out);
+  return out;
+}
+
+void add_held_by(const std::set<const PartPlan*>& parts, MemoryUse& use) {
+  std::set<const void*> counted;  // parts share the graph's constants
+  for (const PartPlan* part : parts) {
+    use.kernels += part->own_bytes();
+    for (const Array& constant : part->constants)
+      if (counted.insert(constant.raw()).second) use.constants += constant.bytes();
+  }
+}
+
+std::string to_string(const MemoryUse& use) {
+  std::string where;
+  const auto add = [&](const std::string& what, std::size_t bytes) {
+    where += fmt::format("{}{} {}", where.empty() ? "" : ", ", what, megabytes(bytes));
+  };
+  for (std::size_t device = 0; device < use.arenas.size(); ++device)
+    add(fmt::format("cpu:{}", device), use.arenas[device]);
+  if (use.arenas.size() > 1) add("between devices", use.crossings);
+  if (use.kernels > 0) add("kernels' own", use.kernels);
+  return fmt::format("memory {}: arena {} ({}), constants {}, variables {}, their copies in a second layout {}\n",
+                     megabytes(use.total()), megabytes(use.arena()), where, megabytes(use.constants),
+                     megabytes(use.variables), megabytes(use.copies));
+}
+
+}  // namespace belfry

@@ -1,0 +1,83 @@
+#include "belfry/nn/internal/layer_cost.h"
+
+#include <set>
+
+#include "belfry/base/error.h"
+#include "belfry/engine/flops.h"
+#include "belfry/graph/graph.h"
+
+namespace belfry {
+namespace {
+
+Shape known(Shape shape) {
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] == kAny) shape.set(i, 1);
+  return shape;
+}
+
+}  // namespace
+
+LayerCosts::LayerCosts(const Graph& graph) : graph_(graph) {
+  for (const auto& node : graph.nodes()) infer(*node);
+}
+
+const Shape& LayerCosts::shape(const Node& node, int output) const {
+  return shapes_[static_cast<std::size_t>(node.id)][static_cast<std::size_t>(output)];
+}
+
+// By the op's own rule, so that what is folded into one axis is counted whole. An op that cannot take a one where
+// nothing was known keeps what it declared.
+void LayerCosts::infer(const Node& node) {
+  std::vector<Shape>& out = shapes_.emplace_back();
+  for (const TensorSpec& declared : node.outputs) out.push_back(known(declared.shape));
+  if (node.inputs.empty() || node.outputs.empty()) return;
+  std::vector<Shape> inputs;
+  std::vector<DType> dtypes;
+  for (const Tensor& input : node.inputs) {
+    inputs.push_back(shape(*input.node(), input.output()));
+    dtypes.push_back(input.dtype());
+  }
+  try {
+    const Shapes inferred = infer_outputs(*node.def, ShapeContext(inputs, dtypes, node.attributes)).shapes;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = known(inferred[i]);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error&) {
+  }
+}
+
+double LayerCosts::flops_of_node(const Node& node) const {
+  const std::string& op = node.def->name;
+  const KernelDef* kernel = find_kernel(op, DeviceKind::cpu);
+  if (op == "Variable" || op == "Constant" || op == "Identity" || (kernel != nullptr && kernel->view)) return 0;
+  Work work{
+      .op = op, .attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
+  for (const Tensor& input : node.inputs) work.inputs.push_back(shape(*input.node(), input.output()));
+  return flops_of(work);
+}
+
+// All that leads to the layer's output and lies in its name scope.
+LayerCost LayerCosts::of(const std::string& layer) const {
+  const Node* output = nullptr;
+  for (const auto& node : graph_.nodes())
+    if (node->name == layer + "/output" || node->name.ends_with("/" + layer + "/output")) {
+      output = node.get();
+      break;
+    }
+  if (output == nullptr) return {};
+  const std::string scope = output->name.substr(0, output->name.size() - std::string_view("output").size());
+  LayerCost cost{.output_bytes = static_cast<double>(shape(*output, 0).elements()) *
+                                 static_cast<double>(size_of(output->outputs[0].dtype))};
+  std::vector<const Node*> open{output};
+  std::set<const Node*> seen{output};
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    cost.flops += flops_of_node(*node);
+    for (const Tensor& input : node->inputs)
+      if (input.node()->name.starts_with(scope) && seen.insert(input.node()).second) open.push_back(input.node());
+  }
+  return cost;
+}
+
+}  // namespace belfry
