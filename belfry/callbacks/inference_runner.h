@@ -87,9 +87,9 @@ struct InferenceRunnerOptions {
 
 // Builds an inference tower of the trainer's tower function with an input of its own, and at each trigger runs it over
 // one pass of the data, from its start; one that ends before the input's size() is an error. These runs are no steps:
-// only this input and these inferencers take part. A training that is interrupted ends a pass between two datapoints: it
-// puts no numbers. But for the first datapoint, nothing is read before the first trigger. Several runners need names for
-// their numbers, ScalarStats("cost", "test"): two that put the same name are an error, before training if metrics()
+// only this input and these inferencers take part. A training that is interrupted ends a pass between two datapoints:
+// it puts no numbers. But for the first datapoint, nothing is read before the first trigger. Several runners need names
+// for their numbers, ScalarStats("cost", "test"): two that put the same name are an error, before training if metrics()
 // tells.
 class InferenceRunner final : public Callback {
  public:

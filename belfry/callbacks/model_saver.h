@@ -22,9 +22,9 @@ struct ModelSaverOptions {
 
 // Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise), when all
 // callbacks have had their turn: it holds what those behind this one have done too. Files are written while training
-// goes on. A training that a signal ends is saved once more. A save that failed is reported when the next step has ended
-// (see reporting_saver.h), and thrown if it was the last one of the training. A model that is broken is not saved, and no
-// good one is removed for it; the log says so.
+// goes on. A training that a signal ends is saved once more. A save that failed is reported when the next step has
+// ended (see reporting_saver.h), and thrown if it was the last one of the training. A model that is broken is not
+// saved, and no good one is removed for it; the log says so.
 class ModelSaver final : public Callback {
  public:
   explicit ModelSaver(ModelSaverOptions options = {}) : options_(std::move(options)) {}

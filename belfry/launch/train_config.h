@@ -46,8 +46,8 @@ struct TrainConfig {
   int max_epoch = 99999;                          // the last one
   std::string run_dir{};                          // where the run's files go: see TrainOptions::run_dir
 
-  // Ctrl-C and SIGTERM finish the step, or cut a validation short, and end training (see Interrupted); a second one ends
-  // the program at once.
+  // Ctrl-C and SIGTERM finish the step, or cut a validation short, and end training (see Interrupted); a second one
+  // ends the program at once.
   bool handle_signals = true;
 };
 

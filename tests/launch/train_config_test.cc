@@ -195,10 +195,10 @@ TEST_F(LaunchTest, CallbacksComeInTheDocumentedOrder) {
   launch_train_with_config(std::move(c), trainer);
   std::vector<std::string> names;
   for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
-  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "CostGuard", "StepCounter",
-                                             "ModelSaver", "the user's", "MovingAverageSummary",
-                                             "ProgressBar", "MergeAllSummaries", "RunUpdateOps", "HyperParamSummary",
-                                             "JSONWriter", "ScalarPrinter"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "CostGuard", "StepCounter", "ModelSaver",
+                                      "the user's", "MovingAverageSummary", "ProgressBar", "MergeAllSummaries",
+                                      "RunUpdateOps", "HyperParamSummary", "JSONWriter", "ScalarPrinter"}));
 }
 
 TEST_F(LaunchTest, OneDeviceNeedsNoStaging) {
