@@ -170,7 +170,7 @@ std::string HookedSession::explain(const Location& where) const {
   BELFRY_CHECK(has_run(),
                "[HookedSession::explain] expected a run before, got none (at {}). Use Session::explain_batch().",
                to_string(where));
-  return last_->explain();
+  return last_.lock()->explain();
 }
 
 Array HookedSession::run(const Fetch& fetch, const Feeds& feeds, const RunOptions& options, const Location& where) {

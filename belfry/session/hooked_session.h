@@ -80,7 +80,7 @@ class HookedSession {
 
   Session& session() { return session_; }
 
-  bool has_run() const { return last_ != nullptr; }
+  bool has_run() const { return !last_.expired(); }  // and the plan is still kept (SessionConfig::plan_cache)
   // The plan of the last run, with what hooks added to it, as Session::explain() prints one.
   std::string explain(const Location& where = Location::current()) const;
 
@@ -91,7 +91,7 @@ class HookedSession {
  private:
   Session& session_;
   std::vector<std::shared_ptr<SessionHook>> hooks_;
-  std::shared_ptr<const Plan> last_;
+  std::weak_ptr<const Plan> last_;
   std::atomic<bool> should_stop_ = false;
 };
 

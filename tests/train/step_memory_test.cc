@@ -82,8 +82,9 @@ bool sanitized() {
 class StepMemoryTest : public testing::Test {
  protected:
   // Huge pages round each of the two arenas up by less than 2 MB, in either process; pages of 4 KB each of the buffers
-  // outside them: at most a gradient, a value and two slots of 12 variables a tower.
-  static constexpr double kRounding = 2 * (2 << 20) + 2 * 4 * 12 * 4096;
+  // outside them: at most a gradient, a value and two slots of 12 variables a tower. Before the first step, each
+  // tower's input is computed and then set: two copies, whose memory malloc may keep.
+  static constexpr double kRounding = 2 * (2 << 20) + 2 * 4 * 12 * 4096 + 2 * 2 * (96 - 32) * 32 * 32 * 3 * 4;
 
   Measured small, large;
 
@@ -96,7 +97,7 @@ class StepMemoryTest : public testing::Test {
     small = measure(32);
     large = measure(96);
     EXPECT_NEAR(large.peak - small.peak, large.held - small.held, kRounding);
-    EXPECT_GT(large.arena - small.arena, 8 * kRounding) << "the batch is too small for the difference to say much";
+    EXPECT_GT(large.arena - small.arena, 4 * kRounding) << "the batch is too small for the difference to say much";
     EXPECT_GT(small.peak, small.held);
     return true;
   }

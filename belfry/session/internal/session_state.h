@@ -130,9 +130,9 @@ struct SessionState {
   std::vector<std::unique_ptr<Arena>> arenas;  // one a device
   CrossingMemory crossings;
   QueueStore queues;
-  std::list<Cached> cache;    // most recently used first
-  std::list<Known> programs;  // likewise
-  std::shared_ptr<const Plan> last_run;
+  std::list<Cached> cache;             // most recently used first
+  std::list<Known> programs;           // likewise
+  std::weak_ptr<const Plan> last_run;  // plans are kept by the cache alone
   std::unique_ptr<Profiler> profiler;
   std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;
