@@ -88,7 +88,7 @@ bf::RunOp restart() {
       const bf::Variable state = bf::current_graph().get_variable_by_name(name);
       zeroed.push_back(state.assign(bf::zeros_like(state)));
     }
-    return bf::group(zeroed, "restart");
+    return bf::group(zeroed);
   });
 }
 
