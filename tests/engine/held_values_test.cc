@@ -1,4 +1,6 @@
 // What one part of a device leaves to later ones lies in the device's arena, planned across its parts.
+#include <fmt/format.h>
+
 #include "belfry/engine/program.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"

@@ -1,5 +1,6 @@
 // What a session says it holds is what the process takes. Both are measured in processes of their own, for two sizes of
 // the batch: code, threads and kernels are the same in both, so that the difference is that of the steps' memory alone.
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
 
