@@ -1,6 +1,7 @@
 #include "belfry/launch/internal/signal_watch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -60,6 +61,16 @@ const std::array<int, 2>& signal_pipe() {
   return ends;
 }
 
+// Waits for the next byte of a pipe; 0 if there is none to come. It waits in poll(), where the thread sanitizer lets a
+// handler run: in read() it holds signals back until the call returns.
+char next_byte(int pipe) {
+  char byte = 0;
+  ::pollfd ready{.fd = pipe, .events = POLLIN, .revents = 0};
+  while (::poll(&ready, 1, -1) < 0 || ::read(pipe, &byte, 1) < 0)
+    if (errno != EINTR) return 0;
+  return byte;
+}
+
 // The one thread of ours that handles signals. A byte that was left from the watch before finds no signal, and is
 // skipped.
 void watch(int pipe, const std::function<void(int)>& ask) {
@@ -68,13 +79,8 @@ void watch(int pipe, const std::function<void(int)>& ask) {
   for (const int signal : kSignals) sigaddset(&wanted, signal);
   ::pthread_sigmask(SIG_UNBLOCK, &wanted, nullptr);
   bool asked = false;
-  char byte = 0;
-  while (byte != kOver) {
-    if (::read(pipe, &byte, 1) != 1) {
-      if (errno == EINTR) continue;
-      return;
-    }
-    if (byte == kSignalled && first_signal != kNone && !std::exchange(asked, true)) ask(first_signal);
+  for (char byte = next_byte(pipe); byte != kOver && byte != 0; byte = next_byte(pipe)) {
+    if (first_signal != kNone && !std::exchange(asked, true)) ask(first_signal);
   }
 }
 
