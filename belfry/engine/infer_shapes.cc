@@ -1,27 +1,52 @@
 #include "belfry/base/check.h"
+#include "belfry/engine/known_values.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
+namespace {
 
-void infer_shapes(Ir& ir) {
+// What the shape rule reads of an input: only of those that it has declared.
+std::vector<KnownInts> sizes_of(const IrNode& node, KnownValues& known) {
+  std::vector<KnownInts> out;
+  if (node.def()->sizes.empty()) return out;
+  out.resize(node.inputs.size());
+  for (int input : node.def()->sizes) {
+    const auto i = static_cast<std::size_t>(input);
+    out[i] = known.ints(node.inputs[i]);
+  }
+  return out;
+}
+
+InferredOutputs inferred_outputs(const Ir& ir, const IrNode& node, KnownValues& known) {
+  std::vector<Shape> shapes;
+  std::vector<DType> dtypes;
+  for (ValueId v : node.inputs) {
+    shapes.push_back(ir.info(v).shape);
+    dtypes.push_back(ir.info(v).dtype);
+  }
+  try {
+    const std::vector<KnownInts> sizes = sizes_of(node, known);
+    return infer_outputs(*node.def(), ShapeContext(shapes, dtypes, node.attributes, sizes));
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    fail("{} with the shapes fed in this run: {} {}", describe(*node.origin), error.what(), made_at(*node.origin));
+  }
+}
+
+}  // namespace
+
+void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
+  KnownValues known(ir);
+  for (const auto& [value, array] : given) known.give(value, array);
   for (NodeId id : topological(ir)) {
     IrNode& node = ir.node(id);
-    const OpDef* def = node.def();
-    if (def == nullptr || node.outputs.empty()) continue;
-    std::vector<Shape> shapes;
-    std::vector<DType> dtypes;
-    for (ValueId v : node.inputs) {
-      shapes.push_back(ir.info(v).shape);
-      dtypes.push_back(ir.info(v).dtype);
+    if (node.def() == nullptr || node.outputs.empty()) continue;
+    if (node.op == "PlaceholderWithDefault") {  // which was not fed
+      ir.value(node.outputs[0]).info.shape = ir.info(node.inputs[0]).shape;
+      continue;
     }
-    InferredOutputs inferred;
-    try {
-      inferred = infer_outputs(*def, ShapeContext(shapes, dtypes, node.attributes));
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error& error) {
-      fail("{} with the shapes fed in this run: {} {}", describe(*node.origin), error.what(), made_at(*node.origin));
-    }
+    const InferredOutputs inferred = inferred_outputs(ir, node, known);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       BELFRY_CHECK(inferred.shapes[i].is_concrete(), "{} expected a shape that is known once all inputs are, got {} {}",
                    describe(*node.origin), to_string(inferred.shapes[i]), made_at(*node.origin));

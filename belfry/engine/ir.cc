@@ -166,6 +166,12 @@ std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
   return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));
 }
 
+bool is_pure(const IrNode& node) {
+  const OpDef* def = node.def();
+  return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() &&
+         node.op != "CheckNumerics";
+}
+
 ValueId behind_views(const Ir& ir, ValueId value) {
   while (ir.value(value).producer != kNone) {
     const IrNode& node = ir.node(ir.value(value).producer);

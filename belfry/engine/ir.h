@@ -87,6 +87,8 @@ struct Uses {
   int count(ValueId id) const { return static_cast<int>(readers[static_cast<std::size_t>(id)].size()); }
 };
 
+// Whether it gives the same for the same inputs and does nothing else, and waits for nothing.
+bool is_pure(const IrNode& node);
 // Every reader of `from` reads `to` instead.
 void replace_uses(Ir& ir, ValueId from, ValueId to);
 // `node` goes away and the readers of its outputs use `values` instead, one an output; what waited for it waits for

@@ -60,8 +60,9 @@ struct Partition {
 };
 // Between 1 and 2. Parts are as large as possible: with one device there is one.
 Partition partition(Ir ir, const std::vector<DeviceInfo>& devices);
-// 2. Every shape made concrete by running the ops' own shape rules again.
-void infer_shapes(Ir& ir);
+// 2. Every shape made concrete by running the ops' own shape rules again. `given` are values that other parts computed
+// and that sizes follow from.
+void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given = {});
 // 3. Constants computed, equal ops merged, identities and dead ends removed.
 void simplify(Ir& ir);
 // What products multiply, where the session asks for bf16 (see precision.h).

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/known_values.h"
 #include "belfry/engine/passes.h"
 #include "belfry/graph/state_ops.h"
 
@@ -66,7 +67,7 @@ class Simplifier {
     const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" ||
                       op == "Cast" || op == "Transpose" || op == "MatchSizes";
     const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
-    if (op == "Identity" || op == "StopGradient" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
+    if (op == "Identity" || op == "StopGradient" || op == "PlaceholderWithDefault" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
       bypass(ir_, id, {node.inputs[0]});
       return true;
     }
@@ -101,20 +102,11 @@ class Simplifier {
     return false;
   }
 
-  bool pure(const IrNode& node) const {
-    const OpDef* def = node.def();
-    return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() &&
-           node.op != "CheckNumerics";
-  }
-
   bool fold(NodeId id) {
     const IrNode node = ir_.node(id);
-    if (!pure(node) || node.op == "Constant" || node.outputs.size() != 1) return false;
+    if (node.op == "Constant" || node.outputs.size() != 1 || !can_evaluate(ir_, node)) return false;
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;
-    // Kernels that choose layouts cannot be run on plain arrays alone.
-    if (const KernelDef* kernel = ir_.kernel_of(node); kernel == nullptr || kernel->layouts == KernelDef::Layouts::rule)
-      return false;
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) {
       if (ir_.is_op(v, "ShapeOnly") || ((node.op == "OnesLike" || node.op == "ZerosLike"))) {
@@ -150,7 +142,7 @@ class Simplifier {
   // The same op on the same inputs is computed once.
   bool merge(NodeId id) {
     const IrNode& node = ir_.node(id);
-    if (node.op != "ShapeOnly" && node.op != "Constant" && !pure(node)) return false;
+    if (node.op != "ShapeOnly" && node.op != "Constant" && !is_pure(node)) return false;
     if (node.outputs.empty() || !node.after.empty()) return false;
     auto& candidates = seen_[{node.op, node.inputs}];
     for (NodeId other : candidates) {

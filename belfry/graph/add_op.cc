@@ -74,13 +74,16 @@ void apply_conditions(Node& node, const ScopeState& scope) {
 void infer(Node& node) {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
+  std::vector<KnownInts> ints;
   for (const Tensor& input : node.inputs) {
     shapes.push_back(input.shape());
     dtypes.push_back(input.dtype());
+    ints.push_back(input.node()->ints);
   }
+  const ShapeContext context(shapes, dtypes, node.attributes, ints);
   InferredOutputs inferred;
   try {
-    inferred = infer_outputs(*node.def, ShapeContext(shapes, dtypes, node.attributes));
+    inferred = infer_outputs(*node.def, context);
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {
@@ -92,6 +95,7 @@ void infer(Node& node) {
     const auto& names = node.def->outputs;
     node.outputs.push_back({names[std::min(i, names.size() - 1)], inferred.dtypes[i], inferred.shapes[i]});
   }
+  node.ints = infer_ints(*node.def, context, node.outputs);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct Node {
   std::vector<Node*> conditions;  // of an update: the bool variables that must be true for it to happen
   Attributes attributes;
   std::vector<TensorSpec> outputs;  // names are those of def
+  KnownInts ints;                   // of its output, as far as they are known before a run
   std::string device;               // "" (the session's first) or "cpu:1"
   int tower = 0;                    // index of the tower it was made in; part of a random op's seed
   Location where;

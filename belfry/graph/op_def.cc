@@ -86,6 +86,14 @@ OpDefinition& OpDefinition::shape_only(int input) {
   def_.shape_only.push_back(input);
   return *this;
 }
+OpDefinition& OpDefinition::sizes(int input) {
+  def_.sizes.push_back(input);
+  return *this;
+}
+OpDefinition& OpDefinition::ints(IntsRule rule) {
+  def_.ints = std::move(rule);
+  return *this;
+}
 OpDefinition& OpDefinition::kernel(HostKernel kernel) {
   def_.host_kernel = std::move(kernel);
   return *this;
@@ -138,6 +146,17 @@ InferredOutputs infer_outputs(const OpDef& def, const ShapeContext& context) {
   if (out.dtypes.size() == 1 && out.shapes.size() > 1) out.dtypes.assign(out.shapes.size(), out.dtypes[0]);
   BELFRY_BUG_IF(out.shapes.size() != out.dtypes.size(), "op {} has {} shapes but {} types", def.name, out.shapes.size(),
                 out.dtypes.size());
+  return out;
+}
+
+KnownInts infer_ints(const OpDef& def, const ShapeContext& context, std::span<const TensorSpec> outputs) {
+  constexpr std::int64_t kMost = 64;
+  if (!def.ints || outputs.size() != 1 || (outputs[0].dtype != i32 && outputs[0].dtype != i64) ||
+      !outputs[0].shape.is_concrete() || outputs[0].shape.elements() > kMost)
+    return {};
+  KnownInts out = def.ints(context);
+  BELFRY_BUG_IF(!out.empty() && static_cast<std::int64_t>(out.size()) != outputs[0].shape.elements(),
+                "op {} knows {} integers of {}", def.name, out.size(), to_string(outputs[0].shape));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,22 +20,33 @@
 
 namespace belfry {
 
-// What a shape rule sees: nothing but shapes, types and attributes, so that the compiler can run the same rule again
-// with concrete shapes.
+// The elements of a small tensor of integers, in row-major order, as far as they follow from shapes and constants:
+// sizes that other shapes are made of. Nothing is known of an element that depends on what a run is fed.
+using KnownInts = std::vector<std::optional<std::int64_t>>;
+
+// What a shape rule sees: nothing but shapes, types, attributes and what is known of integers, so that the compiler can
+// run the same rule again with concrete shapes.
 class ShapeContext {
  public:
-  ShapeContext(std::span<const Shape> shapes, std::span<const DType> dtypes, const Attributes& attributes)
-      : shapes_(shapes), dtypes_(dtypes), attributes_(attributes) {}
+  ShapeContext(std::span<const Shape> shapes, std::span<const DType> dtypes, const Attributes& attributes,
+               std::span<const KnownInts> ints = {})
+      : shapes_(shapes), dtypes_(dtypes), attributes_(attributes), ints_(ints) {}
 
   int inputs() const { return static_cast<int>(shapes_.size()); }
   const Shape& input(int index) const { return shapes_[static_cast<std::size_t>(index)]; }
   DType dtype(int index) const { return dtypes_[static_cast<std::size_t>(index)]; }
+  // Of an input; as many elements as it has, or none if nothing is known of it.
+  const KnownInts& ints(int index) const {
+    static const KnownInts none;
+    return ints_.empty() ? none : ints_[static_cast<std::size_t>(index)];
+  }
   const Attributes& attributes() const { return attributes_; }
 
  private:
   std::span<const Shape> shapes_;
   std::span<const DType> dtypes_;
   const Attributes& attributes_;
+  std::span<const KnownInts> ints_;
 };
 
 // What a gradient function sees: the forward operation and the gradients that arrived at its outputs.
@@ -64,6 +76,7 @@ struct Shapes : std::vector<Shape> {
 
 using ShapeRule = std::function<Shapes(const ShapeContext&)>;
 using DTypeRule = std::function<std::vector<DType>(const ShapeContext&)>;
+using IntsRule = std::function<KnownInts(const ShapeContext&)>;
 using GradientRule = std::function<Tensors(const GradientContext&)>;  // one a input; empty where none flows
 
 // What a user's kernel sees: plain arrays, whatever the layout around it, and what the op was added with. The arrays
@@ -109,6 +122,10 @@ struct OpDef {
   // Inputs of which only the shape is used: they do not keep a tensor alive. A variadic input's number stands for all
   // that are given.
   std::vector<int> shape_only;
+  // Inputs (integers) whose elements the shape rule reads. Where they do not follow from shapes, the run is cut in two
+  // there: what is behind is planned once they are computed.
+  std::vector<int> sizes;
+  IntsRule ints;           // of an op that makes integers: what is known of them before a run
   HostKernel host_kernel;  // a user's op: the kernel itself
   std::string doc;
 
@@ -133,6 +150,8 @@ class OpDefinition {
   OpDefinition& side_effect();
   OpDefinition& updates(int input);
   OpDefinition& shape_only(int input);
+  OpDefinition& sizes(int input);
+  OpDefinition& ints(IntsRule rule);
   OpDefinition& kernel(HostKernel kernel);
   OpDefinition& kernel(PlainHostKernel kernel);  // of an op without attributes
   OpDefinition& doc(std::string text);
@@ -148,6 +167,10 @@ inline OpDefinition define_op(std::string_view name, const Location& where = Loc
 
 const OpDef* find_op(std::string_view name);  // nullptr if there is none
 std::vector<const OpDef*> registered_ops();   // sorted by name
+
+// What is known of the integers that an op gives, as its rule says; none for other ops, for several outputs and for
+// tensors of more elements than shapes have use for.
+KnownInts infer_ints(const OpDef& def, const ShapeContext& context, std::span<const TensorSpec> outputs);
 
 // Concrete or partial output shapes and types of an op; used when it is added and again by the compiler.
 struct InferredOutputs {

@@ -12,6 +12,13 @@ namespace {
 const OpRegistration constant_def =
     define_op("Constant")
         .output("value")
+        .ints([](const ShapeContext& c) {
+          const Array& value = c.attributes().get<Array>("value");
+          KnownInts out;
+          for (std::int64_t i = 0; i < value.elements(); ++i)
+            out.emplace_back(static_cast<std::int64_t>(value.item(i)));
+          return out;
+        })
         .shape([](const ShapeContext& c) { return c.attributes().get<Array>("value").shape(); })
         .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<Array>("value").dtype()}; })
         .not_differentiable()

@@ -7,6 +7,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/axes.h"
 #include "belfry/ops/broadcast.h"
+#include "belfry/ops/known_ints.h"
 
 namespace belfry {
 namespace {
@@ -47,6 +48,7 @@ const OpRegistration reshape_def =
     define_op("Reshape")
         .input("x")
         .output("y")
+        .ints(same_ints)
         .shape([](const ShapeContext& c) { return reshape_rule(c.input(0), c.attributes().get<Shape>("shape")); })
         .gradient(reshape_back)
         .doc("The same elements in another shape.");
@@ -67,6 +69,7 @@ const OpRegistration expand_dims_def =
     define_op("ExpandDims")
         .input("x")
         .output("y")
+        .ints(same_ints)
         .shape([](const ShapeContext& c) {
           const Ints& axes = c.attributes().get<Ints>("axes");
           Shape out;
@@ -82,6 +85,7 @@ const OpRegistration squeeze_def =
     define_op("Squeeze")
         .input("x")
         .output("y")
+        .ints(same_ints)
         .shape([](const ShapeContext& c) {
           const Ints& axes = c.attributes().get<Ints>("axes");
           Shape out;
@@ -132,8 +136,16 @@ Tensor remove_ones(const Operand& x, const Ints& axes, std::string_view name) {
 
 }  // namespace
 
-Tensor reshape(const Operand& x, const Shape& shape, std::string_view name) {
-  return add_tensor(reshape_def, {x}, {.name = name, .attributes = {{"shape", shape}}});
+Tensor reshape(const Operand& x, const Sizes& shape, std::string_view name) {
+  if (const std::optional<Ints> known = shape.numbers())
+    return add_tensor(reshape_def, {x}, {.name = name, .attributes = {{"shape", Shape(std::span(*known))}}});
+  const LocationScope location(x.where());
+  return reshape_like(x, of_shape(complete_sizes(x.tensor(), shape, "reshape"), "reshape"), name);
+}
+
+Tensor broadcast_to(const Operand& x, const Sizes& shape, std::string_view name) {
+  const LocationScope location(x.where());
+  return broadcast_like(x, of_shape(shape, "broadcast_to"), name);
 }
 
 Tensor batch_flatten(const Operand& x, std::string_view name) {

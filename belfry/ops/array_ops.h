@@ -7,11 +7,12 @@
 
 #include "belfry/graph/attributes.h"
 #include "belfry/graph/tensor.h"
+#include "belfry/ops/sizes.h"
 
 namespace belfry {
 
 // The same elements in another shape; one dimension may be kAny and is what is left over.
-Tensor reshape(const Operand& x, const Shape& shape, std::string_view name = "");
+Tensor reshape(const Operand& x, const Sizes& shape, std::string_view name = "");
 // [batch, everything else]
 Tensor batch_flatten(const Operand& x, std::string_view name = "");
 // New dimensions of size 1, at these axes of the result.
@@ -53,14 +54,17 @@ Tensor stack(const std::vector<T>& tensors, int axis = 0, std::string_view name 
   return stack(operands, axis, name);
 }
 Tensors unstack(const Operand& x, int axis = 0, std::string_view name = "");
+// Repeated to this shape by NumPy's rules.
+Tensor broadcast_to(const Operand& x, const Sizes& shape, std::string_view name = "");
 // x repeated multiples[i] times along axis i: tile({1, 2}, {2}) is {1, 2, 1, 2}.
-Tensor tile(const Operand& x, const Ints& multiples, std::string_view name = "");
+Tensor tile(const Operand& x, const Sizes& multiples, std::string_view name = "");
 
-// The box that begins at `begin`, of this size; kAny: to the end.
-Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_view name = "");
+// The box that begins at `begin`, of this size; kAny: to the end. A `begin` that is computed in a run may differ from
+// step to step at no cost, as long as the size does not; one outside of x ends the run with a NumericError.
+Tensor slice(const Operand& x, const Sizes& begin, const Sizes& size, std::string_view name = "");
 
 struct PadAmount {
-  std::int64_t before = 0, after = 0;
+  Size before = 0, after = 0;
 };
 // Surrounded by `value`, in x's type as cast() would make it; one PadAmount an axis.
 Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value = 0, std::string_view name = "");

@@ -4,6 +4,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/graph/state_ops.h"
+#include "belfry/ops/known_ints.h"
 
 namespace belfry {
 namespace {
@@ -22,6 +23,7 @@ const OpRegistration placeholder_def =
 const OpRegistration identity_def = define_op("Identity")
                                         .input("x")
                                         .output("y")
+                                        .ints(same_ints)
                                         .shape(same_shape)
                                         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
                                         .doc("The same value under another name.");
@@ -40,6 +42,7 @@ const OpRegistration cast_def =
     define_op("Cast")
         .input("x")
         .output("y")
+        .ints(same_ints)
         .shape(same_shape)
         .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
         .gradient([](const GradientContext& c) {
@@ -58,13 +61,51 @@ const OpRegistration fill_def =
         .not_differentiable()
         .doc("The same number everywhere.");
 
+const OpRegistration fill_like_def =
+    define_op("FillLike")
+        .input("like")
+        .output("value")
+        .shape_only(0)
+        .shape([](const ShapeContext& c) { return c.input(0); })
+        .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .not_differentiable()
+        .doc("The same number everywhere, in the shape of another tensor.");
+
+// What is not fed is the default; a feed takes the op's place.
+const OpRegistration placeholder_with_default_def =
+    define_op("PlaceholderWithDefault")
+        .input("x")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          const Shape& wanted = c.attributes().get<Shape>("shape");
+          BELFRY_CHECK(compatible(c.input(0), wanted), "expected a default that fits {}, got {}", to_string(wanted),
+                       to_string(c.input(0)));
+          return wanted;
+        })
+        .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+        .doc("A value that a run may feed.");
+
 }  // namespace
 
-Tensor fill(const Shape& shape, double value, DType dtype, std::string_view name, const Location& where) {
+Tensor fill(const Sizes& shape, double value, DType dtype, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  BELFRY_CHECK(shape.is_concrete(), "[fill] expected a shape without unknown dimensions, got {} (made at {})",
-               to_string(shape), to_string(where));
-  return add_tensor(fill_def, {}, {.name = name, .attributes = {{"shape", shape}, {"dtype", dtype}, {"value", value}}});
+  Attributes attributes{{"dtype", dtype}, {"value", value}};
+  const std::optional<Ints> fixed = shape.numbers();
+  if (!fixed)
+    return add_tensor(fill_like_def, {of_shape(shape, "fill")}, {.name = name, .attributes = std::move(attributes)});
+  const Shape known(std::span{*fixed});
+  BELFRY_CHECK(known.is_concrete(),
+               "[fill] expected a shape without unknown dimensions, got {} (made at {}). Take what is unknown from a "
+               "tensor: shape_of(x), or {{size_of(x, 0), ...}}.",
+               to_string(known), to_string(where));
+  attributes.set("shape", known);
+  return add_tensor(fill_def, {}, {.name = name, .attributes = std::move(attributes)});
+}
+Tensor zeros(const Sizes& shape, DType dtype, std::string_view name, const Location& where) {
+  return fill(shape, 0, dtype, name, where);
+}
+Tensor ones(const Sizes& shape, DType dtype, std::string_view name, const Location& where) {
+  return fill(shape, 1, dtype, name, where);
 }
 
 Tensor constant(const Array& value, std::string_view name, const Location& where) {
@@ -78,6 +119,10 @@ Tensor placeholder(DType dtype, const Shape& shape, std::string_view name, const
 }
 Tensor placeholder(const TensorSpec& spec, const Location& where) {
   return placeholder(spec.dtype, spec.shape, spec.name, where);
+}
+
+Tensor placeholder_with_default(const Operand& x, const Shape& shape, std::string_view name) {
+  return add_tensor(placeholder_with_default_def, {x}, {.name = name, .attributes = {{"shape", shape}}});
 }
 
 Tensor identity(const Operand& x, std::string_view name) { return add_tensor(identity_def, {x}, {.name = name}); }

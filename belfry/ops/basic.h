@@ -7,19 +7,27 @@
 
 #include "belfry/array/array.h"
 #include "belfry/graph/tensor.h"
+#include "belfry/ops/sizes.h"
 
 namespace belfry {
 
 // A value that is part of the graph. Literals work too: constant(0.5f), constant(Array::of<float>({2}, {1, 2})).
 Tensor constant(const Array& value, std::string_view name = "", const Location& where = Location::current());
 // The same number everywhere, in a type as cast() would make it; made when it is needed: the graph keeps no copy.
-Tensor fill(const Shape& shape, double value, DType dtype = f32, std::string_view name = "",
+Tensor fill(const Sizes& shape, double value, DType dtype = f32, std::string_view name = "",
+            const Location& where = Location::current());
+Tensor zeros(const Sizes& shape, DType dtype = f32, std::string_view name = "",
+             const Location& where = Location::current());
+Tensor ones(const Sizes& shape, DType dtype = f32, std::string_view name = "",
             const Location& where = Location::current());
 
 // A value that every run has to feed; dimensions that may differ from run to run are kAny.
 Tensor placeholder(DType dtype, const Shape& shape, std::string_view name = "",
                    const Location& where = Location::current());
 Tensor placeholder(const TensorSpec& spec, const Location& where = Location::current());
+
+// A value that a run may feed, in a shape that fits `shape`; x where it does not.
+Tensor placeholder_with_default(const Operand& x, const Shape& shape, std::string_view name = "");
 
 Tensor identity(const Operand& x, std::string_view name = "");
 // x, through which no gradient flows.

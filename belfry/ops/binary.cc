@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/broadcast.h"
@@ -11,30 +13,59 @@ namespace {
 using T = const Tensor&;
 using enum Elements;
 using Pair = std::pair<Tensor, Tensor>;
+using Int = std::int64_t;
+using Known = std::optional<Int>;
 
-const OpRegistration add_def = define_binary("Add", numbers, "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; });
-const OpRegistration sub_def = define_binary("Sub", numbers, "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; });
+// Sizes: what does not fit is not known.
+Known int_sum(Int a, Int b) {
+  Int out = 0;
+  return __builtin_add_overflow(a, b, &out) ? Known() : Known(out);
+}
+Known int_difference(Int a, Int b) {
+  Int out = 0;
+  return __builtin_sub_overflow(a, b, &out) ? Known() : Known(out);
+}
+Known int_product(Int a, Int b) {
+  Int out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? Known() : Known(out);
+}
+Known int_floordiv(Int a, Int b) {
+  if (b == 0 || b == -1) return {};
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+const OpRegistration add_def =
+    define_binary("Add", numbers, "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; }, int_sum);
+const OpRegistration sub_def =
+    define_binary("Sub", numbers, "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; }, int_difference);
 const OpRegistration mul_def =
-    define_binary("Mul", numbers, "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; });
+    define_binary("Mul", numbers, "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; }, int_product);
 // d(a/b)/db = -a/b^2 = -y/b
 const OpRegistration div_def =
     define_binary("Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
 // A tie sends the whole gradient to a.
-const OpRegistration max_def = define_binary("Maximum", numbers, "The larger of a and b.", [](T dy, T a, T b, T) {
-  const Tensor first = greater_equal(a, b);
-  return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
-});
-const OpRegistration min_def = define_binary("Minimum", numbers, "The smaller of a and b.", [](T dy, T a, T b, T) {
-  const Tensor first = less_equal(a, b);
-  return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
-});
+const OpRegistration max_def = define_binary(
+    "Maximum", numbers, "The larger of a and b.",
+    [](T dy, T a, T b, T) {
+      const Tensor first = greater_equal(a, b);
+      return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
+    },
+    [](Int a, Int b) { return Known(std::max(a, b)); });
+const OpRegistration min_def = define_binary(
+    "Minimum", numbers, "The smaller of a and b.",
+    [](T dy, T a, T b, T) {
+      const Tensor first = less_equal(a, b);
+      return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
+    },
+    [](Int a, Int b) { return Known(std::min(a, b)); });
 // d a^b/da = b a^(b-1), 0 where b is 0;  d a^b/db = a^b log a, 0 where a is 0
 const OpRegistration pow_def = define_binary("Pow", numbers, "a to the b", [](T dy, T a, T b, T y) {
   const Tensor positive = greater(a, 0.f);
   const Tensor log_a = select(positive, log(select(positive, a, 1.f)), 0.f);
   return Pair{select(equal(b, 0.f), 0.f, dy * b * pow(a, b - 1.f)), dy * y * log_a};
 });
-const OpRegistration floordiv_def = define_binary("FloorDiv", numbers, "The largest integer not above a / b.", nullptr);
+const OpRegistration floordiv_def =
+    define_binary("FloorDiv", numbers, "The largest integer not above a / b.", nullptr, int_floordiv);
 const OpRegistration mod_def =
     define_binary("Mod", numbers, "a - floor(a / b) * b: the remainder that has the sign of b.",
                   [](T dy, T a, T b, T) { return Pair{dy, -(dy * floordiv(a, b))}; });

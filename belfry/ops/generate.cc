@@ -5,12 +5,20 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/axes.h"
+#include "belfry/ops/basic.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/pointwise.h"
 
 namespace belfry {
 namespace {
 
 std::vector<DType> type_rule(const ShapeContext& c) { return {c.attributes().get<DType>("dtype")}; }
+
+Shape with_axis(const Shape& indices, std::int64_t axis, std::int64_t depth) {
+  Shape out;
+  for (int i = 0, from = 0; i <= indices.rank(); ++i) out.push_back(i == axis ? depth : indices[from++]);
+  return out;
+}
 
 const OpRegistration one_hot_def = define_op("OneHot")
                                        .input("indices")
@@ -21,13 +29,33 @@ const OpRegistration one_hot_def = define_op("OneHot")
                                          const std::int64_t depth = c.attributes().integer("depth"),
                                                             axis = c.attributes().integer("axis");
                                          BELFRY_CHECK(depth >= 0, "expected a depth of 0 or more, got {}", depth);
-                                         Shape out;
-                                         for (int i = 0, from = 0; i <= c.input(0).rank(); ++i)
-                                           out.push_back(i == axis ? depth : c.input(0)[from++]);
-                                         return out;
+                                         return with_axis(c.input(0), axis, depth);
                                        })
                                        .not_differentiable()
                                        .doc("One number at each index along a new axis, another elsewhere.");
+
+const OpRegistration one_hot_like_def =
+    define_op("OneHotLike")
+        .input("indices")
+        .input("classes")
+        .output("y")
+        .shape_only(1)
+        .dtype(type_rule)
+        .shape([](const ShapeContext& c) {
+          check_label_type(c, 0, "indices");
+          return with_axis(c.input(0), c.attributes().integer("axis"), c.input(1)[0]);
+        })
+        .not_differentiable()
+        .doc("One number at each index along a new axis as long as a vector, another elsewhere.");
+
+const OpRegistration range_like_def = define_op("RangeLike")
+                                          .input("like")
+                                          .output("y")
+                                          .shape_only(0)
+                                          .dtype(type_rule)
+                                          .shape([](const ShapeContext& c) { return c.input(0); })
+                                          .not_differentiable()
+                                          .doc("0, 1, 2, ... along a vector.");
 
 const OpRegistration range_def = define_op("Range")
                                      .output("y")
@@ -36,24 +64,25 @@ const OpRegistration range_def = define_op("Range")
                                      .not_differentiable()
                                      .doc("Numbers in steps of one size.");
 
-const OpRegistration shape_of_def = define_op("ShapeOf")
-                                        .input("x")
-                                        .output("shape")
-                                        .shape_only(0)
-                                        .dtype(i64)
-                                        .shape([](const ShapeContext& c) { return Shape{c.input(0).rank()}; })
-                                        .not_differentiable()
-                                        .doc("The sizes of a tensor's dimensions.");
-
 }  // namespace
 
-Tensor one_hot(const Operand& indices, std::int64_t depth, const OneHotOptions& options, std::string_view name) {
+Tensor one_hot(const Operand& indices, const Size& depth, const OneHotOptions& options, std::string_view name) {
   const std::int64_t axis = normalize_axis(indices, options.axis, indices.tensor(i32).rank() + 1, "one_hot");
-  return add_tensor(
-      one_hot_def, {indices},
-      {.name = name,
-       .attributes = {
-           {"depth", depth}, {"axis", axis}, {"on", options.on}, {"off", options.off}, {"dtype", options.dtype}}});
+  if (!depth.is_number()) {
+    const LocationScope location(indices.where());
+    const Tensor classes = of_shape({depth}, "one_hot");
+    return add_tensor(
+        one_hot_like_def, {indices, classes},
+        {.name = name,
+         .attributes = {{"axis", axis}, {"on", options.on}, {"off", options.off}, {"dtype", options.dtype}}});
+  }
+  return add_tensor(one_hot_def, {indices},
+                    {.name = name,
+                     .attributes = {{"depth", depth.number()},
+                                    {"axis", axis},
+                                    {"on", options.on},
+                                    {"off", options.off},
+                                    {"dtype", options.dtype}}});
 }
 
 Tensor range(const RangeOptions& options, std::string_view name, const Location& where) {
@@ -72,6 +101,28 @@ Tensor range(const RangeOptions& options, std::string_view name, const Location&
                                     {"dtype", options.dtype}}});
 }
 
-Tensor shape_of(const Operand& x, std::string_view name) { return add_tensor(shape_of_def, {x}, {.name = name}); }
+namespace {
+
+// How many steps of size delta there are from start up to limit: the quotient rounded up.
+Tensor range_size(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  if (is_float(start.dtype())) return maximum(cast(ceil((limit - start) / delta), i64), 0);
+  return cast(maximum(-floordiv(start - limit, delta), 0), i64);
+}
+
+}  // namespace
+
+Tensor range(const Operand& start, const Operand& limit, const Operand& delta, std::string_view name) {
+  const LocationScope location(limit.where());
+  const auto type = [](const Operand& o) { return o.is_number() ? std::optional<DType>() : o.tensor().dtype(); };
+  const DType dtype = type(limit).value_or(type(start).value_or(type(delta).value_or(i32)));
+  const Tensor first = start.tensor(dtype), last = limit.tensor(dtype), step = delta.tensor(dtype);
+  for (const Tensor& t : {first, last, step})
+    BELFRY_CHECK(t.rank() == 0 && t.dtype() == dtype && dtype != boolean && dtype != u8,
+                 "[range] expected scalars of one type of numbers, got {} (made at {}). Use cast() or reshape().",
+                 to_string(t), to_string(current_location(limit.where())));
+  const Tensor places = add_tensor(range_like_def, {of_shape({range_size(first, last, step)}, "range")},
+                                   {.attributes = {{"start", 0.0}, {"delta", 1.0}, {"dtype", dtype}}});
+  return add(places * step, first, name);
+}
 
 }  // namespace belfry

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "belfry/graph/tensor.h"
+#include "belfry/ops/sizes.h"
 
 namespace belfry {
 
@@ -13,7 +13,7 @@ struct OneHotOptions {
   int axis = -1;  // where the new axis is in the result
 };
 // A new axis of size `depth` with `on` at the index and `off` elsewhere; an index outside [0, depth) gives only `off`.
-Tensor one_hot(const Operand& indices, std::int64_t depth, const OneHotOptions& options = {},
+Tensor one_hot(const Operand& indices, const Size& depth, const OneHotOptions& options = {},
                std::string_view name = "");
 
 struct RangeOptions {
@@ -22,8 +22,7 @@ struct RangeOptions {
 };
 // start, start + delta, ... while below the limit (above it, for a negative delta): range({.limit = 3}) is {0, 1, 2}.
 Tensor range(const RangeOptions& options, std::string_view name = "", const Location& where = Location::current());
-
-// The sizes of x's dimensions in this step, i64 [rank]. Does not keep x alive.
-Tensor shape_of(const Operand& x, std::string_view name = "");
+// The same between tensors, scalars of one type, which is the result's: range(0, size_of(x, 0)).
+Tensor range(const Operand& start, const Operand& limit, const Operand& delta = 1, std::string_view name = "");
 
 }  // namespace belfry

@@ -20,10 +20,11 @@ Shape product_rule(const ShapeContext& c) {
                name_of(c.dtype(1)));
   const bool ta = c.attributes().flag("transpose_a"), tb = c.attributes().flag("transpose_b");
   const std::int64_t inner_a = a[ta ? -2 : -1], inner_b = b[tb ? -1 : -2];
-  BELFRY_CHECK(inner_a == inner_b || inner_a == kAny || inner_b == kAny,
-               "expected inner dimensions that agree, got {} of {}{} and {} of {}{}. Use .transpose_a or .transpose_b, or "
-               "reshape() one",
-               inner_a, to_string(a), ta ? " transposed" : "", inner_b, to_string(b), tb ? " transposed" : "");
+  BELFRY_CHECK(
+      inner_a == inner_b || inner_a == kAny || inner_b == kAny,
+      "expected inner dimensions that agree, got {} of {}{} and {} of {}{}. Use .transpose_a or .transpose_b, or "
+      "reshape() one",
+      inner_a, to_string(a), ta ? " transposed" : "", inner_b, to_string(b), tb ? " transposed" : "");
   Shape out = broadcast(batch_of(a), batch_of(b));
   out.push_back(a[ta ? -1 : -2]);
   out.push_back(b[tb ? -2 : -1]);

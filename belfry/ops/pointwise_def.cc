@@ -30,10 +30,12 @@ OpRegistration define_unary(const char* name, Elements allowed, const char* doc,
       [gradient](const GradientContext& c) { return Tensors{gradient(c.grad(), c.input(0), c.output())}; });
 }
 
-OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient) {
+OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
+                             IntFunction ints) {
   OpDefinition op = define_op(name);
   op.input("a").input("b").output("y").doc(doc).shape(
       [allowed](const ShapeContext& c) { return broadcast_rule(c, allowed); });
+  if (ints != nullptr) op.ints([ints](const ShapeContext& c) { return combined_ints(c, ints); });
   if (gradient == nullptr) return op.not_differentiable();
   return op.gradient([gradient](const GradientContext& c) {
     const Tensor a = c.input(0), b = c.input(1);

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/op_def.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/known_ints.h"
 
 namespace belfry {
 
@@ -14,9 +15,11 @@ using UnaryGradient = Tensor (*)(const Tensor& dy, const Tensor& x, const Tensor
 using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Tensor& a, const Tensor& b,
                                                      const Tensor& y);
 
-// Without a gradient function the op is not differentiable. Operands of a binary op have one type.
+// Without a gradient function the op is not differentiable. Operands of a binary op have one type. `ints` says what it
+// makes of integers that shapes are made of.
 OpRegistration define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient);
-OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient);
+OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
+                             IntFunction ints = nullptr);
 OpRegistration define_comparison(const char* name, const char* doc);  // of any type
 
 }  // namespace belfry

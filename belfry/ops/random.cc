@@ -11,11 +11,16 @@ namespace {
 
 std::vector<DType> type_rule(const ShapeContext& c) { return {c.attributes().get<DType>("dtype")}; }
 
+// Of an op with a "like" that lends its shape, or of one with a fixed shape.
 Shape random_shape(const ShapeContext& c) {
-  const Shape& shape = c.attributes().get<Shape>("shape");
-  BELFRY_CHECK(shape.is_concrete(), "expected a shape that is fully known, got {}", to_string(shape));
   const DType dtype = c.attributes().get<DType>("dtype");
   BELFRY_CHECK(is_float(dtype), "expected a floating type, got {}. Use cast()", name_of(dtype));
+  if (c.inputs() > 0) return c.input(0);
+  const Shape& shape = c.attributes().get<Shape>("shape");
+  BELFRY_CHECK(shape.is_concrete(),
+               "expected a shape that is fully known, got {}. Take what is unknown from a tensor: shape_of(x), or "
+               "{{size_of(x, 0), ...}}",
+               to_string(shape));
   return shape;
 }
 
@@ -26,35 +31,39 @@ Shapes normal_rule(const ShapeContext& c) {
   return random_shape(c);
 }
 
-const OpRegistration uniform_def =
-    define_op("RandomUniform")
-        .output("y")
-        .random()
-        .dtype(type_rule)
-        .not_differentiable()
-        .shape([](const ShapeContext& c) {
-          const double low = c.attributes().get<double>("low"), high = c.attributes().get<double>("high");
-          BELFRY_CHECK(std::isfinite(low) && std::isfinite(high) && low <= high,
-                       "expected finite bounds with low <= high, got {} and {}", low, high);
-          return random_shape(c);
-        })
-        .doc("Values evenly distributed over [low, high).");
+Shapes uniform_rule(const ShapeContext& c) {
+  const double low = c.attributes().get<double>("low"), high = c.attributes().get<double>("high");
+  BELFRY_CHECK(std::isfinite(low) && std::isfinite(high) && low <= high,
+               "expected finite bounds with low <= high, got {} and {}", low, high);
+  return random_shape(c);
+}
 
-const OpRegistration normal_def = define_op("RandomNormal")
-                                      .output("y")
-                                      .random()
-                                      .dtype(type_rule)
-                                      .shape(normal_rule)
-                                      .not_differentiable()
-                                      .doc("Normally distributed values.");
+// A distribution with a fixed shape, and with the shape of another tensor.
+struct Distribution {
+  OpRegistration fixed, like;
+};
+Distribution define_distribution(const std::string& name, const ShapeRule& rule, const std::string& doc) {
+  const auto common = [&](OpDefinition& op) -> OpDefinition& {
+    return op.output("y").random().dtype(type_rule).shape(rule).not_differentiable().doc(doc);
+  };
+  OpDefinition fixed = define_op(name), like = define_op(name + "Like");
+  return {.fixed = common(fixed), .like = common(like.input("like").shape_only(0))};
+}
 
-const OpRegistration truncated_normal_def = define_op("TruncatedNormal")
-                                                .output("y")
-                                                .random()
-                                                .dtype(type_rule)
-                                                .shape(normal_rule)
-                                                .not_differentiable()
-                                                .doc("Normally distributed values within two deviations of the mean.");
+const Distribution uniform =
+    define_distribution("RandomUniform", uniform_rule, "Values evenly distributed over [low, high).");
+const Distribution normal = define_distribution("RandomNormal", normal_rule, "Normally distributed values.");
+const Distribution truncated = define_distribution("TruncatedNormal", normal_rule,
+                                                   "Normally distributed values within two deviations of the mean.");
+
+Tensor draw(const Distribution& from, const Sizes& sizes, std::string_view name, Attributes attributes) {
+  if (const std::optional<Ints> fixed = sizes.numbers()) {
+    attributes.set("shape", Shape(std::span(*fixed)));
+    return add_tensor(from.fixed, {}, {.name = name, .attributes = std::move(attributes)});
+  }
+  return add_tensor(from.like, {of_shape(sizes, from.fixed->name)},
+                    {.name = name, .attributes = std::move(attributes)});
+}
 
 // The mask is a function of the seed alone, so the gradient is the same op with the same seed.
 Tensor dropout_again(const Tensor& dy, const Attributes& attributes);
@@ -76,27 +85,26 @@ Tensor dropout_again(const Tensor& dy, const Attributes& attributes) {
   return add_tensor(dropout_def, {dy}, {.attributes = attributes});
 }
 
-Attributes normal_attributes(const Shape& shape, const NormalOptions& options) {
-  Attributes out{{"shape", shape}, {"dtype", options.dtype}, {"mean", options.mean}, {"stddev", options.stddev}};
+Attributes normal_attributes(const NormalOptions& options) {
+  Attributes out{{"dtype", options.dtype}, {"mean", options.mean}, {"stddev", options.stddev}};
   if (options.seed) out.set("seed", *options.seed);
   return out;
 }
 
 }  // namespace
 
-Tensor random_uniform(const Shape& shape, const UniformOptions& options, std::string_view name, const Location& where) {
+Tensor random_uniform(const Sizes& shape, const UniformOptions& options, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  Attributes attributes{{"shape", shape}, {"dtype", options.dtype}, {"low", options.low}, {"high", options.high}};
-  return add_tensor(uniform_def, {}, {.name = name, .attributes = std::move(attributes)});
+  return draw(uniform, shape, name, {{"dtype", options.dtype}, {"low", options.low}, {"high", options.high}});
 }
-Tensor random_normal(const Shape& shape, const NormalOptions& options, std::string_view name, const Location& where) {
+Tensor random_normal(const Sizes& shape, const NormalOptions& options, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  return add_tensor(normal_def, {}, {.name = name, .attributes = normal_attributes(shape, options)});
+  return draw(normal, shape, name, normal_attributes(options));
 }
-Tensor truncated_normal(const Shape& shape, const NormalOptions& options, std::string_view name,
+Tensor truncated_normal(const Sizes& shape, const NormalOptions& options, std::string_view name,
                         const Location& where) {
   const LocationScope location(where);
-  return add_tensor(truncated_normal_def, {}, {.name = name, .attributes = normal_attributes(shape, options)});
+  return draw(truncated, shape, name, normal_attributes(options));
 }
 
 Tensor dropout(const Operand& x, double rate, std::string_view name) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "belfry/graph/tensor.h"
+#include "belfry/ops/sizes.h"
 
 namespace belfry {
 
@@ -20,13 +20,13 @@ struct NormalOptions {
   std::optional<std::int64_t> seed{};  // of the op, where two ops shall draw the same; default: by its name and tower
 };
 
-// New values at every step.
-Tensor random_uniform(const Shape& shape, const UniformOptions& options = {}, std::string_view name = "",
+// New values at every step. Where the batch is larger or smaller, its first rows are the same.
+Tensor random_uniform(const Sizes& shape, const UniformOptions& options = {}, std::string_view name = "",
                       const Location& where = Location::current());
-Tensor random_normal(const Shape& shape, const NormalOptions& options = {}, std::string_view name = "",
+Tensor random_normal(const Sizes& shape, const NormalOptions& options = {}, std::string_view name = "",
                      const Location& where = Location::current());
 // Values further than two deviations from the mean are drawn again.
-Tensor truncated_normal(const Shape& shape, const NormalOptions& options = {}, std::string_view name = "",
+Tensor truncated_normal(const Sizes& shape, const NormalOptions& options = {}, std::string_view name = "",
                         const Location& where = Location::current());
 
 // Each element becomes 0 with probability `rate`, else x / (1 - rate). Whether it applies (training or not) is the

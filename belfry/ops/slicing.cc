@@ -6,6 +6,8 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/axes.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/box_at.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {
@@ -47,12 +49,27 @@ Shape concat_rule(const ShapeContext& c, int first) {
   return out;
 }
 
+// Of vectors.
+KnownInts concat_ints(const ShapeContext& c) {
+  KnownInts out;
+  for (int i = 0; i < c.inputs(); ++i) {
+    if (c.input(i).rank() != 1 || !c.input(i).is_concrete()) return {};
+    KnownInts piece = c.ints(i);
+    piece.resize(static_cast<std::size_t>(c.input(i)[0]));
+    out.insert(out.end(), piece.begin(), piece.end());
+  }
+  return out;
+}
+
+bool is_open(const Size& size) { return size.is_number() && size.number() == kAny; }
+
 Tensors concat_grad(const Tensor& dy, const Tensors& inputs, std::int64_t axis);
 
 const OpRegistration concat_def = define_op("Concat")
                                       .inputs("tensors")
                                       .output("y")
                                       .shape([](const ShapeContext& c) { return concat_rule(c, 0); })
+                                      .ints(concat_ints)
                                       .gradient([](const GradientContext& c) {
                                         return concat_grad(c.grad(), c.node()->inputs, c.attributes().integer("axis"));
                                       })
@@ -236,6 +253,21 @@ const OpRegistration pad_def =
         })
         .doc("A tensor surrounded by a constant.");
 
+// The sizes of a box. Only one that reaches to the end depends on where it begins.
+Sizes box_sizes(const Tensor& x, const Sizes& begin, const Sizes& size) {
+  const std::vector<Size>&from = begin.listed(), &sizes = size.listed();
+  if (sizes.empty() || (from.empty() && std::ranges::any_of(sizes, is_open)))
+    return box_sizes(x, begin.tensor("slice"), size.tensor("slice"));
+  std::vector<Size> out = sizes;
+  for (std::size_t i = 0; i < std::min(from.size(), sizes.size()); ++i) {
+    const int axis = static_cast<int>(i);
+    if (!is_open(sizes[i]) || axis >= x.rank()) continue;
+    const Tensor all = size_of(x, axis);
+    out[i] = from[i].is_number() ? all - static_cast<int>(from[i].number()) : all - cast(from[i].scalar(), i64);
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor concat(const std::vector<Operand>& tensors, int axis, std::string_view name) {
@@ -255,18 +287,30 @@ Tensors split_evenly(const Operand& x, std::int64_t parts, int axis, std::string
   return split_outputs(x, {{"axis", positive}, {"sizes", Ints{}}, {"parts", parts}}, name);
 }
 
-Tensor slice(const Operand& x, const Ints& begin, const Ints& size, std::string_view name) {
-  return add_tensor(slice_def, {x}, {.name = name, .attributes = {{"begin", begin}, {"size", size}}});
+Tensor slice(const Operand& x, const Sizes& begin, const Sizes& size, std::string_view name) {
+  const std::optional<Ints> known_begin = begin.numbers(), known_size = size.numbers();
+  if (known_begin && known_size)
+    return add_tensor(slice_def, {x}, {.name = name, .attributes = {{"begin", *known_begin}, {"size", *known_size}}});
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor(), first = begin.tensor("slice");
+  return slice_at(t, first, of_shape(box_sizes(t, begin, size), "slice"), {}, name);
 }
 
 Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value, std::string_view name) {
-  Ints before, after;
+  std::vector<Size> before, after;
   for (const PadAmount& p : paddings) {
     before.push_back(p.before);
     after.push_back(p.after);
   }
-  return add_tensor(pad_def, {x},
-                    {.name = name, .attributes = {{"before", before}, {"after", after}, {"value", value}}});
+  const Sizes in_front(before), behind(after);
+  const std::optional<Ints> known_before = in_front.numbers(), known_after = behind.numbers();
+  if (known_before && known_after)
+    return add_tensor(
+        pad_def, {x},
+        {.name = name, .attributes = {{"before", *known_before}, {"after", *known_after}, {"value", value}}});
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor(), begin = in_front.tensor("pad");
+  return place_at(t, begin, of_shape(shape_of(t) + begin + behind.tensor("pad"), "pad"), {}, value, name);
 }
 
 }  // namespace belfry

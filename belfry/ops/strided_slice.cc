@@ -1,8 +1,11 @@
 #include "belfry/ops/strided_slice.h"
 
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/axes.h"
+#include "belfry/ops/box_at.h"
 #include "belfry/ops/input_checks.h"
 #include "belfry/ops/strided_ranges.h"
 
@@ -54,6 +57,49 @@ Tensor slice_with(const Tensor& x, const Attributes& attributes) {
   return add_tensor(strided_slice_def, {x}, {.attributes = attributes});
 }
 
+// Ranges whose bounds a run computes: input 0 lends its shape, the others are the bounds of the first axes.
+Shape bounds_rule(const ShapeContext& c) {
+  const Ints& step = c.attributes().get<Ints>("step");
+  BELFRY_CHECK(static_cast<int>(step.size()) <= c.input(0).rank(),
+               "expected at most {} ranges, one a dimension of {}, got {}", c.input(0).rank(), to_string(c.input(0)),
+               step.size());
+  BELFRY_CHECK(std::ranges::find(step, 0) == step.end(), "expected steps other than 0, got one that is");
+  return {c.input(0).rank()};
+}
+KnownInts known_ranges(const ShapeContext& c, std::int64_t ResolvedRange::* part) {
+  KnownInts out;
+  for (int i = 0; i < c.input(0).rank(); ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    const auto bound = [&](int input) {
+      const bool given = axis < static_cast<std::size_t>(c.input(input)[0]);
+      if (!given) return std::optional(kNoBound);
+      return c.ints(input).empty() ? std::nullopt : c.ints(input)[axis];
+    };
+    const std::optional<std::int64_t> begin = bound(1), end = bound(2);
+    const bool known = begin && end && c.input(0)[i] != kAny;
+    const std::int64_t step = c.attributes().get<Ints>("step")[axis];
+    out.push_back(known ? std::optional(resolve_range(c.input(0)[i], *begin, *end, step).*part) : std::nullopt);
+  }
+  return out;
+}
+OpRegistration define_ranges(const char* name, std::int64_t ResolvedRange::* part, const char* doc) {
+  return define_op(name)
+      .input("x")
+      .input("begin")
+      .input("end")
+      .output("y")
+      .shape_only(0)
+      .dtype(i64)
+      .shape(bounds_rule)
+      .ints([part](const ShapeContext& c) { return known_ranges(c, part); })
+      .not_differentiable()
+      .doc(doc);
+}
+const OpRegistration range_begins_def =
+    define_ranges("RangeBegins", &ResolvedRange::first, "Where ranges with computed bounds begin.");
+const OpRegistration range_counts_def =
+    define_ranges("RangeCounts", &ResolvedRange::count, "How long ranges with computed bounds are.");
+
 const OpRegistration reverse_def =
     define_op("Reverse")
         .input("x")
@@ -87,14 +133,25 @@ const OpRegistration reverse_sequence_def =
 }  // namespace
 
 Tensor strided_slice(const Operand& x, const std::vector<SliceRange>& ranges, std::string_view name) {
-  Ints begin, end, step;
+  std::vector<Size> begin, end;
+  Ints step;
   for (const SliceRange& range : ranges) {
     begin.push_back(range.begin.value_or(kNoBound));
     end.push_back(range.end.value_or(kNoBound));
     step.push_back(range.step);
   }
-  return add_tensor(strided_slice_def, {x},
-                    {.name = name, .attributes = {{"begin", begin}, {"end", end}, {"step", step}}});
+  const Sizes first(begin), last(end);
+  const std::optional<Ints> known_first = first.numbers(), known_last = last.numbers();
+  if (known_first && known_last)
+    return add_tensor(strided_slice_def, {x},
+                      {.name = name, .attributes = {{"begin", *known_first}, {"end", *known_last}, {"step", step}}});
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor(), from = first.tensor("strided_slice"), to = last.tensor("strided_slice");
+  step.resize(static_cast<std::size_t>(std::max(t.rank(), static_cast<int>(step.size()))), 1);
+  const auto resolved = [&](OpRegistration def) {
+    return add_tensor(def, {t, from, to}, {.attributes = {{"step", step}}});
+  };
+  return slice_at(t, resolved(range_begins_def), of_shape(resolved(range_counts_def), "strided_slice"), step, name);
 }
 
 Tensor reverse(const Operand& x, const Ints& axes, std::string_view name) {

@@ -8,13 +8,14 @@
 
 #include "belfry/graph/attributes.h"
 #include "belfry/graph/tensor.h"
+#include "belfry/ops/sizes.h"
 
 namespace belfry {
 
 // begin:end:step. Negative bounds count from the end, those outside stop at it; without a bound, to the end of the axis
-// in the step's direction.
+// in the step's direction. Bounds may be integer scalars of the graph.
 struct SliceRange {
-  std::optional<std::int64_t> begin{}, end{};
+  std::optional<Size> begin{}, end{};
   std::int64_t step = 1;  // not 0
 };
 

@@ -1,6 +1,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
+#include "belfry/ops/pointwise.h"
 
 namespace belfry {
 namespace {
@@ -58,10 +59,55 @@ Tensor tile_grad(const Tensor& x, const Tensor& dy, const Ints& multiples) {
   return add_tensor(tile_grad_def, {x, dy}, {.attributes = {{"multiples", multiples}}});
 }
 
+// How often a tensor is repeated to become another; unknown where either is.
+Shape tiles_in(const Shape& x, const Shape& whole) {
+  BELFRY_CHECK(x.rank() == whole.rank(), "expected tensors of one rank, got {} and {}", to_string(x), to_string(whole));
+  for (int i = 0; i < x.rank(); ++i)
+    BELFRY_CHECK(x[i] == kAny || whole[i] == kAny || (x[i] == 0 ? whole[i] == 0 : whole[i] % x[i] == 0),
+                 "expected whole copies of {} in {}, got {} of size {} along axis {}", to_string(x), to_string(whole),
+                 whole[i], x[i], i);
+  return whole;
+}
+
+Tensor sum_tiles_like(const Tensor& x, const Tensor& like);
+Tensor tile_like(const Tensor& x, const Tensor& like, std::string_view name = "");
+
+const OpRegistration tile_like_def =
+    define_op("TileLike")
+        .input("x")
+        .input("like")
+        .output("y")
+        .shape_only(1)
+        .shape([](const ShapeContext& c) { return tiles_in(c.input(0), c.input(1)); })
+        .gradient([](const GradientContext& c) { return Tensors{sum_tiles_like(c.grad(), c.input(0)), Tensor()}; })
+        .doc("A tensor repeated along its axes to another's shape.");
+
+const OpRegistration sum_tiles_like_def =
+    define_op("SumTilesLike")
+        .input("x")
+        .input("like")
+        .output("y")
+        .shape_only(1)
+        .shape([](const ShapeContext& c) {
+          tiles_in(c.input(1), c.input(0));
+          return c.input(1);
+        })
+        .gradient([](const GradientContext& c) { return Tensors{tile_like(c.grad(), c.input(0)), Tensor()}; })
+        .doc("The sum over all copies of another tensor's shape.");
+
+Tensor sum_tiles_like(const Tensor& x, const Tensor& like) { return add_tensor(sum_tiles_like_def, {x, like}); }
+Tensor tile_like(const Tensor& x, const Tensor& like, std::string_view name) {
+  return add_tensor(tile_like_def, {x, like}, {.name = name});
+}
+
 }  // namespace
 
-Tensor tile(const Operand& x, const Ints& multiples, std::string_view name) {
-  return add_tensor(tile_def, {x}, {.name = name, .attributes = {{"multiples", multiples}}});
+Tensor tile(const Operand& x, const Sizes& multiples, std::string_view name) {
+  if (const std::optional<Ints> known = multiples.numbers())
+    return add_tensor(tile_def, {x}, {.name = name, .attributes = {{"multiples", *known}}});
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor();
+  return tile_like(t, of_shape(shape_of(t) * multiples.tensor("tile"), "tile"), name);
 }
 
 }  // namespace belfry

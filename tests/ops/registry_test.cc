@@ -9,7 +9,7 @@ namespace belfry {
 namespace {
 
 // The compiler itself provides these values.
-const std::set<std::string> kNoKernel{"Constant", "Placeholder", "QueueTake", "Variable"};
+const std::set<std::string> kNoKernel{"Constant", "OfShape", "Placeholder", "QueueTake", "Variable"};
 // Nothing of their own to check numerically: the gradient is a user's function, or refused.
 const std::set<std::string> kNoRow{"CustomGradient", "ReadVariable", "WhileGrad"};
 

@@ -13,6 +13,7 @@ namespace belfry {
 namespace {
 
 const KernelRegistration identity_kernel = define_view_kernel("Identity");
+const KernelRegistration placeholder_with_default_kernel = define_view_kernel("PlaceholderWithDefault");
 const KernelRegistration stop_gradient_kernel = define_view_kernel("StopGradient");
 
 const KernelRegistration no_op_kernel =
@@ -44,13 +45,15 @@ const KernelRegistration cast_kernel = define_kernel("Cast").make([](const Kerne
   return made;
 });
 
-const KernelRegistration fill_kernel = define_kernel("Fill").make([](const KernelContext& c) {
+KernelPtr make_fill(const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const T value = convert<T>(c.attributes->get<double>("value"));
     return simple_kernel(
         [value, n = c.output().elements()](const Buffers& b, const Step&) { std::fill_n(b.out<T>(), n, value); });
   });
-});
+}
+const KernelRegistration fill_kernel = define_kernel("Fill").make(make_fill);
+const KernelRegistration fill_like_kernel = define_kernel("FillLike").make(make_fill);
 
 }  // namespace
 }  // namespace belfry

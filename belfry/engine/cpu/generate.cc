@@ -21,7 +21,7 @@ void one_hot(const AxisLines& a, T on, T off, const Index* indices, T* y) {
   });
 }
 
-const KernelRegistration one_hot_kernel = define_kernel("OneHot").make([](const KernelContext& c) {
+KernelPtr make_one_hot(const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const T on = convert<T>(c.attributes->get<double>("on")), off = convert<T>(c.attributes->get<double>("off"));
     const AxisLines lines(c.output().shape, c.attributes->integer("axis"));
@@ -32,9 +32,11 @@ const KernelRegistration one_hot_kernel = define_kernel("OneHot").make([](const 
         one_hot(lines, on, off, b.in<std::int32_t>(0), b.out<T>());
     });
   });
-});
+}
+const KernelRegistration one_hot_kernel = define_kernel("OneHot").make(make_one_hot);
+const KernelRegistration one_hot_like_kernel = define_kernel("OneHotLike").make(make_one_hot);
 
-const KernelRegistration range_kernel = define_kernel("Range").make([](const KernelContext& c) {
+KernelPtr make_range(const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel([n = c.output().elements(), start = c.attributes->get<double>("start"),
                           delta = c.attributes->get<double>("delta")](const Buffers& b, const Step&) {
@@ -42,13 +44,9 @@ const KernelRegistration range_kernel = define_kernel("Range").make([](const Ker
       for_each_element(n, [=](std::int64_t i) { y[i] = convert<T>(start + static_cast<double>(i) * delta); });
     });
   });
-});
-
-const KernelRegistration shape_of_kernel = define_kernel("ShapeOf").make([](const KernelContext& c) {
-  return simple_kernel([shape = c.input(0).shape](const Buffers& b, const Step&) {
-    std::copy(shape.begin(), shape.end(), b.out<std::int64_t>());
-  });
-});
+}
+const KernelRegistration range_kernel = define_kernel("Range").make(make_range);
+const KernelRegistration range_like_kernel = define_kernel("RangeLike").make(make_range);
 
 }  // namespace
 }  // namespace belfry

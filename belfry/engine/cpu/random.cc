@@ -62,7 +62,7 @@ Normal normal_attributes(const KernelContext& c) {
   return {c.attributes->get<double>("mean"), c.attributes->get<double>("stddev")};
 }
 
-const KernelRegistration uniform_kernel = define_kernel("RandomUniform").make([](const KernelContext& c) {
+KernelPtr make_uniform(const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     const T low = static_cast<T>(c.attributes->get<double>("low")),
             high = static_cast<T>(c.attributes->get<double>("high"));
@@ -71,9 +71,11 @@ const KernelRegistration uniform_kernel = define_kernel("RandomUniform").make([]
           uniform(draws(step, seed), n, low, high, b.out<T>());
         });
   });
-});
+}
+const KernelRegistration uniform_kernel = define_kernel("RandomUniform").make(make_uniform);
+const KernelRegistration uniform_like_kernel = define_kernel("RandomUniformLike").make(make_uniform);
 
-const KernelRegistration normal_kernel = define_kernel("RandomNormal").make([](const KernelContext& c) {
+KernelPtr make_normal(const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel([n = c.output().elements(), seed = seed_attribute(c), p = normal_attributes(c)](
                              const Buffers& b, const Step& step) {
@@ -83,9 +85,11 @@ const KernelRegistration normal_kernel = define_kernel("RandomNormal").make([](c
       });
     });
   });
-});
+}
+const KernelRegistration normal_kernel = define_kernel("RandomNormal").make(make_normal);
+const KernelRegistration normal_like_kernel = define_kernel("RandomNormalLike").make(make_normal);
 
-const KernelRegistration truncated_normal_kernel = define_kernel("TruncatedNormal").make([](const KernelContext& c) {
+KernelPtr make_truncated(const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel([n = c.output().elements(), seed = seed_attribute(c), p = normal_attributes(c)](
                              const Buffers& b, const Step& step) {
@@ -94,7 +98,9 @@ const KernelRegistration truncated_normal_kernel = define_kernel("TruncatedNorma
       });
     });
   });
-});
+}
+const KernelRegistration truncated_normal_kernel = define_kernel("TruncatedNormal").make(make_truncated);
+const KernelRegistration truncated_normal_like_kernel = define_kernel("TruncatedNormalLike").make(make_truncated);
 
 const KernelRegistration dropout_kernel = define_kernel("Dropout").in_place(0).make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {

@@ -60,6 +60,22 @@ const KernelRegistration strided_slice_kernel = define_kernel("StridedSlice").ma
   });
 });
 
+// Bounds of the first axes; the others are taken whole.
+KernelPtr make_ranges(const KernelContext& c, std::int64_t ResolvedRange::* part) {
+  return simple_kernel([x = c.input(0).shape, given = c.input(1).elements(), step = c.attributes->get<Ints>("step"),
+                        part](const Buffers& b, const Step&) {
+    for (int i = 0; i < x.rank(); ++i) {
+      const std::int64_t begin = i < given ? b.in<std::int64_t>(1)[i] : kNoBound,
+                         end = i < given ? b.in<std::int64_t>(2)[i] : kNoBound;
+      b.out<std::int64_t>()[i] = resolve_range(x[i], begin, end, step[static_cast<std::size_t>(i)]).*part;
+    }
+  });
+}
+const KernelRegistration range_begins_kernel =
+    define_kernel("RangeBegins").make([](const KernelContext& c) { return make_ranges(c, &ResolvedRange::first); });
+const KernelRegistration range_counts_kernel =
+    define_kernel("RangeCounts").make([](const KernelContext& c) { return make_ranges(c, &ResolvedRange::count); });
+
 const KernelRegistration reverse_kernel = define_kernel("Reverse").make([](const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     return make_take<T>(c.output().shape, reversed(c.output().shape, c.attributes->get<Ints>("axes")));

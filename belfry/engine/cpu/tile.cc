@@ -28,9 +28,16 @@ struct Copies {
   AxisSet copies{};
 };
 
-const KernelRegistration tile_kernel = define_kernel("Tile").make([](const KernelContext& c) {
+// How often x lies in the whole along each axis.
+Ints multiples_of(const Shape& x, const Shape& whole) {
+  Ints out;
+  for (int i = 0; i < x.rank(); ++i) out.push_back(x[i] == 0 ? 1 : whole[i] / x[i]);
+  return out;
+}
+
+KernelPtr make_tile(const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
-    const Copies copies(c.input(0).shape, c.attributes->get<Ints>("multiples"));
+    const Copies copies(c.input(0).shape, multiples_of(c.input(0).shape, c.output().shape));
     return simple_kernel([loop = StridedLoop<1>(copies.shape, {copies.strides})](const Buffers& b, const Step&) {
       const T* x = b.in<T>(0);
       T* y = b.out<T>();
@@ -42,17 +49,24 @@ const KernelRegistration tile_kernel = define_kernel("Tile").make([](const Kerne
       });
     });
   });
-});
+}
+const KernelRegistration tile_kernel = define_kernel("Tile").make(make_tile);
+const KernelRegistration tile_like_kernel = define_kernel("TileLike").make(make_tile);
 
-const KernelRegistration tile_grad_kernel = define_kernel("TileGrad").make([](const KernelContext& c) {
+// The copies in input `index`.
+KernelPtr make_sum_of_copies(const KernelContext& c, int index) {
   return make_for<Numbers>(c, c.output().dtype, [&]<class T>() {
-    const Copies copies(c.output().shape, c.attributes->get<Ints>("multiples"));
+    const Copies copies(c.output().shape, multiples_of(c.output().shape, c.input(index).shape));
     const Reduction sum(copies.shape, copies.copies);
     return simple_kernel(
-        [sum](const Buffers& b, const Step&) { sum.run(b.in<T>(1), b.out<T>(), b.scratch, SumFold<T>{}); },
+        [sum, index](const Buffers& b, const Step&) { sum.run(b.in<T>(index), b.out<T>(), b.scratch, SumFold<T>{}); },
         sum.scratch_bytes<SumFold<T>>());
   });
-});
+}
+const KernelRegistration tile_grad_kernel =
+    define_kernel("TileGrad").make([](const KernelContext& c) { return make_sum_of_copies(c, 1); });
+const KernelRegistration sum_tiles_like_kernel =
+    define_kernel("SumTilesLike").make([](const KernelContext& c) { return make_sum_of_copies(c, 0); });
 
 }  // namespace
 }  // namespace belfry

@@ -1,0 +1,43 @@
+// Sizes as values, where a run computes with them. What only shapes are made of is never run.
+#include <algorithm>
+
+#include "belfry/engine/kernel.h"
+
+namespace belfry {
+namespace {
+
+const KernelRegistration shape_of_kernel = define_kernel("ShapeOf").make([](const KernelContext& c) {
+  return simple_kernel([shape = c.input(0).shape](const Buffers& b, const Step&) {
+    std::copy(shape.begin(), shape.end(), b.out<std::int64_t>());
+  });
+});
+
+const KernelRegistration size_of_kernel = define_kernel("SizeOf").make([](const KernelContext& c) {
+  const std::int64_t size = c.input(0).shape[static_cast<int>(c.attributes->integer("axis"))];
+  return simple_kernel([size](const Buffers& b, const Step&) { *b.out<std::int64_t>() = size; });
+});
+
+const KernelRegistration pack_sizes_kernel = define_kernel("PackSizes").make([](const KernelContext& c) {
+  return simple_kernel([numbers = c.attributes->get<Ints>("numbers"), places = c.attributes->get<Ints>("places")](
+                           const Buffers& b, const Step&) {
+    auto* y = b.out<std::int64_t>();
+    std::ranges::copy(numbers, y);
+    for (std::size_t i = 0; i < places.size(); ++i) y[places[i]] = *b.in<std::int64_t>(static_cast<int>(i));
+  });
+});
+
+// More than one -1, or what does not divide, is left as it is: whoever uses the sizes refuses them.
+const KernelRegistration complete_sizes_kernel = define_kernel("CompleteSizes").make([](const KernelContext& c) {
+  return simple_kernel([elements = c.input(0).elements(), rank = c.output().elements()](const Buffers& b, const Step&) {
+    auto* y = b.out<std::int64_t>();
+    std::copy_n(b.in<std::int64_t>(1), rank, y);
+    std::int64_t others = 1;
+    for (std::int64_t i = 0; i < rank; ++i)
+      if (y[i] != kAny) others *= y[i];
+    auto* open = std::find(y, y + rank, kAny);
+    if (open != y + rank && others > 0 && elements % others == 0) *open = elements / others;
+  });
+});
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,87 @@
+#include "belfry/ops/box_at.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/ops/sizes.h"
+
+namespace belfry {
+namespace {
+
+// Inputs: what is moved, where the box begins, and what lends the result's shape.
+Shape box_rule(const ShapeContext& c) {
+  const Shape &x = c.input(0), &begin = c.input(1), &like = c.input(2);
+  BELFRY_CHECK(c.dtype(1) == i64 && compatible(begin, Shape{x.rank()}),
+               "expected a begin for each of the {} dimensions of {}, got {} {}", x.rank(), to_string(x),
+               name_of(c.dtype(1)), to_string(begin));
+  BELFRY_CHECK(like.rank() == x.rank(), "expected a size for each of the {} dimensions of {}, got {}", x.rank(),
+               to_string(x), like.rank());
+  return like;
+}
+
+Ints steps_of(const GradientContext& c) { return c.attributes().get<Ints>("steps"); }
+
+const OpRegistration slice_at_def =
+    define_op("SliceAt")
+        .input("x")
+        .input("begin")
+        .input("like")
+        .output("y")
+        .shape_only(2)
+        .shape(box_rule)
+        .gradient([](const GradientContext& c) {
+          return Tensors{place_at(c.grad(), c.input(1), c.input(0), steps_of(c)), Tensor(), Tensor()};
+        })
+        .doc("A box cut out of a tensor at a place that a run computes.");
+
+const OpRegistration place_at_def =
+    define_op("PlaceAt")
+        .input("x")
+        .input("begin")
+        .input("like")
+        .output("y")
+        .shape_only(2)
+        .shape(box_rule)
+        .gradient([](const GradientContext& c) {
+          return Tensors{slice_at(c.grad(), c.input(1), c.input(0), steps_of(c)), Tensor(), Tensor()};
+        })
+        .doc("A constant with a tensor at a place that a run computes.");
+
+const OpRegistration box_sizes_def =
+    define_op("BoxSizes")
+        .input("x")
+        .input("begin")
+        .input("sizes")
+        .output("complete")
+        .shape_only(0)
+        .dtype(i64)
+        .shape([](const ShapeContext& c) { return Shape{c.input(0).rank()}; })
+        .ints([](const ShapeContext& c) {
+          KnownInts out = c.ints(2);
+          out.resize(static_cast<std::size_t>(c.input(0).rank()));
+          for (int i = 0; i < c.input(0).rank(); ++i) {
+            const auto axis = static_cast<std::size_t>(i);
+            if (out[axis] != kAny) continue;
+            const bool known = !c.ints(1).empty() && c.ints(1)[axis] && c.input(0)[i] != kAny;
+            out[axis] = known ? std::optional(c.input(0)[i] - *c.ints(1)[axis]) : std::nullopt;
+          }
+          return out;
+        })
+        .not_differentiable()
+        .doc("The sizes of a box, where -1 is to the end.");
+
+}  // namespace
+
+Tensor slice_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps, std::string_view name) {
+  return add_tensor(slice_at_def, {x, begin, like}, {.name = name, .attributes = {{"steps", steps}}});
+}
+
+Tensor place_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps, double value,
+                std::string_view name) {
+  return add_tensor(place_at_def, {x, begin, like}, {.name = name, .attributes = {{"steps", steps}, {"value", value}}});
+}
+
+Tensor box_sizes(const Tensor& x, const Tensor& begin, const Tensor& sizes) {
+  return add_tensor(box_sizes_def, {x, begin, sizes});
+}
+
+}  // namespace belfry

@@ -1,0 +1,22 @@
+// Boxes whose place or size is computed in a run: what slices and paddings of tensors are made of.
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/attributes.h"
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+// y[i] = x[begin + i * step] in like's shape; `begin` i64 [rank] is read in each run. A place outside of x ends it with
+// a NumericError. `steps` one an axis; none: 1.
+Tensor slice_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps = {},
+                std::string_view name = "");
+// The other way round: `value` in like's shape, with x in those places.
+Tensor place_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps = {}, double value = 0,
+                std::string_view name = "");
+
+// The sizes of a box of x that begins at `begin`, where kAny is to the end.
+Tensor box_sizes(const Tensor& x, const Tensor& begin, const Tensor& sizes);
+
+}  // namespace belfry
