@@ -4,9 +4,10 @@ namespace belfry {
 
 // A program is pruned and cut into parts once; each part goes through the other passes for the shapes it meets.
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
-                                       const CompileTarget& target, std::vector<HeldValue> held) {
+                                       const CompileTarget& target, std::vector<HeldValue> held,
+                                       const std::map<ValueId, Array>& sizes) {
   Ir& ir = part.ir;
-  infer_shapes(ir);
+  infer_shapes(ir, sizes);
   std::map<int, TensorInfo> shapes;  // that cross
   for (std::size_t i = 0; i < crossings.size(); ++i)
     if (crossings[i].kind == Crossing::Kind::shape && crossings[i].from == part.number)

@@ -5,7 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/bf16_support.h"
 #include "belfry/engine/flops.h"
-#include "belfry/engine/plan.h"
+#include "belfry/engine/program.h"
 
 namespace belfry {
 namespace {
@@ -129,7 +129,8 @@ std::string Plan::explain() const {
   Explainer out;
   for (const auto& part : parts_) out.add(*part);
   out.add(precision_);
-  return out.text(memory());
+  const std::string text = out.text(memory());
+  return program_ == nullptr ? text : text + program_->explain_rest(stage_);
 }
 
 }  // namespace belfry

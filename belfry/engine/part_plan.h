@@ -67,9 +67,10 @@ struct PartPlan {
 };
 
 // All passes from the shapes on. The infos of the part's Feed and Receive nodes are concrete already. `held` is what
-// earlier parts of the device left in the arena.
+// earlier parts of the device left in the arena, `sizes` are the elements of what it receives and shapes follow from.
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
-                                       const CompileTarget& target, std::vector<HeldValue> held = {});
+                                       const CompileTarget& target, std::vector<HeldValue> held = {},
+                                       const std::map<ValueId, Array>& sizes = {});
 
 // The last of them: kernels created, memory placed, pointers bound.
 std::unique_ptr<PartPlan> emit(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings,

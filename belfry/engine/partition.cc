@@ -1,10 +1,13 @@
-// A node's level counts the crossings between devices on the longest path that leads to it. Nodes of one device and
-// level form a part: what they wait for lies in the part itself or in parts of lower levels, so parts sorted by level
-// are one global order, and no two streams can wait for each other.
+// A node's level counts the crossings on the longest path that leads to it: between devices, and from data to a shape
+// that follows from it. Nodes of one device and level form a part: what they wait for lies in the part itself or in
+// parts of lower levels, so parts sorted by level are one global order, and no two streams can wait for each other.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/known_values.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
@@ -13,6 +16,12 @@ namespace {
 // Variables, constants and what is fed are everywhere: each part that uses one has it.
 bool placeless(const IrNode& node) {
   return (node.op == "Variable" || node.op == "Constant" || node.op == "Feed") && node.after.empty();
+}
+
+// Whether the node's shape follows from the elements of this input, which are known only in a run.
+bool awaits_size(const IrNode& node, int input, FromShapes& from_shapes) {
+  return node.def() != nullptr && std::ranges::find(node.def()->sizes, input) != node.def()->sizes.end() &&
+         !from_shapes(node.inputs[static_cast<std::size_t>(input)]);
 }
 
 class Partitioner {
@@ -57,13 +66,20 @@ class Partitioner {
     order_ = topological(ordered);
     level_.assign(ir_.nodes.size(), 0);
     for (NodeId id : order_) {
-      const auto follow = [&](NodeId from) {
+      const IrNode& node = ordered.node(id);
+      const auto follow = [&](NodeId from, bool awaited) {
         if (from == kNone || placeless(ordered.node(from))) return;
-        const bool crosses = ordered.node(from).device != ordered.node(id).device;
+        const bool crosses = awaited || ordered.node(from).device != node.device;
         level_[at(id)] = std::max(level_[at(id)], level_[at(from)] + crosses);
       };
-      for (ValueId v : ordered.node(id).inputs) follow(ordered.value(v).producer);
-      for (NodeId from : ordered.node(id).after) follow(from);
+      bool planned_late = false;
+      for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+        const bool awaited = awaits_size(node, i, from_shapes_);
+        planned_late |= awaited;
+        follow(ordered.value(node.inputs[at(i)]).producer, awaited);
+      }
+      for (NodeId from : node.after) follow(from, false);
+      if (planned_late) cuts_.insert(level_[at(id)]);
     }
     for (const ReadBeforeWrite& edge : before_)
       if (ir_.node(edge.reader).device != ir_.node(edge.writer).device)
@@ -81,6 +97,7 @@ class Partitioner {
       part.ir.kind = devices_[at(key.second)].kind;
       out_.parts.push_back(std::move(part));
     }
+    for (int level : cuts_) out_.stages.push_back(static_cast<int>(numbers_.lower_bound({level, 0})->second));
   }
 
   bool is_root(NodeId id) const { return std::ranges::find(ir_.roots, id) != ir_.roots.end(); }
@@ -94,10 +111,20 @@ class Partitioner {
   NodeId copy_into(std::size_t part, NodeId id) {
     if (const auto found = local_.find({part, id}); found != local_.end()) return found->second;
     IrNode node = ir_.node(id);
-    const std::vector<int> shape_only = node.def() == nullptr ? std::vector<int>{} : node.def()->shape_only;
+    const OpDef* def = node.def();
+    // Sizes that follow from shapes are worked out in every part that needs them.
+    const bool is_size = def != nullptr && !node.outputs.empty() && copying_sizes_ && from_shapes_(node.outputs[0]);
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       ValueId& input = node.inputs[at(i)];
-      input = value_in(part, input, std::ranges::find(shape_only, i) != shape_only.end());
+      const ValueId whole = input;
+      const bool sizes = def != nullptr && std::ranges::find(def->sizes, i) != def->sizes.end();
+      const bool before = std::exchange(copying_sizes_, is_size || sizes);
+      input = value_in(part, whole, def != nullptr && def->uses_only_shape(i));
+      copying_sizes_ = before;
+      if (sizes && !from_shapes_(whole)) {
+        Crossing& crossing = out_.crossings[at(crossings_.at({whole, Crossing::Kind::value}))];
+        crossing.sizes = crossing.leaves_device = true;
+      }
     }
     std::vector<NodeId> after;
     for (NodeId from : node.after) wait_in(part, from, after);
@@ -120,7 +147,7 @@ class Partitioner {
   ValueId value_in(std::size_t part, ValueId v, bool shape_only) {
     if (const auto found = values_.find({part, v}); found != values_.end()) return found->second;
     const NodeId producer = ir_.value(v).producer;
-    if (placeless(ir_.node(producer))) {
+    if (placeless(ir_.node(producer)) || (!shape_only && copying_sizes_ && from_shapes_(v))) {
       copy_into(part, producer);
       return values_.at({part, v});
     }
@@ -209,8 +236,11 @@ class Partitioner {
   }
 
   Ir ir_;
+  FromShapes from_shapes_{ir_};
   const std::vector<DeviceInfo>& devices_;
   Partition out_;
+  bool copying_sizes_ = false;  // what is being copied into a part is a size there, or what one follows from
+  std::set<int> cuts_;          // levels at which shapes follow from data
   std::vector<ReadBeforeWrite> before_;
   std::vector<NodeId> order_;
   std::vector<int> level_;                                              // by node
@@ -227,8 +257,14 @@ class Partitioner {
 Partition partition(Ir ir, const std::vector<DeviceInfo>& devices) {
   const auto first = std::ranges::find_if(ir.nodes, [](const IrNode& node) { return !placeless(node); });
   const int device = first == ir.nodes.end() ? 0 : first->device;
-  const bool one =
-      std::ranges::all_of(ir.nodes, [&](const IrNode& node) { return placeless(node) || node.device == device; });
+  FromShapes from_shapes(ir);
+  const auto is_cut = [&](const IrNode& node) {
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i)
+      if (awaits_size(node, i, from_shapes)) return true;
+    return false;
+  };
+  const bool one = std::ranges::all_of(
+      ir.nodes, [&](const IrNode& node) { return (placeless(node) || node.device == device) && !is_cut(node); });
   if (!one) return Partitioner(std::move(ir), devices).run();
   Partition out;
   for (IrNode& node : ir.nodes) node.device = device;

@@ -49,16 +49,20 @@ struct Crossing {
   int from = 0;           // part
   ValueId value = kNone;  // in that part's Ir
   const Node* origin = nullptr;
-  int output = 0;              // of the origin
-  int copy = 0;                // counts crossings of the same output
-  int last_reader = kNone;     // part
-  bool leaves_device = false;  // some reader runs on another device than `from`
+  int output = 0;           // of the origin
+  int copy = 0;             // counts crossings of the same output
+  int last_reader = kNone;  // part
+  // Some reader runs on another device than `from`, or is planned for the elements: they lie outside the arenas.
+  bool leaves_device = false;
+  bool sizes = false;  // shapes in later parts follow from the elements
 };
 struct Partition {
   std::vector<Part> parts;          // a part waits only for parts before it
   std::vector<Crossing> crossings;  // by the "crossing" attribute of Send and Receive
+  // Where shapes follow from data, parts from here on can be planned only when all before have run. Begins with 0.
+  std::vector<int> stages{0};
 };
-// Between 1 and 2. Parts are as large as possible: with one device there is one.
+// Between 1 and 2. Parts are as large as possible: with one device there is one, unless shapes follow from data.
 Partition partition(Ir ir, const std::vector<DeviceInfo>& devices);
 // 2. Every shape made concrete by running the ops' own shape rules again. `given` are values that other parts computed
 // and that sizes follow from.

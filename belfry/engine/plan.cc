@@ -9,6 +9,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
 #include "belfry/engine/device_team.h"
+#include "belfry/engine/program.h"
 #include "belfry/engine/variable_store.h"
 
 namespace belfry {
@@ -35,18 +36,39 @@ class FirstError {
 
 }  // namespace
 
-Plan::Plan(std::vector<std::shared_ptr<const PartPlan>> parts, const Partition& partition,
+Plan::Plan(std::vector<std::shared_ptr<const PartPlan>> parts, std::size_t first, const Partition& partition,
            std::shared_ptr<RunSlots> slots, const CompileTarget& target)
     : parts_(std::move(parts)),
       slots_(std::move(slots)),
       generation_(generation_of(target)),
-      precision_(target.precision) {
+      precision_(target.precision),
+      first_(first),
+      in_parts_(partition.parts.size() > 1) {
   link(partition);
   fetched_.resize(slots_->results.size());
   for (const auto& part : parts_)
     for (const auto& [index, info] : part->fetched) fetched_[at(index)] = info;
   collect_variables(target.store);
   memory_ = memory_of(parts_, partition, target.store);
+}
+
+void Plan::continue_with(std::shared_ptr<Program> program, Stage stage, int kept) {
+  program_ = std::move(program);
+  stage_ = std::move(stage);
+  kept_ = static_cast<std::size_t>(kept);
+}
+
+Plan& Plan::next() {
+  program_->read_sizes(stage_.number, sizes_);
+  const auto found = std::ranges::find(later_, sizes_, &Later::sizes);
+  if (found != later_.end() && found->plan->generation() == generation_) {
+    later_.splice(later_.begin(), later_, found);
+  } else {
+    if (found != later_.end()) later_.erase(found);
+    later_.push_front({sizes_, program_->next(stage_, sizes_)});
+    if (later_.size() > kept_) later_.pop_back();
+  }
+  return *later_.front().plan;
 }
 
 MemoryUse Plan::memory() const {
@@ -66,14 +88,18 @@ void Plan::link(const Partition& partition) {
     const auto wait = [&](int instruction, int from, int done) {
       if (done > 0 && parts_[at(from)]->device != part.device) waits_[p].push_back({instruction, from, done});
     };
+    const auto here = [&](int number) { return number - static_cast<int>(first_); };  // below 0: of an earlier stage
     for (const auto& [crossing, instruction] : part.needed_at)
-      if (const int from = partition.crossings[at(crossing)].from; parts_[at(from)]->done_at.contains(crossing))
+      if (const int from = here(partition.crossings[at(crossing)].from);
+          from >= 0 && parts_[at(from)]->done_at.contains(crossing))
         wait(instruction, from, parts_[at(from)]->done_at.at(crossing));
-    for (const Part::Hazard& hazard : partition.parts[p].hazards) {
+    for (const Part::Hazard& hazard : partition.parts[first_ + p].hazards) {
+      const int reader = here(hazard.reader);
+      if (reader < 0) continue;
       const auto write = part.first_write.find(hazard.variable);
-      const auto& reads = parts_[at(hazard.reader)]->last_read;
+      const auto& reads = parts_[at(reader)]->last_read;
       if (const auto read = reads.find(hazard.variable); write != part.first_write.end() && read != reads.end())
-        wait(write->second, hazard.reader, read->second + 1);
+        wait(write->second, reader, read->second + 1);
     }
     std::ranges::sort(waits_[p], {}, &Wait::instruction);
   }

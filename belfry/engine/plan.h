@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,16 @@
 namespace belfry {
 
 class DeviceTeam;
+class Program;
+
+// What is known between two stages of a run (see program.h).
+struct Stage {
+  int number = 0;  // of the one that comes
+  std::vector<TensorSpec> fed{};
+  std::vector<TensorInfo> carried{};           // by crossing, as far as they are made
+  std::vector<std::vector<HeldValue>> held{};  // by device: what lies in its arena
+  Ints sizes{};                                // computed by stages before it
+};
 
 // Before this instruction, so many instructions of another part must have run.
 struct Wait {
@@ -23,15 +35,23 @@ struct Wait {
 
 class Plan {
  public:
-  // Parts in the order of the partition.
-  Plan(std::vector<std::shared_ptr<const PartPlan>> parts, const Partition& partition, std::shared_ptr<RunSlots> slots,
-       const CompileTarget& target);
+  // Parts in the order of the partition, from number `first` on: all of them, or those of one stage.
+  Plan(std::vector<std::shared_ptr<const PartPlan>> parts, std::size_t first, const Partition& partition,
+       std::shared_ptr<RunSlots> slots, const CompileTarget& target);
+
+  // Another stage comes when this one has run; plans for `kept` different sizes are remembered.
+  void continue_with(std::shared_ptr<Program> program, Stage stage, int kept);
+  bool continues() const { return program_ != nullptr; }
+  // Its plan, for the sizes that the run has computed. Valid until the next call.
+  Plan& next();
 
   // The run: feeds and results are given as raw pointers in the order of the signature.
   void run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team,
            Profiler* profiler);
 
-  const std::vector<TensorInfo>& fetched() const { return fetched_; }       // plain; in the order of the fetches
+  // Plain; in the order of the fetches. One that another stage makes has none.
+  const std::vector<std::optional<TensorInfo>>& fetched() const { return fetched_; }
+  bool in_parts() const { return in_parts_; }  // the program has several, here or in other stages
   const std::vector<const Node*>& variables() const { return variables_; }  // read by this plan
   const std::vector<const Node*>& assigned() const { return assigned_; }    // written by this plan
   // Whether each of these has a value: the store's own flags, so that a step looks nothing up.
@@ -56,7 +76,7 @@ class Plan {
   std::vector<std::vector<int>> streams_;  // by device: parts
   std::vector<std::vector<Wait>> waits_;
   std::shared_ptr<RunSlots> slots_;
-  std::vector<TensorInfo> fetched_;
+  std::vector<std::optional<TensorInfo>> fetched_;
   std::vector<const Node*> variables_, assigned_;
   std::vector<const bool*> variables_ready_;
   std::vector<bool*> assigned_ready_;
@@ -66,6 +86,18 @@ class Plan {
   MemoryUse memory_{};                        // before the first run
   std::uint64_t generation_ = 0;
   Precision precision_ = Precision::f32;
+  std::size_t first_ = 0;  // the number of its first part
+  bool in_parts_ = false;
+
+  struct Later {
+    Ints sizes;
+    std::unique_ptr<Plan> plan;
+  };
+  std::shared_ptr<Program> program_;  // of plans that others follow
+  Stage stage_;
+  std::list<Later> later_;  // most recently used first
+  Ints sizes_;              // of the last run
+  std::size_t kept_ = 0;
 };
 
 }  // namespace belfry

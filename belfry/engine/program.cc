@@ -14,6 +14,13 @@ constexpr int kMostRounds = 16;
 
 bool has_given_info(const IrNode& node) { return node.op == "Feed" || (node.op == "Receive" && !node.outputs.empty()); }
 
+std::size_t crossing_of(const IrNode& node) { return static_cast<std::size_t>(node.attributes.integer("crossing")); }
+
+// How many sizes cross: a vector whose length is part of the graph.
+std::int64_t ints_in(const Crossing& crossing) {
+  return crossing.origin->outputs[static_cast<std::size_t>(crossing.output)].shape.elements();
+}
+
 bool same(const TensorInfo& a, const TensorInfo& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.layout == b.layout;
 }
@@ -31,52 +38,99 @@ Program::Program(const Graph& graph, const Signature& signature, const CompileTa
   slots_->results.assign(signature.fetches.size(), nullptr);
 }
 
+std::size_t Program::first_part(int stage) const {
+  const auto i = static_cast<std::size_t>(stage);
+  return i < partition_.stages.size() ? static_cast<std::size_t>(partition_.stages[i]) : partition_.parts.size();
+}
+
 std::unique_ptr<Plan> Program::plan(const std::vector<TensorSpec>& fed) {
+  return plan_stage({.fed = fed,
+                     .carried = std::vector<TensorInfo>(partition_.crossings.size()),
+                     .held = std::vector<std::vector<HeldValue>>(target_.devices.size())});
+}
+
+std::unique_ptr<Plan> Program::next(const Stage& done, const Ints& sizes) {
+  Stage stage = done;
+  stage.sizes = sizes;
+  return plan_stage(stage);
+}
+
+std::unique_ptr<Plan> Program::plan_stage(const Stage& before) {
   for (int round = 0; round < kMostRounds; ++round) {
-    std::vector<std::shared_ptr<const PartPlan>> parts = collect(fed);
+    Stage stage = before;
+    Parts parts = collect(stage);
     const std::uint64_t now = generation_of(target_);
-    if (std::ranges::all_of(parts, [&](const auto& part) { return part->generation == now; }))
-      return std::make_unique<Plan>(std::move(parts), partition_, slots_, target_);
+    if (std::ranges::any_of(parts, [&](const auto& part) { return part->generation != now; })) continue;
+    const std::size_t first = first_part(before.number);
+    auto plan = std::make_unique<Plan>(std::move(parts), first, partition_, slots_, target_);
+    if (first_part(stage.number) < partition_.parts.size())
+      plan->continue_with(shared_from_this(), std::move(stage), kept_);
+    return plan;
   }
   BELFRY_BUG_IF(true, "the layouts of a plan's variables did not settle in {} rounds", kMostRounds);
 }
 
-std::vector<std::shared_ptr<const PartPlan>> Program::collect(const std::vector<TensorSpec>& fed) {
-  std::vector<std::shared_ptr<const PartPlan>> parts;
-  std::vector<TensorInfo> carried(partition_.crossings.size());
-  std::vector<std::vector<HeldValue>> held(target_.devices.size());  // what parts of a device leave to later ones
-  for (std::size_t p = 0; p < partition_.parts.size(); ++p) {
-    std::vector<TensorInfo> inputs;
-    for (const IrNode& node : partition_.parts[p].ir.nodes) {
-      if (!has_given_info(node)) continue;
-      if (node.op == "Receive") {
-        inputs.push_back(carried[static_cast<std::size_t>(node.attributes.integer("crossing"))]);
-      } else {
-        const TensorSpec& spec = fed[static_cast<std::size_t>(node.attributes.integer("index"))];
-        inputs.push_back({.dtype = spec.dtype, .shape = spec.shape});
-      }
+std::vector<std::size_t> Program::sizes_before(std::size_t part) const {
+  std::size_t begin = 0;  // of its stage
+  for (int first : partition_.stages)
+    if (static_cast<std::size_t>(first) <= part) begin = static_cast<std::size_t>(first);
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < partition_.crossings.size(); ++i)
+    if (const Crossing& c = partition_.crossings[i]; c.sizes && static_cast<std::size_t>(c.from) < begin)
+      out.push_back(i);
+  return out;
+}
+
+void Program::read_sizes(int stage, Ints& into) const {
+  into.clear();
+  for (std::size_t i : sizes_before(first_part(stage))) {
+    const Crossing& c = partition_.crossings[i];
+    const auto count = static_cast<std::size_t>(ints_in(c));
+    const auto* values = static_cast<const std::int64_t*>(
+        target_.crossings.require({c.origin, c.output, c.copy}, count * sizeof(std::int64_t)));
+    into.insert(into.end(), values, values + count);
+  }
+}
+
+std::vector<TensorInfo> Program::inputs_of(std::size_t part, const Stage& stage) const {
+  std::vector<TensorInfo> out;
+  for (const IrNode& node : partition_.parts[part].ir.nodes) {
+    if (!has_given_info(node)) continue;
+    if (node.op == "Receive") {
+      out.push_back(stage.carried[crossing_of(node)]);
+    } else {
+      const TensorSpec& spec = stage.fed[static_cast<std::size_t>(node.attributes.integer("index"))];
+      out.push_back({.dtype = spec.dtype, .shape = spec.shape});
     }
-    std::vector<HeldValue>& in_arena = held[static_cast<std::size_t>(partition_.parts[p].device)];
+  }
+  return out;
+}
+
+Program::Parts Program::collect(Stage& stage) {
+  Parts parts;
+  const std::size_t first = first_part(stage.number), last = first_part(++stage.number);
+  for (std::size_t p = first; p < last; ++p) {
+    std::vector<HeldValue>& in_arena = stage.held[static_cast<std::size_t>(partition_.parts[p].device)];
     for (HeldValue& value : in_arena)
       value.ends = partition_.crossings[static_cast<std::size_t>(value.crossing)].last_reader == static_cast<int>(p);
-    parts.push_back(version(p, std::move(inputs), in_arena));
+    parts.push_back(version(p, {inputs_of(p, stage), stage.sizes, in_arena, nullptr}));
     std::erase_if(in_arena, [](const HeldValue& value) { return value.ends; });
     in_arena.insert(in_arena.end(), parts.back()->left.begin(), parts.back()->left.end());
-    for (const auto& [crossing, info] : parts.back()->sent) carried[static_cast<std::size_t>(crossing)] = info;
+    for (const auto& [crossing, info] : parts.back()->sent) stage.carried[static_cast<std::size_t>(crossing)] = info;
   }
   return parts;
 }
 
-std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<TensorInfo> inputs,
-                                                 const std::vector<HeldValue>& held) {
-  if (versions_.size() == 1) return compile(part, inputs, held);  // the plan is the part: who keeps plans keeps it
+std::shared_ptr<const PartPlan> Program::version(std::size_t part, Version wanted) {
+  if (versions_.size() == 1) return compile(part, wanted);  // the plan is the part: who keeps plans keeps it
   std::list<Version>& versions = versions_[part];
   std::erase_if(versions, [&](const Version& v) { return v.plan->generation != generation_of(target_); });
-  auto at = std::ranges::find_if(
-      versions, [&](const Version& v) { return v.held == held && std::ranges::equal(v.inputs, inputs, same); });
+  auto at = std::ranges::find_if(versions, [&](const Version& v) {
+    return v.sizes == wanted.sizes && v.held == wanted.held && std::ranges::equal(v.inputs, wanted.inputs, same);
+  });
   if (at == versions.end()) {
-    std::shared_ptr<const PartPlan> plan = compile(part, inputs, held);
-    versions.push_front({std::move(inputs), held, std::move(plan)});
+    wanted.plan = compile(part, wanted);
+    versions.push_front(std::move(wanted));
     if (static_cast<int>(versions.size()) > kept_) versions.pop_back();
   } else {
     versions.splice(versions.begin(), versions, at);
@@ -84,19 +138,41 @@ std::shared_ptr<const PartPlan> Program::version(std::size_t part, std::vector<T
   return versions.front().plan;
 }
 
+std::string Program::explain_rest(const Stage& stage) const {
+  std::string names;
+  const auto first = static_cast<int>(first_part(stage.number)), last = static_cast<int>(first_part(stage.number + 1));
+  for (const Crossing& c : partition_.crossings)
+    if (c.sizes && c.from < first && c.last_reader >= first && c.last_reader < last)
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", c.origin->name);
+  return fmt::format("then {} more parts, planned when the sizes in {} are known\n",
+                     partition_.parts.size() - static_cast<std::size_t>(first), names);
+}
+
 void Program::collect_kept(std::set<const PartPlan*>& into) const {
   for (const std::list<Version>& versions : versions_)
     for (const Version& version : versions) into.insert(version.plan.get());
 }
 
-std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const std::vector<TensorInfo>& inputs,
-                                                 const std::vector<HeldValue>& held) {
+std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const Version& wanted) {
   ++compiled_;
   Part part = partition_.parts[number];
+  std::map<std::size_t, Array> sizes;  // by crossing
+  const std::int64_t* next_size = wanted.sizes.data();
+  for (std::size_t i : sizes_before(number)) {
+    Array values(i64, {ints_in(partition_.crossings[i])});
+    std::copy_n(next_size, values.elements(), values.values<std::int64_t>().data());
+    next_size += values.elements();
+    sizes.emplace(i, std::move(values));
+  }
+  std::map<ValueId, Array> known;
   std::size_t next = 0;
-  for (IrNode& node : part.ir.nodes)
-    if (has_given_info(node)) part.ir.value(node.outputs[0]).info = inputs[next++];
-  return compile_part(std::move(part), partition_.crossings, *slots_, target_, held);
+  for (IrNode& node : part.ir.nodes) {
+    if (!has_given_info(node)) continue;
+    part.ir.value(node.outputs[0]).info = wanted.inputs[next++];
+    if (node.op != "Receive") continue;
+    if (const auto at = sizes.find(crossing_of(node)); at != sizes.end()) known.emplace(node.outputs[0], at->second);
+  }
+  return compile_part(std::move(part), partition_.crossings, *slots_, target_, wanted.held, known);
 }
 
 }  // namespace belfry

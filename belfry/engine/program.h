@@ -1,5 +1,8 @@
 // Program: what a set of fetches and feeds means, before shapes are known. Pruned and cut into parts once; plans for
 // the shapes that come are linked from parts, which are compiled when a new shape reaches them and kept.
+//
+// Where shapes follow from data, a run has stages. plan() gives the plan of the first; when that has run, next() gives
+// the plan of the one behind it, for the sizes that were computed.
 #pragma once
 
 #include <list>
@@ -10,13 +13,20 @@
 
 namespace belfry {
 
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   // `signature.fed` may be empty; the target outlives the program. Of each part, `kept` versions are remembered.
   Program(const Graph& graph, const Signature& signature, const CompileTarget& target, int kept = 32);
 
-  // The plan for feeds of these dtypes and concrete shapes.
+  // The plan for feeds of these dtypes and concrete shapes. A program with several stages is owned by a shared_ptr.
   std::unique_ptr<Plan> plan(const std::vector<TensorSpec>& fed);
+  // The stage behind one that has just run.
+  std::unique_ptr<Plan> next(const Stage& done, const Ints& sizes);
+  // The sizes that the stage behind it is planned for, read from where the run has left them.
+  void read_sizes(int stage, Ints& into) const;
+
+  // What is planned when the stages before it have run, for people to read.
+  std::string explain_rest(const Stage& stage) const;
 
   int parts() const { return static_cast<int>(partition_.parts.size()); }
   int compiled() const { return compiled_; }                 // how often a part went through the passes
@@ -25,14 +35,20 @@ class Program {
  private:
   struct Version {
     std::vector<TensorInfo> inputs;  // of its Feed and Receive nodes
+    Ints sizes;                      // that its shapes follow from
     std::vector<HeldValue> held;     // in its device's arena
     std::shared_ptr<const PartPlan> plan;
   };
-  std::vector<std::shared_ptr<const PartPlan>> collect(const std::vector<TensorSpec>& fed);
-  std::shared_ptr<const PartPlan> version(std::size_t part, std::vector<TensorInfo> inputs,
-                                          const std::vector<HeldValue>& held);
-  std::shared_ptr<const PartPlan> compile(std::size_t part, const std::vector<TensorInfo>& inputs,
-                                          const std::vector<HeldValue>& held);
+  using Parts = std::vector<std::shared_ptr<const PartPlan>>;
+  std::unique_ptr<Plan> plan_stage(const Stage& before);
+  // The parts of the stage behind `stage`, which becomes what is known when those have run.
+  Parts collect(Stage& stage);
+  std::vector<TensorInfo> inputs_of(std::size_t part, const Stage& stage) const;
+  std::shared_ptr<const PartPlan> version(std::size_t part, Version wanted);
+  std::shared_ptr<const PartPlan> compile(std::size_t part, const Version& wanted);
+  std::size_t first_part(int stage) const;
+  // The crossings whose elements stages before the part's have computed for shapes, in the order of Stage::sizes.
+  std::vector<std::size_t> sizes_before(std::size_t part) const;
 
   CompileTarget target_;
   Partition partition_;

@@ -67,7 +67,8 @@ class Simplifier {
     const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" ||
                       op == "Cast" || op == "Transpose" || op == "MatchSizes";
     const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
-    if (op == "Identity" || op == "StopGradient" || op == "PlaceholderWithDefault" || (like && !moves && same_type_and_shape(node.inputs[0], out))) {
+    if (op == "Identity" || op == "StopGradient" || op == "PlaceholderWithDefault" ||
+        (like && !moves && same_type_and_shape(node.inputs[0], out))) {
       bypass(ir_, id, {node.inputs[0]});
       return true;
     }

@@ -32,6 +32,10 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                              .precision = precision_of(within),
                              .copies_feeds = true};
   Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
+  BELFRY_CHECK(whole.parts.size() == 1,
+               "{} expected shapes that follow from others inside cond() or while_loop(), got one that follows from "
+               "data {}. Compute it outside, or use fixed shapes and masks.",
+               describe(*within.origin), made_at(*within.origin));
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);
 }

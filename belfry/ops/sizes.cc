@@ -116,7 +116,7 @@ const OpRegistration of_shape_def =
 Tensor as_sizes(const Tensor& integers, std::string_view op) {
   BELFRY_CHECK(integers.dtype() == i64 || integers.dtype() == i32,
                "[{}] expected sizes of type i32 or i64, got {}. Use cast().", op, to_string(integers));
-  return cast(integers, i64);
+  return integers.dtype() == i64 ? identity(integers) : cast(integers, i64);  // an op's result, never a feed itself
 }
 
 }  // namespace

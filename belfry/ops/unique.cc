@@ -2,6 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/ops/array_ops.h"
 
 namespace belfry {
 namespace {
@@ -26,6 +27,12 @@ const OpRegistration unique_def =
 UniqueCounts unique_with_counts(const Operand& x, std::string_view name) {
   Node* node = add_op(unique_def, {x}, {.name = name});
   return {{node, 0}, {node, 1}, {node, 2}, {node, 3}};
+}
+
+Tensor unique(const Operand& x, std::string_view name) {
+  const LocationScope location(x.where());
+  const UniqueCounts padded = unique_with_counts(x);
+  return slice(padded.values, {0}, {padded.size}, name);
 }
 
 }  // namespace belfry

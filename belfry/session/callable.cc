@@ -88,21 +88,28 @@ struct Callable::State {
     if (!plan || plan->generation() != session.generation()) plan = session.plan_for(signature, caller);
   }
 
+  // Of a fetch; none for an operation, and for what gets its shape while a call runs.
+  std::optional<TensorInfo> info_of(int place) const {
+    return place == kNone ? std::nullopt : plan->fetched()[static_cast<std::size_t>(place)];
+  }
+
   std::vector<Array> make_results() const {
     std::vector<Array> out;
     for (int place : places) {
-      if (place == kNone) {
-        out.emplace_back();
-        continue;
-      }
-      const TensorInfo& info = plan->fetched()[static_cast<std::size_t>(place)];
-      out.emplace_back(info.dtype, info.shape);
+      const std::optional<TensorInfo> info = info_of(place);
+      out.push_back(info ? Array(info->dtype, info->shape) : Array());
     }
     return out;
   }
 
+  void check_result(std::size_t place, const TensorInfo& info, const Array& result) const {
+    BELFRY_CHECK(result.dtype() == info.dtype && result.shape() == info.shape,
+                 "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
+                 to_string(info.shape), signature.fetches[place].name(), name_of(result.dtype()),
+                 to_string(result.shape()), to_string(caller.where), kRemedy);
+  }
+
   void check_results(std::span<const Array> feeds, std::span<const Array> results) {
-    constexpr const char* kRemedy = "make_results() makes arrays that fit.";
     BELFRY_CHECK(results.size() == places.size(),
                  "[callable] expected {} results, one for each fetch, got {} (made at {}). {}", places.size(),
                  results.size(), to_string(caller.where), kRemedy);
@@ -110,12 +117,8 @@ struct Callable::State {
     for (const Array& feed : feeds) extents.push_back(extent_of(feed, false));
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (places[i] == kNone) continue;
-      const auto place = static_cast<std::size_t>(places[i]);
-      const TensorInfo& info = plan->fetched()[place];
-      BELFRY_CHECK(results[i].dtype() == info.dtype && results[i].shape() == info.shape,
-                   "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
-                   to_string(info.shape), signature.fetches[place].name(), name_of(results[i].dtype()),
-                   to_string(results[i].shape()), to_string(caller.where), kRemedy);
+      if (const std::optional<TensorInfo> info = info_of(places[i]))
+        check_result(static_cast<std::size_t>(places[i]), *info, results[i]);
       extents.push_back(extent_of(results[i], true));
     }
     BELFRY_CHECK(!overlap(extents),
@@ -128,8 +131,21 @@ struct Callable::State {
     for (std::size_t i = 0; i < feeds.size(); ++i) inputs[i] = feeds[i].raw();
     for (std::size_t i = 0; i < places.size(); ++i)
       if (places[i] != kNone) outputs[static_cast<std::size_t>(places[i])] = results[i].raw();
-    while (!session.execute(*plan, std::nullopt, inputs, outputs, points, caller)) bind(feeds);
+    const auto late = [&](std::size_t fetch, const TensorInfo& info) { return place_late(fetch, info, results); };
+    while (!session.execute(*plan, std::nullopt, inputs, outputs, late, points, caller)) bind(feeds);
   }
+
+  // What gets its shape while a call runs: results of the callable's own change with it.
+  void* place_late(std::size_t fetch, const TensorInfo& info, std::span<Array> results) {
+    const auto at = std::ranges::find(places, static_cast<int>(fetch)) - places.begin();
+    Array& result = results[static_cast<std::size_t>(at)];
+    const bool fits = result.dtype() == info.dtype && result.shape() == info.shape;
+    if (results.data() == own.data() && !fits) result = Array(info.dtype, info.shape);
+    check_result(fetch, info, result);
+    return result.raw();
+  }
+
+  static constexpr const char* kRemedy = "make_results() makes arrays that fit.";
 
   SessionState& session;
   Caller caller;
@@ -183,6 +199,11 @@ std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
       to_string(s.caller.where));
   s.check_count(feeds);
   s.bind(feeds);
+  BELFRY_CHECK(
+      !s.plan->continues(),
+      "[callable] expected shapes that follow from the feeds, got a run in which some follow from data (made at "
+      "{}). Call it without results, which are then its own.",
+      to_string(s.caller.where));
   return s.make_results();
 }
 

@@ -125,11 +125,15 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
   const Caller caller{"Session::run", where};
   const SessionUse use(state_->user, caller);
   PreparedRun run = prepare(*state_, fetches, feeds, caller);
-  std::vector<Array> values;
-  std::vector<void*> results;
-  for (const TensorInfo& info : run.plan->fetched())
-    results.push_back(values.emplace_back(info.dtype, info.shape).raw());
-  while (!state_->execute(*run.plan, options.random_step, run.feeds, results, *run.points, caller))
+  std::vector<Array> values(run.plan->fetched().size());
+  std::vector<void*> results(values.size(), nullptr);
+  const auto place = [&](std::size_t i, const TensorInfo& info) {
+    values[i] = Array(info.dtype, info.shape);
+    return values[i].raw();
+  };
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const std::optional<TensorInfo>& info = run.plan->fetched()[i]) results[i] = place(i, *info);
+  while (!state_->execute(*run.plan, options.random_step, run.feeds, results, place, *run.points, caller))
     run.plan = state_->plan_for(run.signature, caller);
   state_->last_run = run.plan;
   std::vector<Array> out;

@@ -46,7 +46,7 @@ class PlanTest : public IrTest {
     std::vector<void*> out;
     std::vector<Array> results;
     for (const Array& a : feeds) in.push_back(a.raw());
-    for (const TensorInfo& info : plan.fetched()) out.push_back(results.emplace_back(info.dtype, info.shape).raw());
+    for (const auto& info : plan.fetched()) out.push_back(results.emplace_back(info->dtype, info->shape).raw());
     plan.run({}, in, out, team, nullptr);
     return results;
   }

@@ -261,7 +261,7 @@ Program& SessionState::program_for(const Signature& s) {
                                .queues = &queues,
                                .precision = config.precision,
                                .snapshots = commons->shared ? &snapshots : nullptr};
-    programs.push_front({key, std::make_unique<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
+    programs.push_front({key, std::make_shared<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }
   return *programs.front().program;
@@ -296,31 +296,43 @@ void SessionState::check_not_cancelled(const Caller& caller) const {
 }
 
 bool SessionState::execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
-                           const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
+                           std::vector<void*>& results, LateResults late, TakenPoints& points, const Caller& caller) {
   const GateVisit turn(companions_gate(), cancelled);
   check_not_cancelled(caller);
-  const bool alone = plan.parts().size() > 1;  // several parts share no snapshots
+  const bool alone = plan.in_parts();  // several parts share no snapshots
   const GateAlone only(alone ? gate() : nullptr, cancelled);
   const GateVisit inside(alone ? nullptr : gate(), cancelled);
   check_not_cancelled(caller);
-  return execute_inside(plan, step, feeds, results, points, caller);
+  return execute_inside(plan, step, feeds, results, late, points, caller);
 }
 
 bool SessionState::execute_inside(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
-                                  const std::vector<void*>& results, TakenPoints& points, const Caller& caller) {
+                                  std::vector<void*>& results, LateResults late, TakenPoints& points,
+                                  const Caller& caller) {
   if (plan.generation() != generation()) return false;
   check_initialized(plan, caller);
   points.use();
-  if (gate() != nullptr && plan.parts().size() > 1)  // which has no kernels that tell companions
-    for (const Node* variable : plan.assigned()) store.changed(variable);
   constexpr std::uint64_t kOwnSequence = std::uint64_t{1} << 63;
-  const std::uint64_t number = step ? *step : (random_counter++ | kOwnSequence);
-  naming_the_caller(caller,
-                    [&] { plan.run({.number = number, .seed = graph.seed()}, feeds, results, team, profiler.get()); });
-  for (bool* ready : plan.assigned_ready())
-    if (!*ready) *ready = true;  // companions may be reading it
+  const Step now{.number = step ? *step : (random_counter++ | kOwnSequence), .seed = graph.seed()};
+  run_stage(plan, now, feeds, results, caller);
+  for (Plan* stage = &plan; stage->continues();) {
+    stage = naming_the_caller(caller, [&] { return &stage->next(); });
+    check_initialized(*stage, caller);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (const std::optional<TensorInfo>& info = stage->fetched()[i]) results[i] = late(i, *info);
+    run_stage(*stage, now, feeds, results, caller);
+  }
   spins.observe();
   return true;
+}
+
+void SessionState::run_stage(Plan& plan, const Step& step, const std::vector<const void*>& feeds,
+                             const std::vector<void*>& results, const Caller& caller) {
+  if (gate() != nullptr && plan.in_parts())  // which has no kernels that tell companions
+    for (const Node* variable : plan.assigned()) store.changed(variable);
+  naming_the_caller(caller, [&] { plan.run(step, feeds, results, team, profiler.get()); });
+  for (bool* ready : plan.assigned_ready())
+    if (!*ready) *ready = true;  // companions may be reading it
 }
 
 }  // namespace belfry

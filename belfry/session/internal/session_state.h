@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/base/function_ref.h"
 #include "belfry/base/gate.h"
 #include "belfry/base/spin_control.h"
 #include "belfry/engine/algorithm_table.h"
@@ -95,10 +96,11 @@ struct SessionState {
   // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
   void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
-  // `points` are used, once nothing can fail any more but the run itself. False, and nothing has happened, if a
-  // companion has outdated the plan: get another one.
+  // `points` are used, once nothing can fail any more but the run itself. Results whose shapes follow from data get
+  // their place from `late`. False, and nothing has happened, if a companion has outdated the plan: get another one.
+  using LateResults = FunctionRef<void*(std::size_t fetch, const TensorInfo& info)>;
   bool execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
-               const std::vector<void*>& results, TakenPoints& points, const Caller& caller);
+               std::vector<void*>& results, LateResults late, TakenPoints& points, const Caller& caller);
   // Null without companions.
   Gate* gate() const { return commons->shared ? &commons->gate : nullptr; }
   // Null unless this is one.
@@ -111,7 +113,7 @@ struct SessionState {
 
   struct Known {
     std::string key;
-    std::unique_ptr<Program> program;
+    std::shared_ptr<Program> program;
   };
   struct Cached {
     std::string key;
@@ -152,7 +154,9 @@ struct SessionState {
   std::size_t plans_kept() const { return static_cast<std::size_t>(config.plan_cache > 0 ? config.plan_cache : 1); }
   void check_initialized(const Plan& plan, const Caller& caller) const;
   bool execute_inside(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
-                      const std::vector<void*>& results, TakenPoints& points, const Caller& caller);
+                      std::vector<void*>& results, LateResults late, TakenPoints& points, const Caller& caller);
+  void run_stage(Plan& plan, const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results,
+                 const Caller& caller);
 };
 
 }  // namespace belfry

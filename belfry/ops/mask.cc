@@ -1,0 +1,76 @@
+#include "belfry/ops/mask.h"
+
+#include "belfry/base/check.h"
+#include "belfry/graph/graph.h"
+#include "belfry/ops/array_ops.h"
+#include "belfry/ops/axes.h"
+#include "belfry/ops/basic.h"
+#include "belfry/ops/gather.h"
+#include "belfry/ops/pointwise.h"
+#include "belfry/ops/reduce.h"
+
+namespace belfry {
+namespace {
+
+const OpRegistration true_places_def =
+    define_op("TruePlaces")
+        .input("mask")
+        .input("like")
+        .output("places")
+        .shape_only(1)
+        .dtype(i64)
+        .shape([](const ShapeContext& c) {
+          BELFRY_CHECK(c.dtype(0) == boolean && c.input(0).rank() == 1 && c.input(1).rank() == 1,
+                       "expected a vector of bool, got {} {}", name_of(c.dtype(0)), to_string(c.input(0)));
+          return c.input(1);
+        })
+        .not_differentiable()
+        .doc("The places of a vector that are true, as many as a like has elements.");
+
+// The numbers of the true elements, counted in row-major order.
+Tensor true_places(const Tensor& mask) {
+  const Tensor flat = reshape(mask, {kAny});
+  return add_tensor(true_places_def, {flat, of_shape({reduce_sum(cast(flat, i64))}, "boolean_mask")});
+}
+
+void check_mask(const Tensor& mask, const char* op, const Location& where) {
+  BELFRY_CHECK(mask.dtype() == boolean,
+               "[{}] expected a condition of type bool, got {} (made at {}). Compare it: x > 0.", op, to_string(mask),
+               to_string(current_location(where)));
+}
+
+}  // namespace
+
+Tensor boolean_mask(const Operand& x, const Operand& mask, const MaskOptions& options, std::string_view name) {
+  const LocationScope location(x.where());
+  const Tensor t = x.tensor(), m = mask.tensor();
+  check_mask(m, "boolean_mask", x.where());
+  const auto axis = static_cast<int>(normalize_axis(x, options.axis, t.rank(), "boolean_mask"));
+  BELFRY_CHECK(
+      m.rank() >= 1 && axis + m.rank() <= t.rank() && compatible(m.shape(), t.shape().slice(axis, axis + m.rank())),
+      "[boolean_mask] expected a mask of the shape of axes from {} on of '{}' {}, got {} (made at {}).", axis, t.name(),
+      to_string(t.shape()), to_string(m), to_string(current_location(x.where())));
+  std::vector<Size> joined;
+  for (int i = 0; i < axis; ++i) joined.emplace_back(size_of(t, i));
+  joined.emplace_back(reduce_prod(shape_of(m)));
+  for (int i = axis + m.rank(); i < t.rank(); ++i) joined.emplace_back(size_of(t, i));
+  return gather(m.rank() == 1 ? t : reshape(t, joined), true_places(m), {.axis = axis}, name);
+}
+
+Tensor nonzero(const Operand& condition, std::string_view name) {
+  const LocationScope location(condition.where());
+  const Tensor mask = condition.tensor();
+  check_mask(mask, "nonzero", condition.where());
+  BELFRY_CHECK(mask.rank() >= 1, "[nonzero] expected a tensor with axes, got a scalar (made at {}).",
+               to_string(current_location(condition.where())));
+  Tensor rest = true_places(mask);
+  Tensors indices(static_cast<std::size_t>(mask.rank()));
+  for (int axis = mask.rank() - 1; axis >= 0; --axis) {
+    const Tensor size = size_of(mask, axis);
+    indices[static_cast<std::size_t>(axis)] = axis == 0 ? rest : floormod(rest, size);
+    rest = floordiv(rest, size);
+  }
+  return stack(indices, 1, name);
+}
+
+}  // namespace belfry

@@ -1,0 +1,21 @@
+// Elements picked by a condition. How many there are follows from data: what is behind is planned for each number that
+// comes (see sizes.h).
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+struct MaskOptions {
+  int axis = 0;  // the first axis of x that the mask covers
+};
+// The entries of x where the mask is true, in their order: a mask of rank k stands for k axes of x from `axis` on,
+// which become one. boolean_mask([[1, 2], [3, 4]], [true, false]) is [[1, 2]].
+Tensor boolean_mask(const Operand& x, const Operand& mask, const MaskOptions& options = {}, std::string_view name = "");
+
+// Where a condition is true, i64 [how many, rank]: the index of each place, in row-major order.
+Tensor nonzero(const Operand& condition, std::string_view name = "");
+
+}  // namespace belfry
