@@ -58,6 +58,8 @@ find_in_project() {
 }
 expect "[Belfry component 'images'] Belfry was built without it: it was switched off with BELFRY_WITH_OPENCV." 1 \
   find_in_project 'REQUIRED COMPONENTS images'
-expect "[Belfry component 'gpu'] There is no such component; there are images, lmdb, remote." 1 \
+expect "[Belfry component 'jpeg'] Belfry was built without it: it needs the part 'images', which is not there: it was switched off" 1 \
+  find_in_project 'REQUIRED COMPONENTS jpeg'
+expect "[Belfry component 'gpu'] There is no such component; there are images, jpeg, lmdb, remote." 1 \
   find_in_project 'REQUIRED COMPONENTS gpu'
 expect 'found: 0, images: FALSE' 0 find_in_project 'QUIET COMPONENTS images'

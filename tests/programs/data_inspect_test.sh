@@ -60,7 +60,7 @@ expect 0 '' "$belfry" data words
 shows '^sources' '^  fake\(side=32, classes=10, size=1000\)' '^  batch\(points=32, remainder=drop\)'
 
 expect 0 '' "$belfry" --version
-shows '^belfry [0-9]+\.[0-9]+\.[0-9]+$' '^  images: (found|missing|off)$' '^  lmdb: (found|missing|off)$' '^  remote: (found|missing|off)$'
+shows '^belfry [0-9]+\.[0-9]+\.[0-9]+$' '^  images: (found|missing|off)$' '^  jpeg: (found|missing|off)$' '^  lmdb: (found|missing|off)$' '^  remote: (found|missing|off)$'
 [[ $images == $(grep -c 'images: found' out) ]] || fail 'expected --version to say whether there are images'
 
 expect 0 '' "$belfry" --help
