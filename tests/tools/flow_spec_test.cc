@@ -87,6 +87,26 @@ TEST(FlowSpec, ReadsImageFiles) {
   EXPECT_EQ(error_of([] { flow_from_spec("image_files"); }), "[image_files] expected a value for path, got none.");
 }
 
+TEST(FlowSpec, StrictRefusesAJpegThatIsDamagedInside) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "cat");
+  Array picture(u8, {64, 64, 3});
+  for (std::int64_t i = 0; i < picture.elements(); ++i) picture.set_item(i, static_cast<double>(i * 7 % 251));
+  const Array whole = encode_jpeg(picture);
+  std::string bytes(static_cast<const char*>(whole.raw()), whole.bytes());
+  bytes.erase(bytes.size() / 2, 40);
+  put_bytes(dir / "cat/a.jpg", bytes);
+  const std::string folder = "image_folder(" + dir.path(), file = "image_files(" + (dir / "cat/a.jpg");
+  for (const std::string& spec : {folder + ")", file + ")", folder + ", decode=false) | decode"})
+    EXPECT_EQ(first_shape(spec), (Shape{64, 64, 3})) << spec;
+  for (const std::string& spec :
+       {folder + ", strict=true)", file + ", strict=true)", folder + ", decode=false) | decode(strict=true)"}) {
+    const std::string error = error_of([&] { first_shape(spec); });
+    EXPECT_TRUE(contains(error, "expected a JPEG without damage") || contains(error, "built without it"))
+        << spec << ": " << error;
+  }
+}
+
 // The first pixel of a picture of 4 x 4 pixels whose columns are 0, 40, 80 and 120, and whose last row is 200.
 double pixel_of(const std::string& stage) {
   const TempDir dir;
