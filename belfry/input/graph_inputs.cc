@@ -13,6 +13,8 @@ namespace belfry {
 TensorInput::TensorInput(std::function<Tensors()> make, std::optional<std::int64_t> size)
     : make_(std::move(make)), size_(size) {
   BELFRY_CHECK(make_ != nullptr, "[TensorInput] expected a function that makes the tensors, got none.");
+  BELFRY_CHECK(!size || *size >= 1,
+               "[TensorInput] expected a size of 1 or more runs, got {}. Leave it out if a pass has no end.", *size);
 }
 
 Tensors TensorInput::make_tensors() {
