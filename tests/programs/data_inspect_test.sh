@@ -54,6 +54,7 @@ if [[ $images == 1 ]]; then
   [[ ! -e none.png ]] || fail 'expected no sheet without images'
 else
   expect 1 '^\[sheet\] expected a build with OpenCV' "$belfry" data inspect 'fake(side=8)' --sheet sheet.png
+  expect 1 "got 'image_folder'\..* This build is without the words of: images" "$belfry" data inspect 'image_folder(photos)'
 fi
 
 expect 0 '' "$belfry" data words

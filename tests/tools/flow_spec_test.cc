@@ -213,14 +213,26 @@ TEST(FlowSpec, KnowsTheStages) {
   }
 }
 
+// Behind it, in a build without a part, the part is named.
+void expect_unknown(const std::string& spec, const std::string& expected) {
+  const std::string error = error_of([&] { flow_from_spec(spec); });
+  EXPECT_TRUE(error.starts_with(expected)) << error;
+#if defined(BELFRY_TOOLS_IMAGES) && defined(BELFRY_TOOLS_LMDB)
+  EXPECT_EQ(error, expected);
+#else
+  EXPECT_TRUE(contains(error, " This build is without the words of: ")) << error;
+#endif
+}
+
 TEST(FlowSpec, UnknownNamesGetTheNearestOnes) {
-  EXPECT_EQ(error_of([] { flow_from_spec("fashion_mnst(train)"); }),
-            "[flow] expected the name of a source, got 'fashion_mnst'. Did you mean 'fashion_mnist'? belfry data words "
-            "lists them.");
-  EXPECT_EQ(error_of([] { flow_from_spec("fake | shufle"); }),
-            "[flow] expected the name of a stage, got 'shufle'. Did you mean 'shuffle'? belfry data words lists them.");
-  EXPECT_EQ(error_of([] { flow_from_spec("fake | zzzzzzzzzzzz"); }),
-            "[flow] expected the name of a stage, got 'zzzzzzzzzzzz'. belfry data words lists them.");
+  expect_unknown("fashion_mnst(train)",
+                 "[flow] expected the name of a source, got 'fashion_mnst'. Did you mean 'fashion_mnist'? belfry data "
+                 "words lists them.");
+  expect_unknown("fake | shufle",
+                 "[flow] expected the name of a stage, got 'shufle'. Did you mean 'shuffle'? belfry data words lists "
+                 "them.");
+  expect_unknown("fake | zzzzzzzzzzzz",
+                 "[flow] expected the name of a stage, got 'zzzzzzzzzzzz'. belfry data words lists them.");
 }
 
 TEST(FlowSpec, ArgumentsThatNobodyAskedForAreErrors) {
