@@ -257,6 +257,10 @@ TEST(DecodeImage, StrictFindsDamageInsideAJpeg) {
       "libjpeg says: "));
   Flow flow = from_list({{damaged}, {whole}}) | decode_images({.strict = true});
   EXPECT_TRUE(contains(error_of([&] { flow.next(); }), "expected a JPEG without damage"));
+  const LogRedirect quiet([](LogLevel, std::string_view) {}, LogLevel::warning);
+  Flow skipping = from_list({{damaged}, {whole}}) | decode_images({.strict = true, .on_error = OnBadImage::skip});
+  EXPECT_TRUE(equal((*skipping.next())[0], decode_image(whole)));
+  EXPECT_FALSE(skipping.next());
 }
 
 TEST(DecodeImages, DecodesTheComponentOnAnyNumberOfThreads) {
