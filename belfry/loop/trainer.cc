@@ -201,7 +201,13 @@ void Trainer::request_stop(std::string reason, bool save) {
   if (save) save_at_end_ = true;
   if (!stop_requested_) stop_reason_ = std::move(reason);
   stop_requested_ = true;
-  if (must_stop(waiter_)) session_->interrupt();
+  if (must_stop(waiter_)) interrupt();
+}
+
+// With the lock, so that the wait is still there when it is given up.
+void Trainer::interrupt() {
+  session_->interrupt();
+  if (give_up_ != nullptr) (*give_up_)();
 }
 
 std::string Trainer::activity() const {
@@ -250,10 +256,35 @@ void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
   set_waiter(before);
 }
 
+void Trainer::wait_interruptibly(FunctionRef<void()> wait, FunctionRef<void()> give_up) {
+  Waiter waiter = Waiter::none;
+  {
+    const MutexLock lock(stop_mutex_);
+    waiter = waiter_;
+    if (must_stop(waiter)) throw StopTraining(stop_reason_);
+    give_up_ = &give_up;
+  }
+  const auto end = [this] {
+    const MutexLock lock(stop_mutex_);
+    give_up_ = nullptr;
+  };
+  try {
+    wait();
+  } catch (const Cancelled&) {
+    end();
+    check_stop(waiter);
+    throw;
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
 Trainer::Waiter Trainer::set_waiter(Waiter waiter) {
   const MutexLock lock(stop_mutex_);
   if (must_stop(waiter))
-    session_->interrupt();  // also a step that goes on behind a callback that could wait
+    interrupt();  // also a step that goes on behind a callback that could wait
   else if (waiter == Waiter::none && stop_requested_)
     session_->forget_interrupt();
   return std::exchange(waiter_, waiter);
