@@ -23,6 +23,9 @@ class ReportingSaver {
   // Waits, and throws if the last save failed, whatever is allowed: nothing will mend it.
   void finish();
 
+  bool is_writing() const { return pending_; }       // as far as these have seen
+  bool has_failed() const { return in_a_row_ > 0; }  // the last save of which the end was seen
+
  private:
   void report(const std::string& problem);
   Trainer& trainer_;
