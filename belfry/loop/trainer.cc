@@ -285,8 +285,8 @@ Trainer::Waiter Trainer::set_waiter(Waiter waiter) {
   const MutexLock lock(stop_mutex_);
   if (must_stop(waiter))
     interrupt();  // also a step that goes on behind a callback that could wait
-  else if (waiter == Waiter::none && stop_requested_)
-    session_->forget_interrupt();
+  else if (stop_requested_)
+    session_->forget_interrupt();  // which was the step's: a callback in it may go on
   return std::exchange(waiter_, waiter);
 }
 
