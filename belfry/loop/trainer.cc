@@ -50,7 +50,7 @@ void Trainer::run_epochs() {
     call("before_epoch", &Callback::before_epoch);
     end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
-      run_as(Waiter::step, [this] { run_step(); });
+      step();
       ++iteration_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
@@ -60,6 +60,12 @@ void Trainer::run_epochs() {
     call("trigger_epoch", &Callback::trigger_epoch);
     end_if_stopped();
   }
+}
+
+void Trainer::step() try {
+  run_as(Waiter::step, [this] { run_step(); });
+} catch (const NumericError& error) {
+  throw NumericError(fmt::format("{} (step {}, in epoch {})", error.what(), global_step_ + 1, epoch_num_));
 }
 
 std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
@@ -232,7 +238,10 @@ void Trainer::check_stop(Waiter waiter) {
   throw StopTraining(stop_reason_);
 }
 
-void Trainer::run_interruptibly(FunctionRef<void()> run) { run_as(Waiter::callback, run); }
+// Before the first epoch there is nothing finished for whose sake a callback may go on.
+void Trainer::run_interruptibly(FunctionRef<void()> run) {
+  run_as(epoch_num_ < loop_.starting_epoch ? Waiter::step : Waiter::callback, run);
+}
 
 // Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
 // data.
@@ -245,10 +254,6 @@ void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
     set_waiter(before);
     check_stop(waiter);
     throw;
-  } catch (const NumericError& error) {
-    set_waiter(before);
-    if (waiter != Waiter::step) throw;
-    throw NumericError(fmt::format("{} (step {}, in epoch {})", error.what(), global_step_ + 1, epoch_num_));
   } catch (...) {
     set_waiter(before);
     throw;

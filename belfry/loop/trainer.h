@@ -85,16 +85,16 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save` it
-  // is an interruption: savers save what they have not saved yet, and a run_interruptibly() ends too. The first reason
-  // counts.
+  // Ends training before the next step, or in a step that waits for data; from any thread. With `save` it is an
+  // interruption: savers save what they have not saved yet, and a run_interruptibly() ends too; without, only one from
+  // before the first epoch does. The first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
   // What training is about, for people: "the running step", "trigger_epoch of InferenceRunner"; from any thread.
   std::string activity() const;
-  // For callbacks with runs of their own, one call each: throws StopTraining if training was interrupted, and if it is
-  // while `run` waits for data from a queue.
+  // For callbacks with runs of their own, one call each: throws StopTraining if training was interrupted (see
+  // request_stop()), and if it is while `run` waits for data from a queue.
   void run_interruptibly(FunctionRef<void()> run);
   // The same for a wait that is not for a queue, within a step or a run_interruptibly(); elsewhere nothing interrupts
   // it. Whoever stops training calls `give_up`, on his thread, which makes `wait` throw Cancelled, now or later: that
@@ -168,6 +168,7 @@ class Trainer {
   enum class Waiter { none, step, callback };
   bool must_stop(Waiter waiter) const;
   void check_stop(Waiter waiter = Waiter::step);
+  void step();
   void run_as(Waiter waiter, FunctionRef<void()> run);
   Waiter set_waiter(Waiter waiter);
   void interrupt() BELFRY_REQUIRES(stop_mutex_);
