@@ -67,6 +67,15 @@ void BestSaver::before_train() {
                            .keep = 1,
                            .index = options_.prefix + ".index"};
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
+  // The checkpoint that training goes on from knows of this one, but training ended before it was written.
+  if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {
+    saved_.reset();
+    save();
+  }
+}
+
+void BestSaver::save() {
+  trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
 }
 
 void BestSaver::trigger_step() {
@@ -112,7 +121,7 @@ void BestSaver::look() {
   if (step != trainer().global_step()) say_of_another_step(step);
   best_ = {value, trainer().global_step()};
   log_info(fmt::format("[{}] best '{}' so far: {:.6g}", name(), metric_, value));
-  trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
+  save();
 }
 
 void BestSaver::say_without_value() {

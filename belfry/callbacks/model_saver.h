@@ -82,6 +82,7 @@ class BestSaver : public Callback {
   std::optional<Best> best_, saved_;  // with the save that is being written, and without it
   std::size_t count() const;          // values of the metric so far
   void look();
+  void save();
   bool beats(double value, const std::optional<Best>& other) const;
   void note_saved();
   void say_without_value();

@@ -325,6 +325,27 @@ TEST_F(SaversTest, BestSaversGoOnFromTheirState) {
   EXPECT_EQ(saver.state(), R"({"found":true,"seen":3,"step":4,"value":"0.25"})");
 }
 
+// As if it had been killed when model-6 was written, and min-error-6 was not yet.
+TEST_F(SaversTest, ABestThatWasNotWrittenAnyMoreIsSavedWhenTheRunGoesOn) {
+  Trainer first, second;
+  run(first, {ModelSaver(), put("error", {3, 2, 1}), MinSaver("error")});
+  const Checkpoint lost = load_checkpoint(directory + "/min-error-6.safetensors");
+  for (const char* file : {"min-error-6.safetensors", "min-error-6.json", "min-error.index"})
+    std::filesystem::remove(directory + "/" + file);
+  second.train_op = Operation(counted.node());
+  second.train({.callbacks = {ModelSaver(), put("error", {3, 2, 1, 5}), MinSaver("error")},
+                .session_init = ContinueRun(directory),
+                .steps_per_epoch = 2,
+                .starting_epoch = 4,
+                .max_epoch = 4,
+                .run_dir = directory});
+  const Checkpoint saved = load_checkpoint(directory + "/min-error-6.safetensors");
+  EXPECT_EQ(saved.tensors.at("count").item(), 6);
+  EXPECT_EQ(saved.state.epoch, lost.state.epoch);
+  EXPECT_EQ(saved.state.user.at("monitors"), lost.state.user.at("monitors"));
+  EXPECT_FALSE(exists("min-error-8.safetensors"));
+}
+
 // The value that was put before the checkpoint, and looked at, is no new one after it.
 TEST_F(SaversTest, ARestoredBestSaverDoesNotLookAtOldValuesAgain) {
   const testing_support::LogLines log;
