@@ -77,6 +77,7 @@ class RemappedInput final : public InputSource {
   bool endless() const override { return input_->endless(); }
   bool staged() const override { return input_->staged(); }
   void check_first_point() override { input_->check_first_point(); }
+  void cancel_check() override { input_->cancel_check(); }
   void reset_state() override { input_->reset_state(); }
   void taken_through(const Tensors& gets) override { input_->taken_through(gets); }
 

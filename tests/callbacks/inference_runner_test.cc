@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
+#include <thread>
 
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/dataflow/batch.h"
@@ -18,6 +20,7 @@
 #include "belfry/tower/tower_context.h"
 #include "belfry/train/trainers.h"
 #include "tests/callbacks/callbacks_testing.h"
+#include "tests/support/stalled_flow.h"
 
 namespace belfry {
 namespace {
@@ -133,6 +136,27 @@ TEST_F(InferenceRunnerTest, ItsFirstPointIsMatchedWithTheSignatureBeforeTheFirst
   EXPECT_TRUE(contains(error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); }),
                        "[QueueInput] input 'x' expects f32 [?], the flow's component 0 is f32 []. Batch the flow: flow "
                        "| batch(32) (at "));
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, AFailureOfItsFirstPointIsWhatIsThrown) {
+  const Flow broken = five() | map([](const DataPoint&) -> DataPoint { throw FileError("[disk] no such page."); });
+  EXPECT_TRUE(error_of<FileError>([&] {
+                run(trainer, {InferenceRunner(broken | batch(1), cost())});
+              }).ends_with("[disk] no such page."));
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, ARequestToStopEndsTheWaitForItsFirstPoint) {
+  std::promise<void> waits;
+  const Flow flow = std::make_shared<testing_support::StalledFlow>(
+      testing_support::StalledOptions{.on_wait = [&] { waits.set_value(); }});
+  std::thread other([&] {
+    waits.get_future().wait();
+    trainer.request_stop("waited enough");
+  });
+  run(trainer, {InferenceRunner(flow, cost())});
+  other.join();
   EXPECT_EQ(trainer.global_step(), 0);
 }
 
