@@ -52,6 +52,19 @@ class InferenceRunnerTest : public testing_support::CallbacksTest {
   }
 };
 
+TEST(ScalarStats, TakesOneNameOrANumberOfThemInBraces) {
+  using Names = std::vector<std::string>;
+  const std::string cost = "cost", error = "error";
+  EXPECT_EQ(ScalarStats("cost").metrics(), (Names{"validation_cost"}));
+  EXPECT_EQ(ScalarStats({"cost"}).metrics(), (Names{"validation_cost"}));
+  EXPECT_EQ(ScalarStats({"cost", "error"}).metrics(), (Names{"validation_cost", "validation_error"}));
+  EXPECT_EQ(ScalarStats({"cost", "error"}, "test").metrics(), (Names{"test_cost", "test_error"}));
+  EXPECT_EQ(ScalarStats({"a", "b", "c"}, "").metrics(), (Names{"a", "b", "c"}));
+  EXPECT_EQ(ScalarStats({cost, error}).metrics(), (Names{"validation_cost", "validation_error"}));
+  EXPECT_EQ(ScalarStats(Names{cost, error}).metrics(), (Names{"validation_cost", "validation_error"}));
+  EXPECT_EQ((ScalarStats{"cost", "test"}.metrics()), (Names{"test_cost"}));  // a name and a prefix
+}
+
 TEST_F(InferenceRunnerTest, RunsOverOnePassOfItsOwnData) {
   run(trainer,
       {InferenceRunner(five() | batch(2, Remainder::keep), {ScalarStats("cost"), ClassificationError("wrong")})});
@@ -67,7 +80,7 @@ TEST_F(InferenceRunnerTest, InputsOfEveryKindCanBeRead) {
        InferenceRunner(BatchQueueInput(five(), 2, {.infinite = false}), {ScalarStats("cost", "batch")}),
        InferenceRunner(QueueInput(five() | batch(2)), {ScalarStats("cost", "endless")}),  // its size ends the pass
        InferenceRunner(TensorInput([] { return Tensors{constant(Array::full(f32, {2}, 7))}; }, 3),
-                       {ScalarStats(std::vector<std::string>{"cost"}, "")})});
+                       {ScalarStats({"cost"}, "")})});
   EXPECT_EQ(values(trainer, "feed_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "batch_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "endless_cost"), std::vector<double>(3, (0.5 + 2.5) / 2));
