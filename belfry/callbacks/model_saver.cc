@@ -65,7 +65,7 @@ void BestSaver::before_train() {
   const SaverOptions files{.directory = directory_of(options_.directory, trainer()),
                            .prefix = options_.prefix,
                            .keep = 1,
-                           .index = options_.prefix + ".index"};
+                           .index = options_.prefix + std::string(kCheckpointIndexExtension)};
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
   // The checkpoint that training goes on from knows of this one, but training ended before it was written.
   if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {
