@@ -127,8 +127,8 @@ void BestSaver::look() {
 void BestSaver::say_without_value() {
   if (trainer().stop_requested()) return;  // whoever would have computed it may have stopped too
   if (!std::exchange(said_none_, true))
-    log_warning(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is said once.", name(),
-                            metric_, trainer().epoch_num()));
+    log_info(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is said once.", name(),
+                         metric_, trainer().epoch_num()));
 }
 
 void BestSaver::say_of_another_step(std::int64_t step) {
