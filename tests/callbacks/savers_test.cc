@@ -251,6 +251,7 @@ TEST_F(SaversTest, ThePlaceInTheListDoesNotMatter) {
   Trainer trainer;
   run(trainer, {MinSaver("error"), ModelSaver(), put("error", {3, 1, 2})});
   EXPECT_EQ(log.text, "");
+  EXPECT_EQ(find_checkpoint(directory + "/min-error"), directory + "/min-error-4.safetensors");
   const Checkpoint best = load_checkpoint(directory + "/min-error-4.safetensors");
   EXPECT_EQ(best.tensors.at("count").item(), 4);  // the weights that 1 was measured with
   // What it has decided is in the checkpoints of the same moment, whichever saver was first.
