@@ -1,11 +1,14 @@
 # libbelfry_dataflow, Belfry::dataflow: arrays and data pipelines, usable without graph, engine and oneDNN.
 #
-# Three parts of it need a library that may be missing. What is there is built; ON makes a missing one an error, OFF
-# leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake).
+# Some parts of it need a library that may be missing. What is there is built; ON makes a missing one an error, OFF
+# leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake). Images are decoded
+# by OpenCV; only .strict asks libjpeg itself, and says so where it is missing.
 include(BelfryOptionalPart)
 belfry_optional_part(OPENCV images FOLDER image PURPOSE "decoding and augmentation" HEADER opencv2/core.hpp
   LIBRARIES opencv_core opencv_imgproc opencv_imgcodecs
   PACKAGES libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev)
+belfry_optional_part(LIBJPEG jpeg NEEDS images PURPOSE "strict decoding of JPEGs" HEADER jpeglib.h LIBRARIES jpeg
+  PACKAGES libjpeg-dev)
 belfry_optional_part(LMDB lmdb FOLDER lmdb PURPOSE "LMDB databases" HEADER lmdb.h LIBRARIES lmdb PACKAGES liblmdb-dev)
 belfry_optional_part(ZEROMQ remote FOLDER remote PURPOSE "datapoints between processes" HEADER zmq.h LIBRARIES zmq
   PACKAGES libzmq3-dev)
@@ -29,15 +32,8 @@ target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:belfry_flags> $<
 foreach(part IN LISTS belfry_parts)
   target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:${part}>)
 endforeach()
-# Images are decoded by OpenCV; only DecodeOptions::strict asks libjpeg itself, and says so where it is missing.
-if(BELFRY_HAS_OPENCV)
-  find_package(JPEG QUIET)
-  if(JPEG_FOUND)
-    set_source_files_properties(belfry/dataflow/image/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
-    target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:JPEG::JPEG>)
-  else()
-    message(STATUS "Belfry is built without libjpeg (strict decoding of JPEGs): package libjpeg-dev")
-  endif()
+if(BELFRY_HAS_LIBJPEG)
+  set_source_files_properties(belfry/dataflow/image/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
 endif()
 if(BELFRY_PRECOMPILE)
   target_precompile_headers(belfry_dataflow PRIVATE ${belfry_heavy_headers})

@@ -9,7 +9,7 @@ file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOUR
 list(FILTER public_headers EXCLUDE REGEX "^belfry/engine/|/internal/|^belfry/base/check\\.h$")
 include(BelfryMissingHeaders)
 foreach(component IN LISTS belfry_part_names)
-  if(NOT belfry_part_${component} STREQUAL "found")
+  if(belfry_folder_${component} AND NOT belfry_part_${component} STREQUAL "found")
     set(missing_headers ${public_headers})
     set(folder "^belfry/(dataflow|input)/${belfry_folder_${component}}/")
     list(FILTER missing_headers INCLUDE REGEX ${folder})

@@ -1,15 +1,10 @@
 # belfry_missing_headers(component headers): public headers of a part that is not built, for the installation. Whatever
-# they declare is there, but calling one of their functions is an error of the compiler that names the part and says
-# what to do. A declaration is found by its line's form, as in scripts/docs.
+# they declare is there, but calling one of their functions, or taking its address, is an error of the compiler that names
+# the part and says what to do. A declaration is found by its line's form, as in scripts/docs.
 function(belfry_missing_headers component headers)
   set(text "\"Belfry was built without its part '${component}': ${belfry_why_${component}}.\"")
   set(mark BELFRY_WITHOUT_${component})
-  # clang overlooks calls to functions with the attribute error where an exception can pass.
-  set(definition "#ifdef __clang__
-#define ${mark} __attribute__((diagnose_if(true, ${text}, \"error\")))
-#else
-#define ${mark} __attribute__((error(${text})))
-#endif")
+  set(definition "#define ${mark} __attribute__((unavailable(${text})))")
   foreach(header IN LISTS headers)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
     file(READ ${header} content)

@@ -1,5 +1,7 @@
-# belfry_optional_part(NAME component FOLDER folder PURPOSE text HEADER header LIBRARIES library... PACKAGES package...):
-# whether belfry/dataflow/<folder> is built, and belfry/input/<folder> if there is one.
+# belfry_optional_part(NAME component [FOLDER folder] [NEEDS component] PURPOSE text HEADER header LIBRARIES library...
+#   PACKAGES package...):
+# whether belfry/dataflow/<folder> is built, and belfry/input/<folder> if there is one. A part without a folder is some
+# code of the part that it needs, and is not there without that one.
 #
 # BELFRY_WITH_<NAME> is AUTO (if header and libraries are found), ON or OFF, or what CMake takes for ON and OFF;
 # BELFRY_HAS_<NAME> says what came of it. PACKAGES are Debian's that bring the library.
@@ -14,7 +16,7 @@ set(belfry_part_names)
 set(belfry_part_table)
 
 function(belfry_optional_part name component)
-  cmake_parse_arguments(part "" "FOLDER;PURPOSE;HEADER" "LIBRARIES;PACKAGES" ${ARGN})
+  cmake_parse_arguments(part "" "FOLDER;NEEDS;PURPOSE;HEADER" "LIBRARIES;PACKAGES" ${ARGN})
   set(BELFRY_WITH_${name} AUTO CACHE STRING "${component}, ${part_PURPOSE}: AUTO, ON or OFF")
   set_property(CACHE BELFRY_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
 
@@ -47,25 +49,28 @@ function(belfry_optional_part name component)
   list(JOIN part_PACKAGES " " packages)
   set(state found)
   set(why)
-  if(found)
-    add_library(belfry_${part_FOLDER}_part INTERFACE)
-    target_link_libraries(belfry_${part_FOLDER}_part INTERFACE ${libraries})
-    target_include_directories(belfry_${part_FOLDER}_part SYSTEM INTERFACE ${BELFRY_${name}_HEADERS})
-    set(belfry_parts ${belfry_parts} belfry_${part_FOLDER}_part PARENT_SCOPE)
+  set(BELFRY_HAS_${name} FALSE PARENT_SCOPE)
+  if(part_NEEDS AND NOT belfry_part_${part_NEEDS} STREQUAL "found")
+    set(state ${belfry_part_${part_NEEDS}})
+    set(why "it needs the part '${part_NEEDS}', which is not there: ${belfry_why_${part_NEEDS}}")
+  elseif(found)
+    add_library(belfry_${component}_part INTERFACE)
+    target_link_libraries(belfry_${component}_part INTERFACE ${libraries})
+    target_include_directories(belfry_${component}_part SYSTEM INTERFACE ${BELFRY_${name}_HEADERS})
+    set(belfry_parts ${belfry_parts} belfry_${component}_part PARENT_SCOPE)
     set(BELFRY_HAS_${name} TRUE PARENT_SCOPE)
   elseif(with STREQUAL "ON")
     message(FATAL_ERROR "[BELFRY_WITH_${name}] expected ${part_HEADER} and ${part_LIBRARIES}, got none or not all of "
       "them. Install what is missing (Debian: apt-get install ${packages}), or set it to AUTO or OFF.")
+  elseif(with STREQUAL "OFF")
+    set(state off)
+    set(why "it was switched off with BELFRY_WITH_${name}. Build Belfry without that setting")
   else()
-    if(with STREQUAL "OFF")
-      set(state off)
-      set(why "it was switched off with BELFRY_WITH_${name}. Build Belfry without that setting")
-    else()
-      set(state missing)
-      set(why "${part_HEADER} or its library was not found. Install it (Debian: apt-get install ${packages}) and build Belfry again")
-    endif()
+    set(state missing)
+    set(why "${part_HEADER} or its library was not found. Install it (Debian: apt-get install ${packages}) and build Belfry again")
+  endif()
+  if(NOT state STREQUAL "found")
     set(belfry_left_out ${belfry_left_out} ${part_FOLDER} PARENT_SCOPE)
-    set(BELFRY_HAS_${name} FALSE PARENT_SCOPE)
   endif()
   set(belfry_part_names ${belfry_part_names} ${component} PARENT_SCOPE)
   set(belfry_part_${component} ${state} PARENT_SCOPE)

@@ -2,6 +2,8 @@
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "tools/command_line.h"
 
 namespace bf = belfry;

@@ -1,10 +1,9 @@
 // Trains an LSTM language model on the files of Penn Treebank, with a reading pipeline made of graph ops.
+#include <belfry/base/file.h>
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "tools/command_line.h"
 
@@ -18,14 +17,16 @@ struct Options {
 };
 
 // A text as `batch` streams side by side: ids [length, batch].
-bf::Array read_streams(const std::string& path, const bf::Vocabulary& words, int batch) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::vector<std::int32_t> ids = words.encode(text);
+bf::Array read_streams(const std::string& path, const bf::Vocabulary& words, const Options& options) {
+  const std::vector<std::int32_t> ids = words.encode(bf::read_file(path));
+  const std::int64_t batch = options.batch, needed = batch * (options.time + 1);
+  if (static_cast<std::int64_t>(ids.size()) < needed)
+    throw bf::Error(fmt::format("[ptb] expected {} words or more in '{}', for {} streams of {} a step, got {}.", needed,
+                                path, batch, options.time, ids.size()));
   const auto length = static_cast<std::int64_t>(ids.size()) / batch;
   bf::Array out(bf::i32, {length, batch});
   for (std::int64_t t = 0; t < length; ++t)
-    for (int b = 0; b < batch; ++b)
+    for (std::int64_t b = 0; b < batch; ++b)
       out.values<std::int32_t>()[t * batch + b] = ids[static_cast<std::size_t>(b * length + t)];
   return out;
 }
@@ -98,7 +99,7 @@ void train(const Options& options) {
   Options fitted = options;
   fitted.words = static_cast<int>(words.size());
   const auto input = [&](const std::string& part) {
-    return reading(read_streams(options.data + "/ptb." + part + ".txt", words, options.batch), options.time);
+    return reading(read_streams(options.data + "/ptb." + part + ".txt", words, options), options.time);
   };
   bf::TrainConfig config{
       .model = bf::model<LanguageModel>(fitted),

@@ -66,7 +66,9 @@ class ReinforceTrainer final : public bf::TowerTrainer {
     {
       const bf::TrainTowerContext tower("");
       inputs_ = input->get_input_tensors();
-      train_op = bf::adam({.learning_rate = learning_rate})->minimize(tower_func()(inputs_)[0]);
+      const bf::Tensor cost = tower_func()(inputs_)[0];
+      train_op = bf::adam({.learning_rate = learning_rate})->minimize(cost);
+      register_callback(bf::CostGuard({{train_op, {cost}}}));  // a cost that is NaN or infinite ends training
     }
     draw_ = get_predictor({"observation"}, {"draw"});
   }

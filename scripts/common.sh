@@ -44,6 +44,17 @@ require_parts() {
   return 1
 }
 
+# require_part PRESET PART WHO: fails if a build lacks an optional part that WHO needs, and says how to get it.
+require_part() {
+  local name state switch packages
+  while read -r name state switch packages; do
+    [[ $name == "$2" && $state != found ]] || continue
+    echo "$3: expected a build with the optional part '$2', got one where it is $state." \
+      "Remedy: apt-get install $packages, then cmake --preset $1 -D$switch=AUTO" >&2
+    return 1
+  done <"build/$1/parts"
+}
+
 # count_tests PRESET: how many fast tests a build has.
 count_tests() { ctest --test-dir "build/$1" -N -LE '^slow$' | sed -n 's/^Total Tests: //p'; }
 

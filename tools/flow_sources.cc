@@ -42,6 +42,13 @@ Options shuffled(Call& call) {
   return options;
 }
 
+#ifdef BELFRY_TOOLS_IMAGES
+ImageSourceOptions image_options(Call& call) {
+  const bool decode = call.flag_or("decode", true);
+  return {.decode = decode, .strict = call.flag_or("strict", false)};
+}
+#endif
+
 }  // namespace
 
 const std::vector<SourceWord>& source_words() {
@@ -79,18 +86,18 @@ const std::vector<SourceWord>& source_words() {
        }},
 #ifdef BELFRY_TOOLS_IMAGES
       {{"image_folder"},
-       "image_folder(directory, decode=true)",
-       "a folder of JPEG and PNG files for each class",
+       "image_folder(directory, decode=true, strict=false)",
+       "a folder of images for each class; strict: a JPEG that is damaged inside is an error",
        [](Call& c) {
          const std::string directory = c.text("directory");
-         return image_folder(directory, {.decode = c.flag_or("decode", true)});
+         return image_folder(directory, image_options(c));
        }},
       {{"image_files"},
-       "image_files(path;path, decode=true)",
-       "JPEG and PNG files, one or several",
+       "image_files(path;path, decode=true, strict=false)",
+       "images, one or several",
        [](Call& c) {
          const std::vector<std::string> paths = c.texts("path");
-         return image_files(paths, {.decode = c.flag_or("decode", true)});
+         return image_files(paths, image_options(c));
        }},
 #endif
 #ifdef BELFRY_TOOLS_LMDB

@@ -1,6 +1,6 @@
 #include "tools/flow_spec.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
@@ -12,6 +12,19 @@
 namespace belfry::tools {
 namespace {
 
+// A sentence about the words that are not there, if there are such.
+std::string without_parts() {
+  std::vector<std::string> parts;
+#ifndef BELFRY_TOOLS_IMAGES
+  parts.emplace_back("images");
+#endif
+#ifndef BELFRY_TOOLS_LMDB
+  parts.emplace_back("lmdb");
+#endif
+  if (parts.empty()) return "";
+  return fmt::format(" This build is without the words of: {} (see belfry --version).", fmt::join(parts, ", "));
+}
+
 template <class Made>
 const Word<Made>& find(const std::vector<Word<Made>>& words, const std::string& name, const char* what) {
   std::vector<std::string> names;
@@ -19,8 +32,8 @@ const Word<Made>& find(const std::vector<Word<Made>>& words, const std::string& 
     if (std::ranges::find(word.names, name) != word.names.end()) return word;
     names.insert(names.end(), word.names.begin(), word.names.end());
   }
-  fail("[flow] expected the name of a {}, got '{}'.{} belfry data words lists them.", what, name,
-       did_you_mean(name, names));
+  fail("[flow] expected the name of a {}, got '{}'.{} belfry data words lists them.{}", what, name,
+       did_you_mean(name, names), without_parts());
 }
 
 template <class Made>

@@ -84,9 +84,12 @@ FlowStage mixup_of(Call& call) {
 std::vector<StageWord> image_stage_words() {
   return {
       {{"decode", "decode_images"},
-       "decode(threads=0)",
-       "component 0, bytes of a JPEG or PNG, becomes the image",
-       [](Call& c) { return decode_images({.threads = threads_of(c)}); }},
+       "decode(threads=0, strict=false)",
+       "component 0, bytes of an image's file, becomes the image; strict as in image_folder",
+       [](Call& c) {
+         const int threads = threads_of(c);
+         return decode_images({.strict = c.flag_or("strict", false), .threads = threads});
+       }},
       augmentor_word({"resize"}, "resize(side, seed=0, threads=0)", "to a square",
                      [](Call& c) { return resize(side_of(c)); }),
       augmentor_word({"resize_shortest"}, "resize_shortest(side, ...)", "the shorter side becomes that long",

@@ -142,8 +142,11 @@ bool InferenceRunner::declares_metrics() const {
 }
 
 void InferenceRunner::before_train() {
-  if (options_.check_first_point) input_->check_first_point();
   session_ = std::make_unique<HookedSession>(trainer().session(), hooks_of(callbacks_));
+  if (!options_.check_first_point) return;
+  trainer().run_interruptibly([this] {
+    trainer().wait_interruptibly([this] { input_->check_first_point(); }, [this] { input_->cancel_check(); });
+  });
 }
 
 // The first time the input starts by itself; what it reads ahead would only lie in memory until then.

@@ -4,6 +4,8 @@
 //                   {ScalarStats("cross_entropy"), ClassificationError("incorrect")})
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -43,6 +45,11 @@ class ScalarStats final : public Inferencer {
       : ScalarStats(std::vector<std::string>{std::move(name)}, std::move(prefix)) {}
   explicit ScalarStats(std::vector<std::string> names, std::string prefix = "validation")
       : names_(std::move(names)), prefix_(std::move(prefix)) {}
+  // ScalarStats({"cost", "accuracy"}), which could also be a string of two pointers, or a ScalarStats of name and
+  // prefix. Not an initializer_list: ScalarStats{"cost", "test"} stays one name and a prefix.
+  template <std::convertible_to<std::string> Name, std::size_t count>
+  explicit ScalarStats(const Name (&names)[count], std::string prefix = "validation")
+      : ScalarStats(std::vector<std::string>(names, names + count), std::move(prefix)) {}
   std::vector<std::string> fetches() const override { return names_; }
   void check(const Tensors& fetches) const override;
   std::optional<std::vector<std::string>> metrics() const override;

@@ -65,11 +65,35 @@ void BestSaver::before_train() {
   const SaverOptions files{.directory = directory_of(options_.directory, trainer()),
                            .prefix = options_.prefix,
                            .keep = 1,
-                           .index = options_.prefix + ".index"};
+                           .index = options_.prefix + std::string(kCheckpointIndexExtension)};
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
+  // The checkpoint that training goes on from knows of this one, but training ended before it was written.
+  if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {
+    saved_.reset();
+    save();
+  }
 }
 
-void BestSaver::trigger_step() { saver_->look(); }
+void BestSaver::save() {
+  trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
+}
+
+void BestSaver::trigger_step() {
+  saver_->look();
+  note_saved();
+}
+
+void BestSaver::note_saved() {
+  if (saver_->is_writing()) return;
+  if (saver_->has_failed())
+    best_ = saved_;
+  else
+    saved_ = best_;
+}
+
+bool BestSaver::beats(double value, const std::optional<Best>& other) const {
+  return !other || (smallest_ ? value < other->value : value > other->value);
+}
 
 std::size_t BestSaver::count() const { return trainer().monitors().history(metric_).size(); }
 
@@ -89,19 +113,22 @@ void BestSaver::look() {
   found_ = true;
   const auto [step, value] = trainer().monitors().history(metric_).back();
   if (std::isnan(value)) return log_warning(fmt::format("[{}] '{}' is NaN: not saved.", name(), metric_));
-  if (best_ && (smallest_ ? value >= best_->value : value <= best_->value)) return;
+  if (!beats(value, best_) && !beats(value, saved_)) return;
+  saver_->wait();  // which of the two it is
+  note_saved();
+  if (!beats(value, best_)) return;
   if (model_is_broken(trainer().session(), name())) return;
   if (step != trainer().global_step()) say_of_another_step(step);
   best_ = {value, trainer().global_step()};
   log_info(fmt::format("[{}] best '{}' so far: {:.6g}", name(), metric_, value));
-  trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
+  save();
 }
 
 void BestSaver::say_without_value() {
   if (trainer().stop_requested()) return;  // whoever would have computed it may have stopped too
   if (!std::exchange(said_none_, true))
-    log_warning(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is said once.", name(),
-                            metric_, trainer().epoch_num()));
+    log_info(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is said once.", name(),
+                         metric_, trainer().epoch_num()));
 }
 
 void BestSaver::say_of_another_step(std::int64_t step) {
@@ -135,7 +162,7 @@ void BestSaver::restore(const std::string& state) {
     seen_ = in.at("seen").get<std::size_t>();
     began_ = true;
     found_ = found;
-    best_ = best;
+    best_ = saved_ = best;
   });
 }
 

@@ -53,7 +53,8 @@ struct BestSaverOptions {
 // times, the last value since its previous turn counts, with a warning that says of which step it is. A turn without a
 // new value saves nothing and says so once. A metric that nobody will put is an error before training (see
 // Monitors::expect()); one that never came is reported at the end. A NaN is never the best, and a model that is broken
-// is not saved, as by ModelSaver.
+// is not saved, as by ModelSaver. Nor is a value whose save failed the best: the next one that is better than what was
+// saved before it is saved.
 class BestSaver : public Callback {
  public:
   BestSaver(std::string metric, bool smallest, BestSaverOptions options);
@@ -78,9 +79,12 @@ class BestSaver : public Callback {
   bool smallest_;
   BestSaverOptions options_;
   std::unique_ptr<ReportingSaver> saver_;
-  std::optional<Best> best_;
-  std::size_t count() const;  // values of the metric so far
+  std::optional<Best> best_, saved_;  // with the save that is being written, and without it
+  std::size_t count() const;          // values of the metric so far
   void look();
+  void save();
+  bool beats(double value, const std::optional<Best>& other) const;
+  void note_saved();
   void say_without_value();
   void say_of_another_step(std::int64_t step);
 

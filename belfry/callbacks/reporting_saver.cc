@@ -1,5 +1,6 @@
 #include "belfry/callbacks/reporting_saver.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "belfry/base/check.h"
@@ -11,6 +12,7 @@ namespace belfry {
 ReportingSaver::ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures)
     : trainer_(trainer),
       name_(std::move(name)),
+      prefix_(options.prefix),
       metric_("failed_saves/" + options.prefix),
       max_failures_(max_failures),
       saver_(trainer.session(), std::move(options)) {
@@ -46,6 +48,11 @@ void ReportingSaver::finish() {
   saver_.wait();
   pending_ = false;
   in_a_row_ = 0;
+}
+
+bool ReportingSaver::has_saved(std::int64_t step) {
+  const std::string name = fmt::format("/{}-{}.safetensors", prefix_, step);
+  return std::ranges::any_of(saver_.checkpoints(), [&](const std::string& file) { return file.ends_with(name); });
 }
 
 void ReportingSaver::report(const std::string& problem) {

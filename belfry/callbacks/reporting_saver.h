@@ -23,10 +23,14 @@ class ReportingSaver {
   // Waits, and throws if the last save failed, whatever is allowed: nothing will mend it.
   void finish();
 
+  bool has_saved(std::int64_t step);                 // and keeps it; waits
+  bool is_writing() const { return pending_; }       // as far as these have seen
+  bool has_failed() const { return in_a_row_ > 0; }  // the last save of which the end was seen
+
  private:
   void report(const std::string& problem);
   Trainer& trainer_;
-  std::string name_, metric_;
+  std::string name_, prefix_, metric_;
   int max_failures_;
   int in_a_row_ = 0, all_ = 0;
   bool pending_ = false;  // a save whose end has not been seen

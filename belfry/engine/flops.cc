@@ -7,13 +7,23 @@ namespace {
 
 double elements(const Shape& shape) { return static_cast<double>(shape.elements()); }
 
+bool has(const Work& work, std::string_view word) { return work.op.find(word) != std::string_view::npos; }
+
+// By name, since fused ops have names of their own; and by shapes, since an op of the user's may have such a name too.
+bool is_conv(const Work& work) {
+  const bool backward = has(work, "Filter") || has(work, "Input");
+  return has(work, "Conv") && work.inputs.size() >= (backward ? 3u : 2u) && !work.outputs.empty();
+}
+bool is_matmul(const Work& work) {
+  return has(work, "MatMul") && work.inputs.size() >= 2 && work.inputs[0].rank() >= 2 && !work.outputs.empty();
+}
+
 // Every output pixel of the forward pass meets every weight once: 2 * (pixels of dy) * (elements of the filter).
 double conv_flops(const Work& work) {
-  const auto has = [&](std::string_view word) { return work.op.find(word) != std::string_view::npos; };
-  const Shape& weights = has("Filter") ? work.outputs[0] : work.inputs[1];
-  const Shape& result = has("Filter") || has("Input") ? work.inputs[2]
-                        : has("Transpose")            ? work.inputs[0]
-                                                      : work.outputs[0];
+  const Shape& weights = has(work, "Filter") ? work.outputs[0] : work.inputs[1];
+  const Shape& result = has(work, "Filter") || has(work, "Input") ? work.inputs[2]
+                        : has(work, "Transpose")                  ? work.inputs[0]
+                                                                  : work.outputs[0];
   return weights.rank() == 4 ? 2.0 * elements(result) * elements(weights) / static_cast<double>(weights[3]) : 0;
 }
 
@@ -21,8 +31,8 @@ double conv_flops(const Work& work) {
 
 double flops_of(const Work& work) {
   const std::string_view op = work.op;
-  if (op.find("Conv") != std::string_view::npos && work.inputs.size() >= 2) return conv_flops(work);
-  if (op.find("MatMul") != std::string_view::npos) {
+  if (is_conv(work)) return conv_flops(work);
+  if (is_matmul(work)) {
     const auto inner = static_cast<double>(work.inputs[0][work.attributes.flag("transpose_a") ? -2 : -1]);
     return 2.0 * inner * elements(work.outputs[0]);
   }

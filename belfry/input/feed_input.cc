@@ -4,6 +4,7 @@
 #include "belfry/dataflow/claimed_flow.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/input/flow_inputs.h"
+#include "belfry/loop/trainer.h"
 #include "belfry/ops/basic.h"
 
 namespace belfry {
@@ -26,7 +27,7 @@ class FeedCallback final : public Callback {
 
   HookRequest before_run(const RunContext&) override {
     if (state_->placeholders.empty()) return {};
-    const std::optional<DataPoint> point = state_->first ? std::exchange(state_->first, {}) : state_->flow->next();
+    const std::optional<DataPoint> point = state_->first ? std::exchange(state_->first, {}) : next();
     if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
     check_point("FeedInput", state_->signature, *point, state_->where);
     HookRequest out;
@@ -46,6 +47,11 @@ class FeedCallback final : public Callback {
   std::string name() const override { return "FeedInput"; }
 
  private:
+  std::optional<DataPoint> next() {
+    std::optional<DataPoint> out;
+    trainer().wait_interruptibly([&] { out = state_->flow->next(); }, [&] { state_->flow->cancel(); });
+    return out;
+  }
   std::shared_ptr<FeedInput::State> state_;
 };
 
@@ -67,6 +73,8 @@ void FeedInput::check_first_point() {
   state_->first = state_->flow->next();
   check_first("FeedInput", signature(), state_->first, where());
 }
+
+void FeedInput::cancel_check() { state_->flow->cancel(); }
 
 void FeedInput::reset_state() {
   state_->flow->start_epoch(0);

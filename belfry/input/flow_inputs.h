@@ -27,6 +27,7 @@ class FeedInput final : public InputSource {
   bool feed_free() const override { return false; }
   bool endless() const override;
   void check_first_point() override;
+  void cancel_check() override;
   void reset_state() override;
 
   struct State;
@@ -54,6 +55,7 @@ class QueueInput : public InputSource {
   std::optional<std::int64_t> size() const override;
   bool endless() const override;
   void check_first_point() override;
+  void cancel_check() override;
   void reset_state() override;
   // Drops what was read ahead and reads it again: after a change to what the flow reads, say. No point is lost, and the
   // order stays. Other towers of an asynchronous training may be waiting for a point, and go on waiting; they may get

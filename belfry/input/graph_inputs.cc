@@ -13,6 +13,8 @@ namespace belfry {
 TensorInput::TensorInput(std::function<Tensors()> make, std::optional<std::int64_t> size)
     : make_(std::move(make)), size_(size) {
   BELFRY_CHECK(make_ != nullptr, "[TensorInput] expected a function that makes the tensors, got none.");
+  BELFRY_CHECK(!size || *size >= 1,
+               "[TensorInput] expected a size of 1 or more runs, got {}. Leave it out if a pass has no end.", *size);
 }
 
 Tensors TensorInput::make_tensors() {
@@ -75,6 +77,7 @@ class RemappedInput final : public InputSource {
   bool endless() const override { return input_->endless(); }
   bool staged() const override { return input_->staged(); }
   void check_first_point() override { input_->check_first_point(); }
+  void cancel_check() override { input_->cancel_check(); }
   void reset_state() override { input_->reset_state(); }
   void taken_through(const Tensors& gets) override { input_->taken_through(gets); }
 

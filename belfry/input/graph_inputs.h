@@ -58,6 +58,7 @@ class StagingInput final : public InputSource {
   bool endless() const override { return input_->endless(); }
   bool staged() const override { return true; }
   void check_first_point() override { input_->check_first_point(); }
+  void cancel_check() override { input_->cancel_check(); }
   void reset_state() override;
 
   struct State;

@@ -35,6 +35,8 @@ class InputSource {
   // Before the first run: reads the first point, which that run will then get, and throws unless it fits the signature.
   // Inputs that read nothing by themselves do nothing.
   virtual void check_first_point() {}
+  // From any thread: a check_first_point() that waits, now or later, throws Cancelled. reset_state() lifts it.
+  virtual void cancel_check() {}
   // Back to the start of the data, for the next round of inference. Not while a run uses it.
   virtual void reset_state() {}
   // Whether points wait in a staging area, one step ahead.

@@ -149,9 +149,13 @@ bool QueueInput::endless() const { return state_->flow->endless(); }
 
 void QueueInput::check_first_point() {
   if (state_->first || state_->points != nullptr) return;  // it has begun: every point is checked
+  state_->ahead = true;                                    // if no point comes
   state_->first = state_->flow->next();
+  state_->ahead = false;
   check_first(name(), signature(), state_->first, where());
 }
+
+void QueueInput::cancel_check() { state_->flow->cancel(); }
 
 void QueueInput::reset_state() {
   state_->read_again([this] { state_->flow->start_epoch(0); });

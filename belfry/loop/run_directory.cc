@@ -24,10 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As given where the system does not say: what is wrong shows when it is used.
+// As given where the system does not say: what is wrong shows when it is used. Absolute first, since of what is not
+// there, as the name of a checkpoint without its extension, weakly_canonical() leaves a relative path as it is.
 fs::path canonical(const std::string& path) {
   std::error_code error;
-  const fs::path out = fs::weakly_canonical(path, error);
+  fs::path out = fs::absolute(path, error);
+  if (!error) out = fs::weakly_canonical(out, error);
   return error ? fs::path(path) : out;
 }
 

@@ -50,7 +50,7 @@ void Trainer::run_epochs() {
     call("before_epoch", &Callback::before_epoch);
     end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
-      run_as(Waiter::step, [this] { run_step(); });
+      step();
       ++iteration_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
@@ -60,6 +60,12 @@ void Trainer::run_epochs() {
     call("trigger_epoch", &Callback::trigger_epoch);
     end_if_stopped();
   }
+}
+
+void Trainer::step() try {
+  run_as(Waiter::step, [this] { run_step(); });
+} catch (const NumericError& error) {
+  throw NumericError(fmt::format("{} (step {}, in epoch {})", error.what(), global_step_ + 1, epoch_num_));
 }
 
 std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
@@ -201,7 +207,13 @@ void Trainer::request_stop(std::string reason, bool save) {
   if (save) save_at_end_ = true;
   if (!stop_requested_) stop_reason_ = std::move(reason);
   stop_requested_ = true;
-  if (must_stop(waiter_)) session_->interrupt();
+  if (must_stop(waiter_)) interrupt();
+}
+
+// With the lock, so that the wait is still there when it is given up.
+void Trainer::interrupt() {
+  session_->interrupt();
+  if (give_up_ != nullptr) (*give_up_)();
 }
 
 std::string Trainer::activity() const {
@@ -226,7 +238,10 @@ void Trainer::check_stop(Waiter waiter) {
   throw StopTraining(stop_reason_);
 }
 
-void Trainer::run_interruptibly(FunctionRef<void()> run) { run_as(Waiter::callback, run); }
+// Before the first epoch there is nothing finished for whose sake a callback may go on.
+void Trainer::run_interruptibly(FunctionRef<void()> run) {
+  run_as(epoch_num_ < loop_.starting_epoch ? Waiter::step : Waiter::callback, run);
+}
 
 // Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
 // data.
@@ -239,10 +254,6 @@ void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
     set_waiter(before);
     check_stop(waiter);
     throw;
-  } catch (const NumericError& error) {
-    set_waiter(before);
-    if (waiter != Waiter::step) throw;
-    throw NumericError(fmt::format("{} (step {}, in epoch {})", error.what(), global_step_ + 1, epoch_num_));
   } catch (...) {
     set_waiter(before);
     throw;
@@ -250,12 +261,37 @@ void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
   set_waiter(before);
 }
 
+void Trainer::wait_interruptibly(FunctionRef<void()> wait, FunctionRef<void()> give_up) {
+  Waiter waiter = Waiter::none;
+  {
+    const MutexLock lock(stop_mutex_);
+    waiter = waiter_;
+    if (must_stop(waiter)) throw StopTraining(stop_reason_);
+    give_up_ = &give_up;
+  }
+  const auto end = [this] {
+    const MutexLock lock(stop_mutex_);
+    give_up_ = nullptr;
+  };
+  try {
+    wait();
+  } catch (const Cancelled&) {
+    end();
+    check_stop(waiter);
+    throw;
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
 Trainer::Waiter Trainer::set_waiter(Waiter waiter) {
   const MutexLock lock(stop_mutex_);
   if (must_stop(waiter))
-    session_->interrupt();  // also a step that goes on behind a callback that could wait
-  else if (waiter == Waiter::none && stop_requested_)
-    session_->forget_interrupt();
+    interrupt();  // also a step that goes on behind a callback that could wait
+  else if (stop_requested_)
+    session_->forget_interrupt();  // which was the step's: a callback in it may go on
   return std::exchange(waiter_, waiter);
 }
 

@@ -85,17 +85,21 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step, or in a step that waits for data from a queue; from any thread. With `save` it
-  // is an interruption: savers save what they have not saved yet, and a run_interruptibly() ends too. The first reason
-  // counts.
+  // Ends training before the next step, or in a step that waits for data; from any thread. With `save` it is an
+  // interruption: savers save what they have not saved yet, and a run_interruptibly() ends too; without, only one from
+  // before the first epoch does. The first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
   // What training is about, for people: "the running step", "trigger_epoch of InferenceRunner"; from any thread.
   std::string activity() const;
-  // For callbacks with runs of their own, one call each: throws StopTraining if training was interrupted, and if it is
-  // while `run` waits for data from a queue.
+  // For callbacks with runs of their own, one call each: throws StopTraining if training was interrupted (see
+  // request_stop()), and if it is while `run` waits for data from a queue.
   void run_interruptibly(FunctionRef<void()> run);
+  // The same for a wait that is not for a queue, within a step or a run_interruptibly(); elsewhere nothing interrupts
+  // it. Whoever stops training calls `give_up`, on his thread, which makes `wait` throw Cancelled, now or later: that
+  // becomes StopTraining. Every other error stays what it is.
+  void wait_interruptibly(FunctionRef<void()> wait, FunctionRef<void()> give_up);
 
   const Location& trained_at() const { return where_; }  // the last of these calls
 
@@ -164,8 +168,10 @@ class Trainer {
   enum class Waiter { none, step, callback };
   bool must_stop(Waiter waiter) const;
   void check_stop(Waiter waiter = Waiter::step);
+  void step();
   void run_as(Waiter waiter, FunctionRef<void()> run);
   Waiter set_waiter(Waiter waiter);
+  void interrupt() BELFRY_REQUIRES(stop_mutex_);
   void end_if_stopped();
   void run_epochs();
   void end_loop(std::exception_ptr error);
@@ -194,6 +200,7 @@ class Trainer {
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
   Waiter waiter_ BELFRY_GUARDED_BY(stop_mutex_) = Waiter::none;  // whose wait for data may be interrupted
+  const FunctionRef<void()>* give_up_ BELFRY_GUARDED_BY(stop_mutex_) = nullptr;  // of a wait_interruptibly()
   // For activity(): a hook's name and whose it is, or something else and nobody's.
   std::atomic<const char*> doing_ = "the set-up of training";
   std::atomic<const Callback*> called_ = nullptr;

@@ -14,9 +14,11 @@
 // scale_gradient, check_gradient and summary_gradient: only rows that were looked up are read or written.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "belfry/nn/name_pattern.h"
@@ -42,6 +44,15 @@ GradientProcessor clip_gradient_by_value(double most, const Location& where = Lo
 // sparse gradient as such: reading it as a tensor makes it dense, as_sparse_rows() asks for the rows.
 using GradientMap = std::function<Tensor(const Tensor& gradient, const Variable& variable)>;
 GradientProcessor map_gradient(std::string_view regex, GradientMap map, const Location& where = Location::current());
+// The same with a function of the gradient alone.
+template <std::invocable<const Tensor&> Map>
+  requires(!std::invocable<Map&, const Tensor&, const Variable&>)
+GradientProcessor map_gradient(std::string_view regex, Map map, const Location& where = Location::current()) {
+  const auto of_both = [map = std::move(map)](const Tensor& gradient, const Variable&) mutable {
+    return map(gradient);
+  };
+  return map_gradient(regex, GradientMap(of_both), where);
+}
 
 // Gradients times the factor of the first expression that matches: scale_gradient({{"conv0/.*", 0.1}}). 0 leaves the
 // variable out, weight decay included. Adam's steps hardly depend on the size of gradients: for those it is

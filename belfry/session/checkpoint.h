@@ -23,6 +23,8 @@
 namespace belfry {
 
 inline constexpr std::string_view kCheckpointIndex = "checkpoint";  // the usual name of the index file
+// A saver that keeps the best has an index of its own, "min-error.index" beside "min-error-1200.safetensors".
+inline constexpr std::string_view kCheckpointIndexExtension = ".index";
 
 struct CheckpointState {
   std::int64_t step = 0;
@@ -41,8 +43,9 @@ struct Checkpoint {
   CheckpointState state;
 };
 
-// `path` names the safetensors file, with or without its extension, or a directory, whose latest checkpoint is meant.
-// Everything is checked before anything is used; throws FileError.
+// `path` names the safetensors file, with or without its extension; or a directory, whose latest checkpoint is meant;
+// or, without a step, the latest of a saver with an index of that name: "min-error", of which "min-error.index" lists
+// those. Everything is checked before anything is used; throws FileError.
 Checkpoint load_checkpoint(const std::string& path);
 
 // The path of the newest checkpoint in the index whose file is there; nothing if there is no index, or none of its
@@ -56,7 +59,7 @@ CheckpointState checkpoint_state_from_json(std::string_view text, const std::str
 
 // "model-1" and "model-1.safetensors" are the same checkpoint: the latter.
 std::string checkpoint_file(const std::string& path);
-// The same, and of a directory its latest checkpoint. Throws FileError if it has none.
+// The file that load_checkpoint(path) reads. Throws FileError if there is none.
 std::string find_checkpoint(const std::string& path);
 // The state in a safetensors file's metadata; nothing if it has none (an exported model). Throws FileError.
 std::optional<CheckpointState> checkpoint_state_in(const std::map<std::string, std::string>& metadata,

@@ -3,12 +3,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <utility>
 
 #include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/base/internal/small_json.h"
 #include "belfry/base/log.h"
+#include "belfry/base/nearest.h"
 #include "belfry/session/checkpoint.h"
 
 namespace belfry {
@@ -28,6 +32,49 @@ std::vector<std::string> names_in(const nlohmann::json& in, const char* field, c
                     where, in_quotes(name));
   }
   return names;
+}
+
+// Of "directory/min-error": the directory and the name in it.
+std::pair<std::string, std::string> directory_and_name(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// The index that `path` means, "directory/min-error" or a file like "directory/min-error.index"; "" if there is none.
+std::string index_meant_by(const std::string& path) {
+  const std::string name = directory_and_name(path).second;
+  if (const std::string index = path + std::string(kCheckpointIndexExtension); file_exists(index)) return index;
+  return (name == kCheckpointIndex || name.ends_with(kCheckpointIndexExtension)) && file_exists(path) ? path : "";
+}
+
+// " Did you mean ...": of the checkpoints beside it, the newest one of that name or else those of similar names.
+std::string checkpoints_near(const std::string& path) {
+  namespace fs = std::filesystem;
+  const auto [directory, name] = directory_and_name(path);
+  std::vector<std::string> names, steps;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == fs::path(checkpoint_file("")).native()) names.push_back(at->path().stem());
+  std::ranges::copy_if(names, std::back_inserter(steps), [&](const auto& n) { return is_checkpoint_name(n, name); });
+  if (steps.empty()) return did_you_mean(name, names);
+  return fmt::format(" Did you mean '{}'?", *std::ranges::max_element(steps, [](const auto& a, const auto& b) {
+                       return std::pair(a.size(), a) < std::pair(b.size(), b);  // the larger number
+                     }));
+}
+
+// What a saver's index says is its latest, of a path that is neither a checkpoint nor a directory.
+std::string latest_by_index(const std::string& path) {
+  const std::string index = index_meant_by(path);
+  BELFRY_CHECK_AS(FileError, !index.empty(),
+                  "[checkpoint] expected a checkpoint or a directory of checkpoints, got '{}', and neither is there.{}",
+                  path, checkpoints_near(path));
+  const auto [directory, name] = directory_and_name(index);
+  const auto latest = latest_checkpoint(directory, name);
+  BELFRY_CHECK_AS(FileError, latest.has_value(),
+                  "[checkpoint] expected a checkpoint, got '{}', and none of those in the index '{}' is left.", path,
+                  index);
+  return *latest;
 }
 
 }  // namespace
@@ -77,9 +124,7 @@ std::optional<std::string> latest_checkpoint(const std::string& directory, const
 
 std::string find_checkpoint(const std::string& path) {
   const std::string file = checkpoint_file(path);
-  BELFRY_CHECK_AS(FileError, is_directory(path) || file_exists(file),
-                  "[checkpoint] expected a checkpoint or a directory of checkpoints, got '{}', and neither is there.",
-                  path);
+  if (!is_directory(path) && !file_exists(file)) return latest_by_index(path);
   if (!is_directory(path) || (file_exists(file) && !is_directory(file))) return file;
   const auto latest = latest_checkpoint(path);
   BELFRY_CHECK_AS(FileError, latest.has_value(),

@@ -1,6 +1,9 @@
 #include "belfry/tower/tower_handle.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 
 #include "belfry/base/check.h"
 #include "belfry/base/nearest.h"
@@ -16,6 +19,25 @@ std::string with_prefix(const std::string& prefix, std::string_view name) {
 
 std::string without_prefix(const std::string& prefix, const std::string& name) {
   return !prefix.empty() && name.starts_with(prefix + "/") ? name.substr(prefix.size() + 1) : name;
+}
+
+// What to say of a variable's name that is not among those `of_tower`: hyper-parameters and optimizers' slots, say, are
+// made outside of towers.
+std::string instead_of(std::string_view name, const std::vector<std::string>& of_tower, const Graph& graph) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> of_graph;
+  for (const Variable& v : graph.variables()) of_graph.push_back(v.name());
+  const std::string near = did_you_mean(name, of_tower);
+  const bool is_outside = std::ranges::find(of_graph, name) != of_graph.end();
+  const auto outside = is_outside ? std::vector{std::string(name)} : nearest_names(name, of_graph, 1);
+  if (is_outside || (near.empty() && !outside.empty()))
+    return fmt::format(" The graph has '{0}' outside of it: trainer.graph().get_variable_by_name(\"{0}\").{1}",
+                       outside[0], near);
+  if (!near.empty()) return near;
+  if (of_tower.empty()) return " It has none.";
+  const auto end = of_tower.begin() + static_cast<std::ptrdiff_t>(std::min(of_tower.size(), kShown));
+  return fmt::format(" It has '{}'{}.", fmt::join(of_tower.begin(), end, "', '"),
+                     of_tower.size() > kShown ? fmt::format(" and {} more", of_tower.size() - kShown) : "");
 }
 
 }  // namespace
@@ -58,7 +80,7 @@ Variable TowerTensorHandle::get_variable(std::string_view name) const {
     if (names.back() == name) return v;
   }
   fail("[tower '{}'] expected the name of a variable of the tower, got '{}'.{}", name_, name,
-       did_you_mean(std::string(name), names));
+       instead_of(name, names, *graph_));
 }
 
 std::vector<Variable> TowerTensorHandle::trainable_variables() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "belfry/base/check.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/name_pattern.h"
 #include "belfry/ops/basic.h"
@@ -28,6 +29,10 @@ bool is_copy(const Variable& copy, const Variable& original) {
 
 Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, const Devices& devices,
                               const std::vector<std::vector<Variable>>& slots) {
+  BELFRY_CHECK(devices.size() == towers.size() && (slots.empty() || slots.size() == towers.size()),
+               "[broadcast_variables] expected a device and, if any, slots for each of {} towers, got {} devices and "
+               "slots of {}. Pass the towers that were built together, and what each of their updates made.",
+               towers.size(), devices.size(), slots.size());
   std::vector<Operation> copies;
   for (std::size_t t = 1; t < towers.size(); ++t) {
     const DeviceScope device(device_name(devices[t]));

@@ -9,8 +9,8 @@
 namespace belfry {
 
 // Copies the variables of the first tower to the others, of which tower t is on devices[t]. `slots`, by tower, are what
-// an optimizer made for its updates; they are copied too, but for those that have no counterpart in the first tower's,
-// or are none's copy: what the towers share is left alone.
+// an optimizer made for its updates; those with a counterpart among the first tower's are copied too. What the towers
+// share is left alone.
 Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, const Devices& devices,
                               const std::vector<std::vector<Variable>>& slots = {});
 

@@ -9,6 +9,15 @@
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
+namespace {
+
+bool runs(const Fetch& fetch, const Operation& step) {
+  if (fetch.operation()) return fetch.operation() == step;
+  if (fetch.tensor()) return Operation(fetch.tensor()) == step;
+  return fetch.name() == step.name();
+}
+
+}  // namespace
 
 void BadCosts::look(const std::string& name, double cost, std::int64_t step) {
   if (std::isfinite(cost)) return;
@@ -22,8 +31,7 @@ void BadCosts::look(const std::string& name, double cost, std::int64_t step) {
 void BadCosts::stop() const {
   fail<NumericError>(
       "[CostGuard] expected finite costs, got {}{}. Lower the learning rate, clip the gradients, or look at the data "
-      "of "
-      "that step; check_gradient() names the variable. With .on_bad_cost = OnBadCost::warn training goes on.",
+      "of that step; check_gradient() names the variable. With OnBadCost::warn (.on_bad_cost) training goes on.",
       first_, count_ == 1 ? "" : fmt::format(", and {} more in the same epoch", count_ - 1));
 }
 
@@ -42,22 +50,35 @@ void BadCosts::end_epoch(int epoch) {
   count_ = 0;
 }
 
-CostGuard::CostGuard(std::vector<Tensor> costs, std::shared_ptr<BadCosts> bad)
-    : costs_(costs.begin(), costs.end()), bad_(std::move(bad)) {}
+CostGuard::CostGuard(std::vector<WatchedCosts> watched, OnBadCost then, const Location& where)
+    : CostGuard(std::move(watched), std::make_shared<BadCosts>(then), where) {}
 
-// Runs of something else might not need the input, and would then take a point for the cost alone.
+CostGuard::CostGuard(std::vector<WatchedCosts> watched, std::shared_ptr<BadCosts> bad, const Location& where)
+    : watched_(std::move(watched)), bad_(std::move(bad)) {
+  for (const WatchedCosts& item : watched_)
+    for (const Tensor& cost : item.costs)
+      BELFRY_CHECK(
+          cost && cost.rank() == 0 && is_float(cost.dtype()),
+          "[CostGuard] expected scalar floats as costs, got {} (at {}). Reduce it first, by reduce_mean() say.",
+          cost ? to_string(cost) : "an empty tensor", to_string(where));
+}
+
+// Along with those runs only: another might not need the input, and would then take a point for the cost alone.
 HookRequest CostGuard::before_run(const RunContext& context) {
-  const bool trains = std::ranges::any_of(
-      context.fetches, [&](const Fetch& f) { return f.operation() && f.operation() == trainer().train_op; });
-  if (!trains) return {};
-  return {.fetches = costs_};
+  asked_.clear();
+  for (const auto& [step, costs] : watched_) {
+    const Operation& trains = step ? step : trainer().train_op;
+    if (trains && std::ranges::any_of(context.fetches, [&](const Fetch& fetch) { return runs(fetch, trains); }))
+      asked_.insert(asked_.end(), costs.begin(), costs.end());
+  }
+  return {.fetches = {asked_.begin(), asked_.end()}};
 }
 
 // Called before the step counter's: this run is not counted yet.
 void CostGuard::after_run(const RunContext&, const RunValues& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double cost = values[i].item();
-    if (!std::isfinite(cost)) bad_->look(costs_[i].tensor().name(), cost, trainer().global_step() + 1);
+    if (!std::isfinite(cost)) bad_->look(asked_[i].name(), cost, trainer().global_step() + 1);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "belfry/base/mutex.h"
+#include "belfry/graph/location.h"
 #include "belfry/graph/tensor.h"
 #include "belfry/loop/callback.h"
 
@@ -37,10 +38,23 @@ class BadCosts {
   std::string first_ BELFRY_GUARDED_BY(mutex_);  // in words
 };
 
-// Fetches the costs, one a tower, along with every run of the trainer's train_op. SingleCostTrainer registers it.
+// The costs that an operation lowers.
+struct WatchedCosts {
+  Operation step{};  // what a run that trains by them runs; empty: the trainer's train_op
+  std::vector<Tensor> costs{};
+};
+
+// Fetches costs along with every hooked run of their step, and looks at them. SingleCostTrainer registers one; another
+// trainer names what is to be watched:
+//
+//   register_callback(CostGuard({{d_min, {d_loss}}, {g_min, {g_loss}}}));
 class CostGuard final : public Callback {
  public:
-  CostGuard(std::vector<Tensor> costs, std::shared_ptr<BadCosts> bad);
+  explicit CostGuard(std::vector<WatchedCosts> watched, OnBadCost then = OnBadCost::stop_after_epoch,
+                     const Location& where = Location::current());
+  // What others look at too counts in `bad`.
+  CostGuard(std::vector<WatchedCosts> watched, std::shared_ptr<BadCosts> bad,
+            const Location& where = Location::current());
   HookRequest before_run(const RunContext& context) override;
   void after_run(const RunContext& context, const RunValues& values) override;
   void trigger_step() override { bad_->end_step(); }
@@ -49,8 +63,9 @@ class CostGuard final : public Callback {
   bool chief_only() const override { return false; }
 
  private:
-  std::vector<Fetch> costs_;
+  std::vector<WatchedCosts> watched_;
   std::shared_ptr<BadCosts> bad_;
+  std::vector<Tensor> asked_;  // of the run that is going on
 };
 
 }  // namespace belfry

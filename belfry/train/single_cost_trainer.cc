@@ -78,7 +78,7 @@ void SingleCostTrainer::set_up(TowerFunc tower_func, InputSourcePtr input, const
   try {
     register_callbacks(input->setup(signature, where));
     build(*input, *optimizer);
-    register_callback(CostGuard(costs_of_step(), bad_costs_));
+    register_callback(CostGuard({{.costs = costs_of_step()}}, bad_costs_, where));
   } catch (...) {
     unregister_callbacks(registered);
     forget_tower_func();

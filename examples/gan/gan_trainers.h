@@ -23,6 +23,7 @@ class GANTrainer final : public belfry::TowerTrainer {
     train_op = belfry::group({optimizer->minimize(losses[0], model.d_vars(tower), "d_min"),
                               optimizer->minimize(losses[1], model.g_vars(tower), "g_min")},
                              "train_op");
+    register_callback(belfry::CostGuard({{train_op, losses}}));  // a loss that is NaN or infinite ends training
   }
 };
 
@@ -43,6 +44,7 @@ class SeparateGANTrainer final : public belfry::TowerTrainer {
     const belfry::Tensors losses = tower_func()(input->get_input_tensors());
     d_min_ = optimizer->minimize(losses[0], model.d_vars(tower), "d_min");
     g_min_ = optimizer->minimize(losses[1], model.g_vars(tower), "g_min");
+    register_callback(belfry::CostGuard({{d_min_, {losses[0]}}, {g_min_, {losses[1]}}}));
   }
 
   // Hooked, both: each is a step of training that callbacks take part in.
@@ -66,13 +68,16 @@ class MultiDeviceGANTrainer final : public belfry::TowerTrainer {
     set_tower_func([&](const belfry::Inputs& in) { return model.build_graph(in); }, model.inputs());
     const auto optimizer = model.optimizer();
     std::vector<belfry::GradientsAndVariables> d, g;  // by tower
+    belfry::Tensors watched;
     belfry::build_towers({.devices = devices()}, [&](const belfry::TowerContext& tower) {
       const belfry::Tensors losses = tower_func()(input->get_input_tensors());
+      watched.insert(watched.end(), losses.begin(), losses.end());
       d.push_back(optimizer->compute_gradients(losses[0], model.d_vars(tower)));
       g.push_back(optimizer->compute_gradients(losses[1], model.g_vars(tower)));
     });
     train_op = belfry::group({optimizer->apply_gradients(belfry::average_gradients(d, devices()), "d_min"),
                               optimizer->apply_gradients(belfry::average_gradients(g, devices()), "g_min")},
                              "train_op");
+    register_callback(belfry::CostGuard({{train_op, watched}}));
   }
 };

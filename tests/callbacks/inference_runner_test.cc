@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
+#include <thread>
 
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/dataflow/batch.h"
@@ -18,6 +20,7 @@
 #include "belfry/tower/tower_context.h"
 #include "belfry/train/trainers.h"
 #include "tests/callbacks/callbacks_testing.h"
+#include "tests/support/stalled_flow.h"
 
 namespace belfry {
 namespace {
@@ -49,6 +52,19 @@ class InferenceRunnerTest : public testing_support::CallbacksTest {
   }
 };
 
+TEST(ScalarStats, TakesOneNameOrANumberOfThemInBraces) {
+  using Names = std::vector<std::string>;
+  const std::string cost = "cost", error = "error";
+  EXPECT_EQ(ScalarStats("cost").metrics(), (Names{"validation_cost"}));
+  EXPECT_EQ(ScalarStats({"cost"}).metrics(), (Names{"validation_cost"}));
+  EXPECT_EQ(ScalarStats({"cost", "error"}).metrics(), (Names{"validation_cost", "validation_error"}));
+  EXPECT_EQ(ScalarStats({"cost", "error"}, "test").metrics(), (Names{"test_cost", "test_error"}));
+  EXPECT_EQ(ScalarStats({"a", "b", "c"}, "").metrics(), (Names{"a", "b", "c"}));
+  EXPECT_EQ(ScalarStats({cost, error}).metrics(), (Names{"validation_cost", "validation_error"}));
+  EXPECT_EQ(ScalarStats(Names{cost, error}).metrics(), (Names{"validation_cost", "validation_error"}));
+  EXPECT_EQ((ScalarStats{"cost", "test"}.metrics()), (Names{"test_cost"}));  // a name and a prefix
+}
+
 TEST_F(InferenceRunnerTest, RunsOverOnePassOfItsOwnData) {
   run(trainer,
       {InferenceRunner(five() | batch(2, Remainder::keep), {ScalarStats("cost"), ClassificationError("wrong")})});
@@ -64,7 +80,7 @@ TEST_F(InferenceRunnerTest, InputsOfEveryKindCanBeRead) {
        InferenceRunner(BatchQueueInput(five(), 2, {.infinite = false}), {ScalarStats("cost", "batch")}),
        InferenceRunner(QueueInput(five() | batch(2)), {ScalarStats("cost", "endless")}),  // its size ends the pass
        InferenceRunner(TensorInput([] { return Tensors{constant(Array::full(f32, {2}, 7))}; }, 3),
-                       {ScalarStats(std::vector<std::string>{"cost"}, "")})});
+                       {ScalarStats({"cost"}, "")})});
   EXPECT_EQ(values(trainer, "feed_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "batch_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "endless_cost"), std::vector<double>(3, (0.5 + 2.5) / 2));
@@ -133,6 +149,27 @@ TEST_F(InferenceRunnerTest, ItsFirstPointIsMatchedWithTheSignatureBeforeTheFirst
   EXPECT_TRUE(contains(error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); }),
                        "[QueueInput] input 'x' expects f32 [?], the flow's component 0 is f32 []. Batch the flow: flow "
                        "| batch(32) (at "));
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, AFailureOfItsFirstPointIsWhatIsThrown) {
+  const Flow broken = five() | map([](const DataPoint&) -> DataPoint { throw FileError("[disk] no such page."); });
+  EXPECT_TRUE(error_of<FileError>([&] {
+                run(trainer, {InferenceRunner(broken | batch(1), cost())});
+              }).ends_with("[disk] no such page."));
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(InferenceRunnerTest, ARequestToStopEndsTheWaitForItsFirstPoint) {
+  std::promise<void> waits;
+  const Flow flow = std::make_shared<testing_support::StalledFlow>(
+      testing_support::StalledOptions{.on_wait = [&] { waits.set_value(); }});
+  std::thread other([&] {
+    waits.get_future().wait();
+    trainer.request_stop("waited enough");
+  });
+  run(trainer, {InferenceRunner(flow, cost())});
+  other.join();
   EXPECT_EQ(trainer.global_step(), 0);
 }
 

@@ -114,11 +114,13 @@ TEST_F(MonitorCallbacksTest, ANaNIsLoggedWithoutASign) {
 }
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterLogsSomeNamesOnly) {
-  EXPECT_TRUE(logged({puts()}, {.only = "a|c"}).starts_with("a: 1\na: 2\na: 3\n"));
+  EXPECT_TRUE(logged({puts()}, {.only = {"a|c"}}).starts_with("a: 1\na: 2\na: 3\n"));
+  EXPECT_TRUE(logged({puts()}, {.only = {"c.*", "a"}}).starts_with("a: 1\na: 2\na: 3\n"));
 }
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterLeavesNamesOut) {
-  EXPECT_TRUE(logged({puts()}, {.except = "a"}).starts_with("b: 0.12346\nb: 0.12346\n"));
+  EXPECT_TRUE(logged({puts()}, {.except = {"a"}}).starts_with("b: 0.12346\nb: 0.12346\n"));
+  EXPECT_TRUE(logged({puts()}, {.except = {"a", "b"}}).starts_with("Training has ended"));
 }
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterLogsEveryStepIfAsked) {
@@ -128,7 +130,7 @@ TEST_F(MonitorCallbacksTest, ScalarPrinterLogsEveryStepIfAsked) {
 }
 
 TEST_F(MonitorCallbacksTest, ScalarPrinterNamesABadExpression) {
-  EXPECT_TRUE(contains(error_of([&] { logged({}, {.except = "("}); }),
+  EXPECT_TRUE(contains(error_of([&] { logged({}, {.except = {"a", "("}}); }),
                        "[ScalarPrinter] expected a regular expression, got \"(\""));
 }
 

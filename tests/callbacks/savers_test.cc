@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "belfry/base/log.h"
 #include "belfry/callbacks/model_saver.h"
 #include "belfry/loop/step_counter.h"
 #include "belfry/loop/triggers.h"
@@ -165,23 +166,56 @@ TEST_F(FullDiskTest, SoManyFailuresInARowEndTraining) {
   EXPECT_EQ(values(trainer, "failed_saves/model"), (std::vector<double>{1, 2, 3}));
 }
 
-TEST_F(FullDiskTest, AFailureThatDoesNotLastIsSurvived) {
-  class FreeSpace final : public Monitor {
-   public:
-    explicit FreeSpace(std::optional<testing_support::FullDisk>& disk) : disk_(&disk) {}
-    void put_scalar(const std::string& name, double, std::int64_t) override {
-      if (name == "failed_saves/model") disk_->reset();
-    }
+// When a save has failed.
+class FreeSpace final : public Monitor {
+ public:
+  explicit FreeSpace(std::optional<testing_support::FullDisk>& disk) : disk_(&disk) {}
+  void put_scalar(const std::string& name, double, std::int64_t) override {
+    if (name.starts_with("failed_saves/")) disk_->reset();
+  }
 
-   private:
-    std::optional<testing_support::FullDisk>* disk_;
-  };
+ private:
+  std::optional<testing_support::FullDisk>* disk_;
+};
+
+TEST_F(FullDiskTest, AFailureThatDoesNotLastIsSurvived) {
   const testing_support::LogLines log;
   Trainer trainer;
   run(trainer, {ModelSaver({.max_failures = 2})}, {FreeSpace(disk)});
   EXPECT_EQ(values(trainer, "failed_saves/model"), std::vector<double>{1});
   EXPECT_FALSE(exists("model-2.safetensors"));
   EXPECT_EQ(load_checkpoint(directory).state.step, 6);
+}
+
+TEST_F(FullDiskTest, AValueWhoseSaveFailedIsNotTheBest) {
+  const testing_support::LogLines log;
+  const Handle<Callback> saver = MinSaver("error");
+  Trainer trainer;
+  run(trainer, {put("error", {1, 3, 4}), saver}, {FreeSpace(disk)});
+  EXPECT_EQ(values(trainer, "failed_saves/min-error"), std::vector<double>{1});
+  EXPECT_TRUE(exists("min-error-4.safetensors"));
+  EXPECT_FALSE(exists("min-error-6.safetensors"));
+  EXPECT_TRUE(contains(saver->state(), R"("step":4,"value":"3")")) << saver->state();
+}
+
+// At the 6, which is worse, the saver has seen the 5 saved. The 1 meets a full disk.
+TEST_F(FullDiskTest, WhatWasSavedBeforeAFailureIsTheBestAgain) {
+  disk.reset();
+  const testing_support::LogLines log;
+  Trainer trainer;
+  trainer.train_op = Operation(counted.node());
+  trainer.train({.callbacks = {put("error", {5, 6, 1, 7, 3}), MinSaver("error"),
+                               CallbackFactory({.before_epoch =
+                                                    [this](Trainer& t) {
+                                                      if (t.epoch_num() == 3) disk.emplace(10'000);
+                                                    }})},
+                 .monitors = {FreeSpace(disk)},
+                 .steps_per_epoch = 1,
+                 .max_epoch = 5,
+                 .run_dir = directory});
+  EXPECT_EQ(values(trainer, "failed_saves/min-error"), std::vector<double>{1});
+  EXPECT_TRUE(exists("min-error-5.safetensors"));  // the 3
+  EXPECT_FALSE(exists("min-error-1.safetensors") || exists("min-error-4.safetensors"));
 }
 
 TEST_F(FullDiskTest, AFailureOfTheLastSaveReachesTheCaller) {
@@ -217,6 +251,7 @@ TEST_F(SaversTest, ThePlaceInTheListDoesNotMatter) {
   Trainer trainer;
   run(trainer, {MinSaver("error"), ModelSaver(), put("error", {3, 1, 2})});
   EXPECT_EQ(log.text, "");
+  EXPECT_EQ(find_checkpoint(directory + "/min-error"), directory + "/min-error-4.safetensors");
   const Checkpoint best = load_checkpoint(directory + "/min-error-4.safetensors");
   EXPECT_EQ(best.tensors.at("count").item(), 4);  // the weights that 1 was measured with
   // What it has decided is in the checkpoints of the same moment, whichever saver was first.
@@ -224,8 +259,18 @@ TEST_F(SaversTest, ThePlaceInTheListDoesNotMatter) {
                        R"("found":true,"seen":2,"step":4,"value":"1")"));
 }
 
+// What a saver says of a turn without a new value, with its level.
+struct NoNewValue {
+  std::vector<std::pair<LogLevel, std::string>> lines{};
+  LogRedirect redirect{[this](LogLevel level, std::string_view line) {
+                         if (contains(std::string(line), "has no new value")) lines.emplace_back(level, line);
+                       },
+                       LogLevel::info};
+};
+
+// Nothing is wrong with such a metric: it is said once, and is no warning.
 TEST_F(SaversTest, AMetricOfEverySecondEpochIsWatchedInThose) {
-  const testing_support::LogLines log;
+  const NoNewValue said;
   Trainer trainer;
   trainer.train_op = Operation(counted.node());
   trainer.train(
@@ -233,7 +278,10 @@ TEST_F(SaversTest, AMetricOfEverySecondEpochIsWatchedInThose) {
        .steps_per_epoch = 1,
        .max_epoch = 6,
        .run_dir = directory});
-  EXPECT_EQ(log.text, "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.\n");
+  ASSERT_EQ(said.lines.size(), 1u);
+  EXPECT_EQ(said.lines[0].first, LogLevel::info);
+  EXPECT_EQ(said.lines[0].second,
+            "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.");
   EXPECT_TRUE(exists("min-error-4.safetensors"));
 }
 
@@ -249,12 +297,12 @@ TEST_F(SaversTest, TheLastValueSinceThePreviousTurnCountsAndItsStepIsSaid) {
 }
 
 TEST_F(SaversTest, AValueOfBeforeTrainingDoesNotCount) {
-  const testing_support::LogLines log;
+  const NoNewValue said;
   Trainer trainer;
   run(trainer, {PeriodicTrigger(put("error", {9, 5}), {.every_k_epochs = 2}), MinSaver("error"),
                 CallbackFactory({.before_train = [](Trainer& t) { t.monitors().put_scalar("error", 0); }})});
   EXPECT_TRUE(exists("min-error-4.safetensors"));  // 5, not 0
-  EXPECT_TRUE(contains(log.text, "'error' has no new value in epoch 1"));
+  EXPECT_EQ(said.lines.size(), 1u);
 }
 
 TEST_F(SaversTest, AMetricThatNeverCameIsReportedAtTheEnd) {
@@ -264,7 +312,6 @@ TEST_F(SaversTest, AMetricThatNeverCameIsReportedAtTheEnd) {
   EXPECT_EQ(trainer.global_step(), 6);
   EXPECT_EQ(
       log.text,
-      "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.\n"
       "[MinSaver] 'error' never came, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
 }
 
@@ -292,9 +339,30 @@ TEST_F(SaversTest, BestSaversGoOnFromTheirState) {
   EXPECT_EQ(saver.state(), R"({"found":true,"seen":3,"step":4,"value":"0.25"})");
 }
 
+// As if it had been killed when model-6 was written, and min-error-6 was not yet.
+TEST_F(SaversTest, ABestThatWasNotWrittenAnyMoreIsSavedWhenTheRunGoesOn) {
+  Trainer first, second;
+  run(first, {ModelSaver(), put("error", {3, 2, 1}), MinSaver("error")});
+  const Checkpoint lost = load_checkpoint(directory + "/min-error-6.safetensors");
+  for (const char* file : {"min-error-6.safetensors", "min-error-6.json", "min-error.index"})
+    std::filesystem::remove(directory + "/" + file);
+  second.train_op = Operation(counted.node());
+  second.train({.callbacks = {ModelSaver(), put("error", {3, 2, 1, 5}), MinSaver("error")},
+                .session_init = ContinueRun(directory),
+                .steps_per_epoch = 2,
+                .starting_epoch = 4,
+                .max_epoch = 4,
+                .run_dir = directory});
+  const Checkpoint saved = load_checkpoint(directory + "/min-error-6.safetensors");
+  EXPECT_EQ(saved.tensors.at("count").item(), 6);
+  EXPECT_EQ(saved.state.epoch, lost.state.epoch);
+  EXPECT_EQ(saved.state.user.at("monitors"), lost.state.user.at("monitors"));
+  EXPECT_FALSE(exists("min-error-8.safetensors"));
+}
+
 // The value that was put before the checkpoint, and looked at, is no new one after it.
 TEST_F(SaversTest, ARestoredBestSaverDoesNotLookAtOldValuesAgain) {
-  const testing_support::LogLines log;
+  const NoNewValue said;
   const Handle<Callback> saver = MinSaver("error");
   Trainer trainer;
   run(trainer, {CallbackFactory({.before_train =
@@ -303,7 +371,7 @@ TEST_F(SaversTest, ARestoredBestSaverDoesNotLookAtOldValuesAgain) {
                                        saver->restore(R"({"found":true,"seen":1,"step":2,"value":"0.75"})");
                                      }}),
                 saver});
-  EXPECT_TRUE(contains(log.text, "'error' has no new value in epoch 1"));
+  EXPECT_EQ(said.lines.size(), 1u);
   EXPECT_TRUE(contains(saver->state(), R"("value":"0.75")"));
 }
 

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "belfry/base/parallel.h"
 #include "tests/support/files.h"
@@ -74,7 +78,92 @@ class LargestCost final : public bf::Callback {  // of the steps of each epoch, 
   double largest_ = 0;
 };
 
+class StopAtRate final : public bf::Callback {  // when a schedule has made the rate that small
+ public:
+  explicit StopAtRate(double least) : least_(least) {}
+  void before_train() override { rate_ = trainer().graph().get_variable_by_name("rate"); }
+  void trigger_epoch() override {
+    if (trainer().session().value(rate_).item() < least_) throw bf::StopTraining("the rate is small");
+  }
+
+ private:
+  double least_;
+  bf::Variable rate_;
+};
+
+class LineWithSlope final : public bf::ModelDesc {
+ public:
+  std::vector<bf::TensorSpec> inputs() const override {
+    return {{"x", bf::f32, {bf::kAny, 1}}, {"y", bf::f32, {bf::kAny, 1}}};
+  }
+  bf::Tensor build_graph(bf::Inputs in) override {
+    const bf::Variable slope = bf::get_variable("slope", {.shape = {}, .initializer = bf::init::zeros()});
+    const bf::Tensor residuals = in["x"] * slope + 1.f - in["y"];
+    if (bf::get_current_tower_context().is_main_training_tower()) {  // inference towers and others call it too
+      slope_ = slope;
+      largest_ = bf::reduce_max(bf::abs(residuals));
+    }
+    return bf::reduce_mean(bf::square(residuals), "cost");
+  }
+  std::unique_ptr<bf::Optimizer> optimizer() override { return bf::sgd({.learning_rate = 0.1f}); }
+
+  const bf::Variable& slope() const { return slope_; }
+  const bf::Tensor& largest_residual() const { return largest_; }
+
+ private:
+  bf::Variable slope_;
+  bf::Tensor largest_;
+};
+
+class ShowSlope final : public bf::Callback {
+ public:
+  explicit ShowSlope(std::shared_ptr<const LineWithSlope> model) : model_(std::move(model)) {}
+  bf::HookRequest before_run(const bf::RunContext&) override { return {.fetches = {model_->largest_residual()}}; }
+  void after_run(const bf::RunContext&, const bf::RunValues& values) override { largest_ = values[0].item(); }
+  void trigger_epoch() override {
+    const double slope = trainer().session().value(model_->slope()).item();
+    bf::log_info("slope " + std::to_string(slope) + ", largest residual " + std::to_string(largest_));
+  }
+
+ private:
+  std::shared_ptr<const LineWithSlope> model_;
+  double largest_ = 0;
+};
+
 }  // namespace
+
+TEST(HandbookTrainers, ReadingAVariableInACallback) {
+  const bf::testing_support::TempDir temporary;
+  bf::SimpleTrainer trainer;
+  const std::string end = bf::launch_train_with_config(
+      {.model = bf::model<Line>(),
+       .dataflow = points() | bf::batch(8),
+       .callbacks = {bf::ScheduledHyperParamSetter("rate", {{2, 0.01}, {4, 0.001}}), StopAtRate(0.05)},
+       .max_epoch = 5,
+       .run_dir = temporary / "run"},
+      trainer);
+  EXPECT_EQ(end, "the rate is small");
+  EXPECT_EQ(trainer.epoch_num(), 2);
+}
+
+TEST(HandbookTrainers, AModelWhoseMembersACallbackUses) {
+  const bf::testing_support::TempDir temporary;
+  const std::string directory = temporary / "run";
+  const bf::Flow data = points(), test = points();
+  std::vector<std::string> lines;
+  const bf::LogRedirect redirect([&](bf::LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const auto line = std::make_shared<LineWithSlope>();
+  bf::TrainConfig config{
+      .model = line,  // the trainer and the callback have the same one
+      .dataflow = data | bf::batch(8),
+      .callbacks = {ShowSlope(line), bf::InferenceRunner(test | bf::batch(8), {bf::ScalarStats("cost")})},
+      .max_epoch = 2,
+      .run_dir = directory};
+  bf::SimpleTrainer trainer;
+  bf::launch_train_with_config(std::move(config), trainer);
+  EXPECT_EQ(std::ranges::count_if(lines, [](const auto& text) { return text.starts_with("slope "); }), 2);
+  EXPECT_NE(trainer.session().value(line->slope()).item(), 0);
+}
 
 TEST(HandbookTrainers, ACallbackOfYourOwn) {
   const bf::testing_support::TempDir temporary;
@@ -178,7 +267,7 @@ TEST(HandbookTrainers, Raw) {
   std::vector<int> shown;
   const auto show = [&](bf::Trainer& t) { shown.push_back(t.epoch_num()); };
   bf::Trainer trainer;
-  trainer.train_op = bf::Operation(centre.assign_sub((centre - point) * 0.5f).node());
+  trainer.train_op = centre.assign_sub((centre - point) * 0.5f);
   trainer.train(
       {.callbacks = {bf::PeriodicTrigger(bf::CallbackFactory({.trigger_epoch = show}), {.every_k_epochs = 2})},
        .steps_per_epoch = 10,

@@ -1,4 +1,5 @@
 // The trainers of examples/gan, with two players small enough to compare weights.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "examples/gan/gan_trainers.h"
 #include "tests/session/session_testing.h"
+#include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
@@ -136,6 +138,30 @@ TEST(GANTest, TheJointTrainerUsesTheWeightsThatTheRunBeganWith) {
     const bool same = equal(value, trainer.session().value(graph.get_variable_by_name(name)));
     EXPECT_EQ(same, name.starts_with("gen/")) << name;
   }
+}
+
+// The error of training on points of which the fourth is NaN for the discriminator.
+template <class T, class... Args>
+std::string error_of_bad_point(Args&&... args) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SmallGAN model;
+  std::vector<DataPoint> out;
+  for (const double x : {1., 1., 1., std::nan("")})
+    out.push_back({Array::full(f32, {1, 4}, x), Array::full(f32, {1, 3}, 1)});
+  T trainer(QueueInput(from_list(std::move(out))), model, std::forward<Args>(args)...);
+  return error_of<NumericError>(
+      [&] { trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 5, .max_epoch = 1}); });
+}
+
+TEST(GANTest, ALossThatIsNotFiniteEndsEveryTrainer) {
+  const auto expect = [](const std::string& text, std::string_view first) {
+    EXPECT_TRUE(contains(text, fmt::format("[CostGuard] expected finite costs, got nan for {}, and", first))) << text;
+  };
+  expect(error_of_bad_point<GANTrainer>(), "'d_loss' at step 4");
+  // Two runs in the first step, one in the second; the fourth is the discriminator's of the third.
+  expect(error_of_bad_point<SeparateGANTrainer>(SeparateGANTrainer::Periods{.d = 1, .g = 2}), "'d_loss' at step 4");
+  expect(error_of_bad_point<MultiDeviceGANTrainer>(cpu_devices(2)), "'tower1/d_loss' at step 2");
 }
 
 }  // namespace

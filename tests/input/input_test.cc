@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "belfry/dataflow/map.h"
@@ -12,6 +13,7 @@
 #include "belfry/ops/reduce.h"
 #include "tests/input/input_testing.h"
 #include "tests/support/files.h"
+#include "tests/support/stalled_flow.h"
 
 namespace belfry {
 namespace {
@@ -98,6 +100,23 @@ TEST_F(InputTest, AFailureInTheFlowIsAnErrorNotAnEnd) {
   }
 }
 
+// Not only a signal: any thread may ask.
+TEST_F(InputTest, ARequestToStopEndsAWaitForAPointThatIsFed) {
+  std::promise<void> waits;
+  const InputSourcePtr input = FeedInput(std::make_shared<testing_support::StalledFlow>(
+      testing_support::StalledOptions{.point = {Array(1.f)}, .points = 2, .on_wait = [&] { waits.set_value(); }}));
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  trainer.train_op = Operation(input->get_input_tensors()[0].node());
+  std::thread other([&] {
+    waits.get_future().wait();
+    trainer.request_stop("waited enough");
+  });
+  EXPECT_EQ(trainer.train({.steps_per_epoch = 9, .max_epoch = 1}), "waited enough");
+  other.join();
+  EXPECT_EQ(trainer.global_step(), 2);
+}
+
 // Borders of the trainer's epochs are no borders of the data: nothing is dropped or read anew.
 TEST_F(InputTest, EpochsOfTheTrainerNeitherResetNorDrain) {
   for (const bool queue : {false, true}) {
@@ -174,6 +193,8 @@ TEST_F(InputTest, ResettingStartsTheDataAgain) {
 }
 
 TEST_F(InputTest, TensorsMadeByTheGraph) {
+  EXPECT_EQ(error_of([] { TensorInput([] { return Tensors{constant(1.f)}; }, 0); }),
+            "[TensorInput] expected a size of 1 or more runs, got 0. Leave it out if a pass has no end.");
   EXPECT_EQ(run(TensorInput([] { return Tensors{constant(2.f) * 3.f}; }), 2), (Values{6, 6}));
   EXPECT_TRUE(contains(error_of([&] {
                          Graph own;

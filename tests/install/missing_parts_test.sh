@@ -34,10 +34,11 @@ cat >uses.cc <<'END'
 belfry::Flow folder() { return belfry::image_folder("photos", {.decode = false}); }
 belfry::Flow lmdb() { return belfry::from_lmdb("points.lmdb"); }
 belfry::Flow remote() { return belfry::from_remote("tcp://127.0.0.1:5000"); }
+auto* const address = &belfry::image_files;
 belfry::InputSourcePtr input() { return belfry::ZMQInput("tcp://127.0.0.1:5000"); }
 END
 "$compiler" -std=c++20 -Iprefix/include -c uses.cc -o uses.o 2>said && { echo 'expected errors in uses.cc, got none'; exit 1; }
-for name in image_folder from_lmdb from_remote ZMQInput; do
+for name in image_folder image_files from_lmdb from_remote ZMQInput; do
   part=$(case $name in image*) echo images ;; *lmdb) echo lmdb ;; *) echo remote ;; esac)
   grep -E "error: .*Belfry was built without its part '$part': it was switched off with BELFRY_WITH_" -A 1 said | grep -q "$name" ||
     { echo "expected an error that names the part of $name, got"; cat said; exit 1; }
@@ -57,6 +58,8 @@ find_in_project() {
 }
 expect "[Belfry component 'images'] Belfry was built without it: it was switched off with BELFRY_WITH_OPENCV." 1 \
   find_in_project 'REQUIRED COMPONENTS images'
-expect "[Belfry component 'gpu'] There is no such component; there are images, lmdb, remote." 1 \
+expect "[Belfry component 'jpeg'] Belfry was built without it: it needs the part 'images', which is not there: it was switched off" 1 \
+  find_in_project 'REQUIRED COMPONENTS jpeg'
+expect "[Belfry component 'gpu'] There is no such component; there are images, jpeg, lmdb, remote." 1 \
   find_in_project 'REQUIRED COMPONENTS gpu'
 expect 'found: 0, images: FALSE' 0 find_in_project 'QUIET COMPONENTS images'

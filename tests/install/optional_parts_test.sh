@@ -14,8 +14,11 @@ set(CMAKE_INCLUDE_PATH "$scratch")
 include($source/cmake/BelfryOptionalPart.cmake)
 belfry_optional_part(HERE heres FOLDER here PURPOSE "is installed" HEADER here.h PACKAGES libhere-dev libhere2-dev)
 belfry_optional_part(GONE gones FOLDER gone PURPOSE "is not" HEADER belfry_no_such_header.h PACKAGES libgone-dev)
+belfry_optional_part(MORE more NEEDS gones PURPOSE "is of no use alone" HEADER here.h PACKAGES libmore-dev)
+belfry_optional_part(WITH with NEEDS heres PURPOSE "has no folder" HEADER here.h PACKAGES libwith-dev)
 belfry_report_parts()
 message(STATUS "here: \${BELFRY_HAS_HERE}, gone: \${BELFRY_HAS_GONE}, left out: \${belfry_left_out}")
+message(STATUS "more: \${BELFRY_HAS_MORE}, \${belfry_why_more}; with: \${BELFRY_HAS_WITH}")
 END
 
 # expect TEXT SETTING...: what a configuration with these settings says, in lines joined by blanks.
@@ -42,6 +45,13 @@ expect "[BELFRY_WITH_HERE] expected AUTO, ON or OFF, got 'maybe'." -DBELFRY_WITH
 
 # The table, on the screen and in the file that scripts read.
 expect 'heres found BELFRY_WITH_HERE libhere-dev libhere2-dev -- gones missing BELFRY_WITH_GONE libgone-dev'
-[[ $(awk '{print $1, $2}' "$scratch/build/parts") == $'heres found\ngones missing' ]] || { cat "$scratch/build/parts"; exit 1; }
+[[ $(awk '{print $1, $2}' "$scratch/build/parts") == $'heres found\ngones missing\nmore missing\nwith found' ]] || { cat "$scratch/build/parts"; exit 1; }
 expect 'gones off BELFRY_WITH_GONE libgone-dev' -DBELFRY_WITH_GONE=OFF
 expect 'Debian: apt-get install libgone-dev' -DBELFRY_WITH_GONE=ON
+
+# A part that belongs to another one is there only with it.
+expect 'more: FALSE, it needs the part '"'gones'"', which is not there: belfry_no_such_header.h or its library was not found.'
+expect 'more off BELFRY_WITH_MORE libmore-dev' -DBELFRY_WITH_GONE=OFF
+expect 'with: TRUE'
+expect 'with off BELFRY_WITH_WITH libwith-dev' -DBELFRY_WITH_HERE=OFF
+expect 'left out: gone --' -DBELFRY_WITH_WITH=OFF

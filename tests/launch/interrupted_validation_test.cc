@@ -4,47 +4,29 @@
 #include <unistd.h>
 
 #include "belfry/base/log.h"
-#include "belfry/base/mutex.h"
 #include "belfry/callbacks/inference_runner.h"
 #include "belfry/callbacks/model_saver.h"
-#include "belfry/dataflow/dataflow.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
+#include "belfry/input/flow_inputs.h"
+#include "belfry/input/graph_inputs.h"
 #include "belfry/loop/run_op.h"
 #include "belfry/session/checkpoint.h"
 #include "tests/launch/launch_testing.h"
+#include "tests/support/stalled_flow.h"
 
 namespace belfry {
 namespace {
 
-// One point, and then none for ever. Whoever waits for the second one finds a signal on its way.
-class Stalled final : public DataFlow {
- public:
-  void start_epoch(std::uint64_t) override {}
-  std::optional<DataPoint> next() override {
-    if (!std::exchange(begun_, true)) return DataPoint{Array::full(f32, {2, 4}, 1), Array::full(i32, {2}, 1)};
-    ::kill(::getpid(), SIGINT);
-    const MutexLock lock(mutex_);
-    while (!cancelled_) changed_.wait(mutex_);
-    throw Cancelled("[stalled] the wait was cancelled");
-  }
-  std::uint64_t epoch() const override { return 0; }
-  std::optional<std::int64_t> size() const override { return 2; }
-  std::string describe() const override { return "stalled"; }
-  void cancel() override {
-    const MutexLock lock(mutex_);
-    cancelled_ = true;
-    changed_.notify_all();
-  }
-  FlowState state() const override { return {"stalled", {}, {}}; }
-  void restore(const FlowState&) override {}
-
- private:
-  bool begun_ = false;
-  Mutex mutex_;
-  Condition changed_;
-  bool cancelled_ BELFRY_GUARDED_BY(mutex_) = false;
-};
+// So many points, and then none for ever. Whoever waits for the next one finds a signal on its way.
+Flow stalled(int points, std::function<void()> on_cancel = {}) {
+  return std::make_shared<testing_support::StalledFlow>(
+      testing_support::StalledOptions{.point = {Array::full(f32, {2, 4}, 1), Array::full(i32, {2}, 1)},
+                                      .points = points,
+                                      .on_wait = [] { ::kill(::getpid(), SIGINT); },
+                                      .on_cancel = std::move(on_cancel)});
+}
 
 class InterruptedValidationTest : public testing_support::LaunchTest {
  protected:
@@ -79,7 +61,55 @@ TEST_F(InterruptedValidationTest, EndsAfterTheBatchAndTheFinishedEpochIsSaved) {
 }
 
 TEST_F(InterruptedValidationTest, EndsAWaitForData) {
-  expect_interrupted(InferenceRunner(Flow(std::make_shared<Stalled>()), {ScalarStats("cost")}));
+  expect_interrupted(InferenceRunner(stalled(1), {ScalarStats("cost")}));
+}
+
+TEST_F(InterruptedValidationTest, EndsAWaitForDataThatAreFed) {
+  expect_interrupted(InferenceRunner(FeedInput(stalled(1), {.infinite = false}), {ScalarStats("cost")}));
+}
+
+// The first point is read before training.
+TEST_F(InterruptedValidationTest, EndsTheWaitForItsFirstPoint) {
+  const std::vector<InputSourcePtr> inputs{QueueInput(stalled(0), {.infinite = false}),
+                                           QueueInput(stalled(0) | prefetch(2), {.infinite = false}),
+                                           FeedInput(stalled(0), {.infinite = false}),
+                                           remap_input(QueueInput(stalled(0), {.infinite = false}), {"x", "label"})};
+  for (const InputSourcePtr& input : inputs) {
+    Graph own;
+    const GraphScope inside(own);
+    logged.clear();
+    TrainConfig c = config();
+    c.callbacks = {InferenceRunner(input, {ScalarStats("cost")})};
+    SimpleTrainer trainer;
+    EXPECT_THROW(launch_train_with_config(std::move(c), trainer), Interrupted);
+    EXPECT_EQ(trainer.global_step(), 0);
+    EXPECT_TRUE(contains(logged, "It waits for before_train of InferenceRunner. ")) << logged;
+  }
+}
+
+// What fails while training is being interrupted has failed.
+TEST_F(InterruptedValidationTest, AnErrorOfTheFlowIsWhatIsThrown) {
+  const auto fail = [] { throw FileError("[disk] expected a page, got none."); };
+  for (const int points : {0, 1}) {
+    Graph own;
+    const GraphScope inside(own);
+    TrainConfig c = config();
+    c.callbacks = {InferenceRunner(FeedInput(stalled(points, fail), {.infinite = false}), {ScalarStats("cost")})};
+    SimpleTrainer trainer;
+    EXPECT_EQ(error_of<FileError>([&] { launch_train_with_config(std::move(c), trainer); }),
+              "[disk] expected a page, got none.");
+    EXPECT_EQ(trainer.global_step(), points == 0 ? 0 : 3);
+  }
+}
+
+TEST_F(InterruptedValidationTest, AStepsWaitForDataThatAreFedEndsToo) {
+  TrainConfig c = config();
+  c.dataflow = {};
+  c.input = FeedInput(stalled(2));
+  c.callbacks = {ModelSaver()};
+  SimpleTrainer trainer;
+  EXPECT_THROW(launch_train_with_config(std::move(c), trainer), Interrupted);
+  EXPECT_EQ(load_checkpoint(dir.path()).state.step, 2);
 }
 
 TEST_F(InterruptedValidationTest, ARequestToStopLetsThePassOfAFinishedEpochEnd) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "belfry/base/file.h"
 #include "belfry/session/session_init.h"
@@ -103,6 +104,30 @@ TEST(RunDirectory, ThatCannotBeWrittenToIsAnError) {
   EXPECT_TRUE(file_error_of([&] {
                 const RunDirectory d("/proc/self");
               }).starts_with("[run directory] expected to write to '/proc/self', got: "));
+}
+
+// While it lives, the program works in that directory.
+class WorkingIn {
+ public:
+  explicit WorkingIn(const std::string& directory) { std::filesystem::current_path(directory); }
+  ~WorkingIn() { std::filesystem::current_path(before_); }
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+TEST(RunDirectories, ARunOfTheWorkingDirectoryGoesOnByTheBareNameOfItsCheckpoint) {
+  class Here final : public Callback {
+   public:
+    std::vector<Written> writes() const override { return {{"."}}; }
+  };
+  const TempDir dir;
+  put_bytes(dir / "model-12.safetensors", "");
+  const WorkingIn inside(dir.path());
+  RunDirectories({Here()}, {"model-12"}).keep_previous_run();
+  EXPECT_EQ(dir.names(), Names{"model-12.safetensors"});
+  RunDirectories({Here()}, {"elsewhere/model-12"}).keep_previous_run();
+  EXPECT_EQ(dir.names(), Names{"previous-1"});
 }
 
 class TrainersDirectoryTest : public GraphTest {

@@ -5,6 +5,7 @@
 
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/pointwise.h"
+#include "belfry/ops/queue.h"
 #include "tests/loop/loop_testing.h"
 
 namespace belfry {
@@ -289,6 +290,33 @@ TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
                      .max_epoch = 2'000'000'000});
   other.join();
   EXPECT_EQ(reason, "from outside");
+}
+
+// It ends the step's own wait, not that of a callback in it, whose data come.
+TEST_F(TrainingEndsTest, ARequestInAStepLetsARunOfACallbacksOwnWaitForItsData) {
+  const Queue queue("q", {{"x", f32, {}}}, {.capacity = 1});
+  const Tensor taken = queue.dequeue()[0];
+  class Runs final : public Callback {
+   public:
+    Runs(const Queue& queue, const Tensor& taken, double& got) : queue_(&queue), taken_(taken), got_(&got) {}
+    void after_run(const RunContext&, const RunValues&) override {
+      trainer().request_stop("enough");
+      trainer().run_interruptibly([&] {
+        const std::jthread producer([points = trainer().session().queue(*queue_)] { points->put({{Array(3.f)}}); });
+        *got_ = trainer().session().run(taken_).item();
+      });
+    }
+
+   private:
+    const Queue* queue_;
+    Tensor taken_;
+    double* got_;
+  };
+  double got = 0;
+  Trainer trainer;
+  EXPECT_EQ(run(trainer, Runs(queue, taken, got)), "enough");
+  EXPECT_EQ(got, 3);
+  EXPECT_EQ(trainer.global_step(), 1);
 }
 
 // What a saver saves is the state when the hook is over: nobody's turn is missing.

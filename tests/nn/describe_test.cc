@@ -107,6 +107,42 @@ TEST_F(DescribeTest, ProductsOfRecurrentLayersAndAttentionAreCounted) {
   EXPECT_LT(mflop_of(text, "attention"), 1.05 * attention_flops / 1e6) << text;
 }
 
+// A part of another layer, made before it, has the same last name.
+TEST_F(DescribeTest, ALayersNumbersAreItsOwnWhateverPartsOfOthersAreCalled) {
+  for (const std::string tower : {"", "tower0"}) {
+    Graph own;
+    const GraphScope inside(own);
+    const TrainTowerContext context(tower);
+    const Tensor x = placeholder(f32, {kAny, 100});
+    const Layer block("block", [](const Tensor& t) { return t | fully_connected("fc", {.units = 100}); });
+    x | block | fully_connected("fc", {.units = 10});
+    const std::string text = describe_layers(own);
+    EXPECT_EQ(mflop_of(text, "block/fc"), 0.02) << text;  // 2 * 100 * 100, and the bias
+    EXPECT_EQ(mflop_of(text, "fc"), 0.002) << text;
+  }
+}
+
+OpRegistration user_op(std::string name) {
+  return define_op(std::move(name))
+      .input("x")
+      .input("y")
+      .output("z")
+      .shape([](const ShapeContext& c) { return c.input(1); })
+      .gradient([](const GradientContext& c) { return Tensors{c.grad(), c.grad()}; })
+      .kernel([](std::span<const Array>, std::span<Array>) {})
+      .doc("Named like a product.");
+}
+
+TEST_F(DescribeTest, OpsOfUsersWithNamesOfProductsCountAsAnyOther) {
+  static const OpRegistration conv = user_op("DescribeTestConvInput"), product = user_op("DescribeTestMatMul");
+  const Tensor scalar = placeholder(f32, {}), many = placeholder(f32, {3000});
+  for (const auto& [name, op] : {std::pair("conv", conv), std::pair("product", product)})
+    many | Layer(name, [&](const Tensor& x) { return add_tensor(op, {scalar, x}, {.name = "output"}); });
+  const std::string text = describe_layers(graph);
+  EXPECT_EQ(mflop_of(text, "conv"), 0.003) << text;
+  EXPECT_EQ(mflop_of(text, "product"), 0.003) << text;
+}
+
 TEST_F(DescribeTest, ALayerThatFailsHasNoLine) {
   EXPECT_EQ(describe_layers(graph), "no layers\n");
   const Layer broken("broken",

@@ -105,6 +105,13 @@ TEST_F(GradientProcessorTest, MapGetsEachMatchingGradientWithItsVariable) {
   expect_rows(1, 2);
 }
 
+TEST_F(GradientProcessorTest, MapTakesAFunctionOfTheGradientAlone) {
+  run_once(train({map_gradient("(conv0|fc)/W", [](const Tensor& g) { return g * g; })}));
+  EXPECT_EQ(gradient(a, 1), 16);
+  EXPECT_EQ(gradient(b, 1), 4);
+  expect_rows(1, 2);
+}
+
 TEST_F(GradientProcessorTest, TheyApplyInTheOrderOfTheList) {
   run_once(train({clip_gradient_by_value(1), scale_gradient({{"conv0/W", 10}})}));
   EXPECT_EQ(gradient(a, 0), 10);

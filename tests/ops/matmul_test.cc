@@ -91,6 +91,18 @@ TEST_F(MatMulTest, BatchesAgreeWithTheDefinitionWhateverIsTransposed) {
     }
 }
 
+// By whichever code: the choice depends on the instruction set and on whether a batch is broadcast.
+TEST_F(MatMulTest, BatchesOfRowsColumnsAndNumbersAgreeWithTheDefinition) {
+  constexpr std::int64_t sizes[][3]{{1, 1, 1}, {1, 40, 7}, {40, 1, 7}, {40, 17, 1}, {1, 1, 40}, {70, 130, 3}};
+  for (const auto& [m, n, k] : sizes)
+    for (int flags = 0; flags < 4; ++flags) {
+      const bool ta = (flags & 1) != 0, tb = (flags & 2) != 0;
+      const Array a = counting(ta ? Shape{5, k, m} : Shape{5, m, k}),
+                  b = counting(tb ? Shape{5, n, k} : Shape{5, k, n});
+      expect_products(a, b, run(matmul(input(a), input(b), {.transpose_a = ta, .transpose_b = tb})), ta, tb);
+    }
+}
+
 TEST_F(MatMulTest, BatchesBroadcast) {
   // [2, 1] x [1, 3] batches of 1x1 matrices: an outer product.
   const Tensor a = input(Array::of<float>({2, 1, 1, 1}, {2, 3})), b = input(Array::of<float>({3, 1, 1}, {5, 7, 11}));

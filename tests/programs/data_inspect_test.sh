@@ -54,13 +54,14 @@ if [[ $images == 1 ]]; then
   [[ ! -e none.png ]] || fail 'expected no sheet without images'
 else
   expect 1 '^\[sheet\] expected a build with OpenCV' "$belfry" data inspect 'fake(side=8)' --sheet sheet.png
+  expect 1 "got 'image_folder'\..* This build is without the words of: images" "$belfry" data inspect 'image_folder(photos)'
 fi
 
 expect 0 '' "$belfry" data words
 shows '^sources' '^  fake\(side=32, classes=10, size=1000\)' '^  batch\(points=32, remainder=drop\)'
 
 expect 0 '' "$belfry" --version
-shows '^belfry [0-9]+\.[0-9]+\.[0-9]+$' '^  images: (found|missing|off)$' '^  lmdb: (found|missing|off)$' '^  remote: (found|missing|off)$'
+shows '^belfry [0-9]+\.[0-9]+\.[0-9]+$' '^  images: (found|missing|off)$' '^  jpeg: (found|missing|off)$' '^  lmdb: (found|missing|off)$' '^  remote: (found|missing|off)$'
 [[ $images == $(grep -c 'images: found' out) ]] || fail 'expected --version to say whether there are images'
 
 expect 0 '' "$belfry" --help

@@ -51,6 +51,12 @@ done
 trains "$ptb" text --epochs 6 --batch 4 --time 5 --units 32
 below 1.5
 ! grep -q 'error' err || fail "expected no errors in the log, got $(cat err)"
+echo 'the quick' >text/ptb.valid.txt
+! "$ptb" text --batch 4 --time 5 >out 2>err || fail "expected a text that is too short to be refused, got $(cat out)"
+grep -q "^\[ptb\] expected 24 words or more in 'text/ptb.valid.txt', for 4 streams of 5 a step, got 3" err || fail "expected an error that names the text, got $(cat err)"
+rm text/ptb.valid.txt
+! "$ptb" text >out 2>err || fail "expected a missing text to be an error, got $(cat out)"
+grep -q "expected to open 'text/ptb.valid.txt'" err || fail "expected an error that names the text, got $(cat err)"
 
 [[ -n $image_folder ]] || exit 0
 # Pictures: two classes, then three with the weights of the two.

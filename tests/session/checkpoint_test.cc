@@ -115,6 +115,38 @@ TEST(Checkpoint, ADirectoryMeansItsLatestCheckpoint) {
                        "where none of those in its index is left. Name one of its files"));
 }
 
+TEST(Checkpoint, TheNameOfAnIndexMeansItsLatestCheckpoint) {
+  TempDir dir;
+  CheckpointWriter model({.directory = dir.path()});
+  CheckpointWriter best({.directory = dir.path(), .prefix = "min-error", .index = "min-error.index"});
+  for (const int step : {9, 10}) model.write(step, tensors_of(1), {});
+  for (const int step : {3, 4}) best.write(step, tensors_of(static_cast<float>(step)), {});
+  EXPECT_EQ(find_checkpoint(dir / "min-error"), dir / "min-error-4.safetensors");
+  EXPECT_EQ(value_of(dir / "min-error"), 4);
+  EXPECT_EQ(value_of(dir / "min-error.index"), 4);
+  EXPECT_EQ(value_of(dir / "min-error-3"), 3);
+  EXPECT_EQ(find_checkpoint(dir / "checkpoint"), dir / "model-10.safetensors");
+
+  const auto refused = [&](const std::string& name) {
+    const std::string text = file_error_of([&] { find_checkpoint(dir / name); });
+    const std::string start = "[checkpoint] expected a checkpoint or a directory of checkpoints, got '" + dir / name +
+                              "', and neither is there.";
+    EXPECT_TRUE(text.starts_with(start)) << text;
+    return text.substr(std::min(start.size(), text.size()));
+  };
+  EXPECT_EQ(refused("model"), " Did you mean 'model-10'?");
+  EXPECT_EQ(refused("max-error"), " Did you mean 'min-error-3' or 'min-error-4'?");
+  EXPECT_EQ(refused("another"), "");
+  EXPECT_EQ(refused("no-such-directory/model"), "");
+
+  for (const char* step : {"3", "4"})
+    std::filesystem::remove(dir / ("min-error-" + std::string(step) + ".safetensors"));
+  LogLines log;
+  EXPECT_EQ(file_error_of([&] { load_checkpoint(dir / "min-error"); }),
+            "[checkpoint] expected a checkpoint, got '" + dir / "min-error" + "', and none of those in the index '" +
+                dir / "min-error.index" + "' is left.");
+}
+
 TEST(Checkpoint, OldOnesArePrunedAlsoByALaterWriter) {
   TempDir dir;
   put_bytes(dir / "model-5.safetensors", "somebody's own");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "belfry/nn/hyper_param.h"
 #include "belfry/nn/initializers.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/pointwise.h"
@@ -70,9 +71,35 @@ TEST_F(TowerFuncTest, EachCallLeavesAHandle) {
   EXPECT_EQ(error_of([&] { training[1].get_tensor("layer/outptu"); }),
             "[tower 'tower1'] expected the name of a tensor of the tower, got 'layer/outptu'. Did you mean "
             "'layer/output', 'layer/W' or 'layer/ReduceSum'?");
-  EXPECT_TRUE(error_of([&] {
-                training[1].get_variable("layer/V");
-              }).starts_with("[tower 'tower1'] expected the name of a variable of the tower, got 'layer/V'."));
+  EXPECT_EQ(error_of([&] { training[1].get_variable("layer/V"); }),
+            "[tower 'tower1'] expected the name of a variable of the tower, got 'layer/V'. Did you mean 'layer/W'?");
+}
+
+TEST_F(TowerFuncTest, AVariableThatATowerLacksIsLookedForInTheGraph) {
+  TowerFunc build(
+      [](const Inputs& in) {
+        Tensor y = in["x"];
+        for (const char* name : {"a", "b", "c", "d", "e", "f"}) y = y * weight(name);
+        return reduce_sum(y);
+      },
+      kSignature);
+  TowerFunc empty([](const Inputs& in) { return reduce_sum(in["x"]); }, kSignature);
+  train(build);
+  train(empty, "empty");
+  hyper_param("learning_rate", 0.1f);
+  const auto refused = [](const TowerFunc& function, const std::string& name) {
+    const std::string text = error_of([&] { function.towers().training()[0].get_variable(name); });
+    const std::size_t at = text.find("got '" + name + "'.");
+    return at == std::string::npos ? text : text.substr(at + name.size() + 7);
+  };
+  const std::string outside =
+      " The graph has 'learning_rate' outside of it: trainer.graph().get_variable_by_name(\"learning_rate\").";
+  EXPECT_EQ(refused(build, "learning_rate"), outside);
+  EXPECT_EQ(refused(build, "lerning_rate"), outside);
+  EXPECT_EQ(refused(build, "A"), " Did you mean 'a'?");
+  EXPECT_EQ(refused(build, "something/else"), " It has 'a', 'b', 'c', 'd', 'e' and 1 more.");
+  EXPECT_EQ(refused(empty, "something/else"), " It has none.");
+  EXPECT_TRUE(refused(empty, "a").starts_with(" The graph has 'a' outside of it: ")) << refused(empty, "a");
 }
 
 TEST_F(TowerFuncTest, TheScratchGraphLeavesNoTrace) {

@@ -136,6 +136,51 @@ TEST_F(CostGuardTest, TowersThatRunByThemselvesAreLookedAtToo) {
   EXPECT_TRUE(contains(text, "got inf for 'tower1/all' at step 1")) << text;
 }
 
+// Two players in turns, each in a run of its own. While b is 2, its cost is infinite: from its second run to its third.
+class Turns final : public Trainer {
+ public:
+  explicit Turns(OnBadCost then) {
+    const Variable a = counter("a"), b = counter("b");
+    a_step_ = Operation(a.assign_add(1.f));
+    b_step_ = b.assign_add(1.f);
+    register_callback(
+        CostGuard({{a_step_, {add(a, 0.f, "cost_a")}}, {Operation(b_step_), {divide(1.f, 2.f - b, "cost_b")}}}, then));
+  }
+  void run_step() override {
+    hooked_session().run(a_step_);
+    hooked_session().run(b_step_);  // by its tensor
+  }
+
+ private:
+  static Variable counter(const char* name) {
+    return get_variable(name, {.initializer = [](const Shape&, DType) { return constant(0.f); }, .trainable = false});
+  }
+  Operation a_step_;
+  Tensor b_step_;
+};
+
+TEST_F(CostGuardTest, ATrainerOfOnesOwnNamesTheCostsOfItsSteps) {
+  Turns trainer(OnBadCost::stop_after_epoch);
+  const std::string text = error_of<NumericError>([&] { trainer.train({.steps_per_epoch = 5, .max_epoch = 2}); });
+  EXPECT_TRUE(contains(text, "got inf for 'cost_b' at step 6. ")) << text;  // not at step 5, which is a's
+  EXPECT_EQ(trainer.global_step(), 10);
+}
+
+TEST_F(CostGuardTest, ATrainerOfOnesOwnMayStopAtOnce) {
+  Turns trainer(OnBadCost::stop_now);
+  EXPECT_THROW(trainer.train({.steps_per_epoch = 5, .max_epoch = 2}), NumericError);
+  EXPECT_EQ(trainer.global_step(), 6);
+}
+
+TEST_F(CostGuardTest, WatchedCostsAreScalars) {
+  const Tensor losses = constant(Array::zeros(f32, {3}), "losses");
+  const std::string text = error_of([&] { CostGuard({{Operation(losses), {losses}}}); });
+  EXPECT_TRUE(
+      text.starts_with("[CostGuard] expected scalar floats as costs, got 'losses' f32 [3] (at cost_guard_test.cc:"))
+      << text;
+  EXPECT_TRUE(contains(error_of([] { CostGuard({{Operation(), {Tensor()}}}); }), "got an empty tensor (at "));
+}
+
 TEST_F(CostGuardTest, CheckGradientSaysAtWhichStep) {
   SimpleTrainer trainer;
   trainer.setup_graph(

@@ -8,6 +8,7 @@
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/tower/tower_context.h"
+#include "belfry/train/broadcast_variables.h"
 #include "tests/session/session_testing.h"
 #include "tests/train/train_testing.h"
 
@@ -93,6 +94,20 @@ TEST(ReplicatedTowersTest, WhatTheTowersShareIsNotCopied) {
     EXPECT_EQ(trainer.session().value(graph.get_variable_by_name("shared")).item(), 5);
     EXPECT_EQ(trainer.session().value(graph.get_variable_by_name("Adam/step_1")).item(), 3);
   }
+}
+
+TEST(ReplicatedTowersTest, EachTowerNeedsADeviceAndSlotsOfItsOwn) {
+  Graph graph;
+  const GraphScope scope(graph);
+  SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
+  trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_with_state, make_momentum);
+  const std::vector<TowerTensorHandle> towers = trainer.towers().training();
+  const std::string text = error_of([&] { broadcast_variables(towers, {0}); });
+  EXPECT_TRUE(
+      text.starts_with("[broadcast_variables] expected a device and, if any, slots for each of 2 towers, got 1 "
+                       "devices and slots of 0."))
+      << text;
+  EXPECT_TRUE(contains(error_of([&] { broadcast_variables(towers, {0, 1}, {{}}); }), "got 2 devices and slots of 1."));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "belfry/callbacks/monitors/scalar_printer.h"
 
+#include <algorithm>
 #include <regex>
 
 #include "belfry/base/check.h"
@@ -11,19 +12,27 @@
 namespace belfry {
 namespace {
 
-std::regex regex_of(const std::string& text) {
-  try {
-    return std::regex(text);
-  } catch (const std::regex_error& error) {
-    fail("[ScalarPrinter] expected a regular expression, got \"{}\" ({}).", text, error.what());
+std::vector<std::regex> compiled(const std::vector<std::string>& expressions) {
+  std::vector<std::regex> out;
+  for (const std::string& text : expressions) {
+    try {
+      out.emplace_back(text);
+    } catch (const std::regex_error& error) {
+      fail("[ScalarPrinter] expected a regular expression, got \"{}\" ({}).", text, error.what());
+    }
   }
+  return out;
+}
+
+bool matches_one(const std::string& name, const std::vector<std::regex>& expressions) {
+  return std::ranges::any_of(expressions, [&](const std::regex& r) { return std::regex_match(name, r); });
 }
 
 }  // namespace
 
 void ScalarPrinter::setup_graph() {
-  regex_of(options_.only);
-  regex_of(options_.except);
+  compiled(options_.only);
+  compiled(options_.except);
 }
 
 void ScalarPrinter::put_scalar(const std::string& name, double value, std::int64_t) { values_[name] = value; }
@@ -34,10 +43,9 @@ void ScalarPrinter::trigger_step() {
 
 void ScalarPrinter::trigger() {
   if (values_.empty()) return;
-  const std::regex only = regex_of(options_.only), except = regex_of(options_.except);
+  const std::vector<std::regex> only = compiled(options_.only), except = compiled(options_.except);
   for (const auto& [name, value] : values_) {
-    if (!options_.only.empty() && !std::regex_match(name, only)) continue;
-    if (!options_.except.empty() && std::regex_match(name, except)) continue;
+    if ((!only.empty() && !matches_one(name, only)) || matches_one(name, except)) continue;
     log_info(fmt::format("{}: {:.5g}", name, without_sign_of_nan(value)));
   }
   values_.clear();

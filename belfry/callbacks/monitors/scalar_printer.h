@@ -3,15 +3,16 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "belfry/loop/monitors.h"
 
 namespace belfry {
 
 struct ScalarPrinterOptions {
-  std::string only{};       // a regular expression that a whole name matches; empty: all
-  std::string except{};     // the same for names that are not printed; empty: none
-  bool every_step = false;  // also what was put in a step, right after it
+  std::vector<std::string> only{};    // regular expressions, one of which a whole name matches; empty: all
+  std::vector<std::string> except{};  // the same for names that are not printed; empty: none
+  bool every_step = false;            // also what was put in a step, right after it
 };
 
 // At each trigger, one line for every scalar that was put since the last one, by name.

@@ -35,7 +35,7 @@ struct DecodeOptions {
   // ImageChannels::unchanged.
   bool orient = true;
   // A JPEG that is damaged inside decodes, to other pixels: libjpeg only warns. With this its warnings are errors, at
-  // the cost of reading the file's codes twice. An error where Belfry was built without libjpeg.
+  // the cost of reading the file's codes twice. An error where Belfry was built without its part jpeg.
   bool strict = false;
 };
 

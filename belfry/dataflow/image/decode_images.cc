@@ -7,6 +7,7 @@
 #include "belfry/base/mutex.h"
 #include "belfry/dataflow/image/decode.h"
 #include "belfry/dataflow/image/internal/decoding.h"
+#include "belfry/dataflow/image/internal/strict_jpeg.h"
 #include "belfry/dataflow/internal/map_as.h"
 #include "belfry/dataflow/internal/origin.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -118,6 +119,7 @@ void SkippedImages::clear() {
 }
 
 FlowStage decode_images(DecodeImagesOptions options) {
+  if (options.strict) check_strict_is_built(kWhere);
   const MapOptions map_options{.threads = options.threads, .ordered = options.ordered, .buffer = options.buffer};
   if (options.on_error == OnBadImage::fail)
     return map_as(

@@ -7,6 +7,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
 #include "belfry/dataflow/image/internal/decoding.h"
+#include "belfry/dataflow/image/internal/strict_jpeg.h"
 #include "belfry/dataflow/indexed_flow.h"
 #include "belfry/dataflow/internal/origin.h"
 
@@ -30,7 +31,9 @@ class ImageFilesFlow final : public IndexedFlow {
         description_(std::move(description)),
         paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
         labels_(std::move(labels)),
-        options_(options) {}
+        options_(options) {
+    if (options.strict) check_strict_is_built(kind);
+  }
 
   std::string describe() const override { return description_; }
   std::int64_t count() const override { return static_cast<std::int64_t>(paths_->size()); }

@@ -3,11 +3,12 @@
 #include "belfry/base/check.h"
 
 #ifdef BELFRY_HAS_LIBJPEG
+// clang-format off: jpeglib.h needs what is before it, and does not include it
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it, and does not include it
-#include <string>
 
 namespace belfry {
 namespace {
@@ -65,16 +66,20 @@ void check_jpeg(const char* where, std::span<const std::byte> bytes) {
                complaint.text);
 }
 
+void check_strict_is_built(const char*) {}
+
 }  // namespace belfry
 
 #else
 
 namespace belfry {
 
-void check_jpeg(const char* where, std::span<const std::byte>) {
+void check_jpeg(const char* where, std::span<const std::byte>) { check_strict_is_built(where); }
+
+void check_strict_is_built(const char* where) {
   fail(
-      "[{}] expected a Belfry with libjpeg for .strict, got one that was built without it. Install libjpeg-dev and "
-      "build again, or leave .strict out.",
+      "[{}] expected Belfry's part 'jpeg' (libjpeg) for .strict, got a Belfry that was built without it. Install "
+      "libjpeg-dev and build Belfry again, or leave .strict out.",
       where);
 }
 

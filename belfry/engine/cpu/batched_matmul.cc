@@ -1,10 +1,16 @@
-// y[batch][m, n] = a[batch][m, k] b[batch][k, n]. f32: the own blocked product, which beats oneDNN's on the many small
-// matrices of attention; each thread takes whole products, or parts of their rows if there are too few. f64: loops.
+// y[batch][m, n] = a[batch][m, k] b[batch][k, n]. f32 with AVX-512: oneDNN's, if no batch is broadcast; it takes a
+// tenth to a third less time than the own blocked product. Without AVX-512 oneDNN has none for batches: its product of
+// single matrices, called for each, is as fast as the own one on large matrices (faster if a is transposed) and takes
+// more than twice the time on small ones. So there, and for all else in f32: the own one, of which each thread takes
+// whole products, or parts of their rows if there are too few. f64: loops.
 #include "belfry/engine/cpu/batched_matmul.h"
+
+#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 
 #include "belfry/engine/cpu/bf16_support.h"
+#include "belfry/engine/cpu/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernels/bf16_gemm.h"
 #include "belfry/engine/cpu/kernels/shares.h"
@@ -96,11 +102,44 @@ KernelPtr make_slow(const KernelContext& c) {
   });
 }
 
+// Row-major matrices, or transposes of such.
+dnnl_memory_desc_t matrices(std::int64_t count, std::int64_t rows, std::int64_t columns, bool transposed) {
+  const dnnl_dims_t dims{count, rows, columns},
+      strides{rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
+  dnnl_memory_desc_t out;
+  dnnl_check(dnnl_memory_desc_init_by_strides(&out, 3, dims, dnnl_f32, strides), "descriptor of matrices");
+  return out;
+}
+
+bool is_for_dnnl(const KernelContext& c) {
+  const auto whole = [&](const TensorInfo& operand) {
+    return Problem::batch_of(operand).elements() == Problem::batch_of(c.output()).elements();
+  };
+  return cpu_isa() == Isa::avx512 && !takes_tiles(c) && whole(c.input(0)) && whole(c.input(1));
+}
+
+KernelPtr make_dnnl(const KernelContext& c) {
+  const Problem p(c);
+  const std::int64_t count = p.batch.elements();
+  const dnnl_memory_desc_t a = matrices(count, p.m, p.k, p.transpose_a), b = matrices(count, p.k, p.n, p.transpose_b),
+                           y = matrices(count, p.m, p.n, false);
+  dnnl_matmul_desc_t desc;
+  dnnl_check(dnnl_matmul_desc_init(&desc, &a, &b, nullptr, &y), "matmul of batches");
+  const DnnlAttributes attributes;
+  const bool small = 2 * count * p.m * p.n * p.k < 2'000'000;  // done before a second thread has woken up
+  return dnnl_kernel([&] { return make_descriptor(&desc, attributes, nullptr); },
+                     {{.arg = DNNL_ARG_SRC, .input = 0, .descriptor = a},
+                      {.arg = DNNL_ARG_WEIGHTS, .input = 1, .descriptor = b},
+                      {.arg = DNNL_ARG_DST, .output = 0, .descriptor = y}},
+                     small ? 1 : c.threads);
+}
+
 }  // namespace
 
 KernelPtr make_batched_matmul(const KernelContext& c) {
   const bool empty = c.input(0).elements() == 0 || c.input(1).elements() == 0;
-  return c.output().dtype == f32 && !empty ? make_blocked(c) : make_slow(c);
+  if (c.output().dtype != f32 || empty) return make_slow(c);
+  return is_for_dnnl(c) ? make_dnnl(c) : make_blocked(c);
 }
 
 }  // namespace belfry

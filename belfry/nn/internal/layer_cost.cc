@@ -56,14 +56,21 @@ double LayerCosts::flops_of_node(const Node& node) const {
   return flops_of(work);
 }
 
+// By its name, or by that behind a tower's: a part of that name in another layer has a longer one.
+const Node* LayerCosts::output_of(const std::string& layer) const {
+  const std::string name = layer + "/output", in_tower = "/" + name;
+  const Node* found = nullptr;
+  for (const auto& node : graph_.nodes()) {
+    if (node->name == name) return node.get();
+    if (node->name.ends_with(in_tower) && (found == nullptr || node->name.size() < found->name.size()))
+      found = node.get();
+  }
+  return found;
+}
+
 // All that leads to the layer's output and lies in its name scope.
 LayerCost LayerCosts::of(const std::string& layer) const {
-  const Node* output = nullptr;
-  for (const auto& node : graph_.nodes())
-    if (node->name == layer + "/output" || node->name.ends_with("/" + layer + "/output")) {
-      output = node.get();
-      break;
-    }
+  const Node* output = output_of(layer);
   if (output == nullptr) return {};
   const std::string scope = output->name.substr(0, output->name.size() - std::string_view("output").size());
   LayerCost cost{.output_bytes = static_cast<double>(shape(*output, 0).elements()) *

@@ -24,6 +24,7 @@ class LayerCosts {
 
  private:
   void infer(const Node& node);
+  const Node* output_of(const std::string& layer) const;
   double flops_of_node(const Node& node) const;
   const Shape& shape(const Node& node, int output) const;
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "belfry/dataflow/image/internal/image_end.h"
+#include "belfry/dataflow/image/internal/strict_jpeg.h"
 #include "tests/fuzz/fuzzing.h"
 
 using namespace belfry::fuzzing;  // NOLINT(google-build-using-namespace)
@@ -25,5 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   check(belfry::is_cut_jpeg, bytes, 2);
   check(belfry::is_cut_png, bytes, 8);
-  return 0;
+  return refused_or_read([&] { belfry::check_jpeg("fuzz", bytes); });
 }

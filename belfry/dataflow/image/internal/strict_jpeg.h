@@ -9,4 +9,7 @@ namespace belfry {
 // nothing. An error, too, where Belfry was built without libjpeg.
 void check_jpeg(const char* where, std::span<const std::byte> bytes);
 
+// That error alone: it is the program's, and is to be told before an image is blamed for it.
+void check_strict_is_built(const char* where);
+
 }  // namespace belfry
