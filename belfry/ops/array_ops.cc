@@ -1,4 +1,4 @@
-// Another shape or order of the axes; slicing.cc has the ops that take tensors apart and put them together.
+// Another shape or order of the axes; joining.cc and slicing.cc take tensors apart and put them together.
 #include "belfry/ops/array_ops.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/known_ints.h"
+#include "belfry/ops/of_shape.h"
 
 namespace belfry {
 namespace {

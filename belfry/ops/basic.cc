@@ -5,6 +5,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/graph/state_ops.h"
 #include "belfry/ops/known_ints.h"
+#include "belfry/ops/of_shape.h"
 
 namespace belfry {
 namespace {

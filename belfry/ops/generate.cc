@@ -7,6 +7,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/of_shape.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

@@ -6,6 +6,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/gather.h"
+#include "belfry/ops/of_shape.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
 

@@ -5,6 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/of_shape.h"
 
 namespace belfry {
 namespace {

@@ -6,6 +6,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
+#include "belfry/ops/of_shape.h"
 
 namespace belfry {
 namespace {

@@ -63,11 +63,4 @@ class Sizes {
   Tensor vector_;
 };
 
-// The sizes as a vector, in which one may be kAny: what is left over of x's elements.
-Tensor complete_sizes(const Tensor& x, const Sizes& sizes, std::string_view op);
-
-// A tensor that lends its shape and is never computed: what ops that take a "like" are given for sizes. kAny is no size
-// here.
-Tensor of_shape(const Sizes& sizes, std::string_view op);
-
 }  // namespace belfry

@@ -349,6 +349,22 @@ TEST(Handbook, SequencesAndEmbeddings) {
   EXPECT_NE(session.value(h).item(), 0);
 }
 
+TEST(Handbook, ShapesKnownOnlyInARun) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder({"x", bf::f32, {bf::kAny, 20}});
+  const bf::Tensor noise = bf::random_normal(bf::shape_of(x));                  // [?, 20]
+  const bf::Tensor pairs = bf::reshape(x + noise, {bf::size_of(x, 0), 10, 2});  // [?, 10, 2]
+  const bf::Tensor positive = bf::boolean_mask(pairs, bf::reduce_sum(pairs, {.axes = {1, 2}}) > 0.f);
+  EXPECT_EQ(positive.shape(), bf::Shape({bf::kAny, 10, 2}));
+  bf::Session session(graph);
+  for (std::int64_t batch : {2, 1, 5}) {
+    EXPECT_EQ(session.run(positive, {{x, bf::Array::full(bf::f32, {batch, 20}, 9)}}).shape(),
+              bf::Shape({batch, 10, 2}));
+    EXPECT_EQ(session.run(positive, {{x, bf::Array::full(bf::f32, {batch, 20}, -9)}}).elements(), 0);
+  }
+}
+
 TEST(Handbook, Einsum) {
   bf::Graph graph;
   const bf::GraphScope scope(graph);
