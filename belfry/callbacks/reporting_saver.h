@@ -13,6 +13,9 @@ class Trainer;
 
 class ReportingSaver {
  public:
+  // To be called before one is made: throws if these are no use, and touches nothing.
+  static void check(const std::string& name, const SaverOptions& options, int max_failures);
+
   // Borrows the trainer. `name` leads texts.
   ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures);
 

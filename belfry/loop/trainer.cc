@@ -40,8 +40,7 @@ Trainer::~Trainer() = default;
 
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
-  directories_->keep_previous_run();
-  call("before_train", &Callback::before_train);
+  call_before_train();
   triggered_step_ = global_step_;
   end_if_stopped();
   for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
@@ -132,29 +131,63 @@ void Trainer::call(const char* hook, void (Callback::*method)()) {
   std::exception_ptr error;
   in_hook_ = true;
   doing_ = hook;
-  for (const Handle<Callback>& callback : callbacks_) {
-    called_ = &*callback;
-    try {
-      ((*callback).*method)();
-    } catch (const std::exception& e) {
-      if (!is_clean_end(e)) {
-        log_failed_hook(*callback, hook);
-        error = std::current_exception();
-        break;
-      }
+  for (const Handle<Callback>& callback : callbacks_)
+    if (!turn(*callback, hook, [&] { ((*callback).*method)(); }, error)) break;
+  end_hook(error);
+}
+
+// Nothing of an earlier run moves, and nothing is written, unless training really starts.
+void Trainer::call_before_train() {
+  std::exception_ptr error;
+  in_hook_ = in_before_train_ = true;
+  doing_ = "before_train";
+  for (const Handle<Callback>& callback : callbacks_)
+    if (!turn(*callback, "before_train", [&] { callback->before_train(); }, error)) break;
+  in_before_train_ = false;
+  std::vector<std::pair<const Callback*, std::function<void()>>> starts = std::exchange(starts_, {});
+  if (error != nullptr || stop_ != nullptr || stop_requested_) {
+    for (auto* actions : {&decisions_, &postponed_}) actions->clear();
+    return end_hook(error);
+  }
+  called_ = nullptr;
+  try {
+    directories_->keep_previous_run();
+  } catch (...) {
+    postponed_.clear();
+    decisions_.clear();
+    return end_hook(std::current_exception());
+  }
+  for (const auto& [callback, action] : starts)
+    if (!turn(*callback, "before_train", action, error)) break;
+  end_hook(error);
+}
+
+// What one callback does in a hook; false after an error.
+bool Trainer::turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error) {
+  called_ = &callback;
+  try {
+    run();
+    return true;
+  } catch (const std::exception& e) {
+    if (is_clean_end(e)) {
       if (stop_ != nullptr)
-        log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback->name(), hook, e.what()));
+        log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback.name(), hook, e.what()));
       else
         stop_ = std::current_exception();
-    } catch (...) {
-      log_failed_hook(*callback, hook);
-      error = std::current_exception();
-      break;
+      return true;
     }
+    error = std::current_exception();
+  } catch (...) {
+    error = std::current_exception();
   }
+  log_failed_hook(callback, hook);
+  return false;
+}
+
+void Trainer::end_hook(std::exception_ptr error) {
+  called_ = nullptr;
   run_postponed(decisions_, error);
   in_hook_ = false;
-  called_ = nullptr;
   doing_ = "savers";
   run_postponed(postponed_, error);
   doing_ = "the running step";
@@ -175,6 +208,13 @@ void Trainer::after_this_hook(std::function<void()> action) {
 void Trainer::decide_after_this_hook(std::function<void()> action) {
   if (in_hook_)
     decisions_.push_back(std::move(action));
+  else
+    action();
+}
+
+void Trainer::before_first_step(std::function<void()> action) {
+  if (in_before_train_)
+    starts_.emplace_back(called_.load(), std::move(action));
   else
     action();
 }

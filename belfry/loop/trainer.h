@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "belfry/base/function_ref.h"
@@ -53,8 +54,8 @@ struct TrainOptions {
   int starting_epoch = 1;
   int max_epoch = 99999;  // the last one
   // Where the run's files go; default: train_log/<name of the program>. Claimed for this run if a callback writes
-  // there; files of an earlier run are moved to previous-1 in it (or the next number), unless session_init continues
-  // that run.
+  // there; files of an earlier run are moved to previous-1 in it (or the next number) right before the first step,
+  // unless session_init continues that run.
   std::string run_dir{};
 };
 
@@ -143,6 +144,10 @@ class Trainer {
   // The same for who decides by what all of them have put: before anything is saved, so that checkpoints hold what was
   // decided. May call after_this_hook().
   void decide_after_this_hook(std::function<void()> action);
+  // For callbacks that write, in before_train(): calls `action` when every before_train() has passed and files of an
+  // earlier run have been moved aside, before what after_this_hook() and the like put off; not at all if training ends
+  // before. At once if it is called later.
+  void before_first_step(std::function<void()> action);
   // As Callback::declares_metrics(), of run_step().
   virtual bool declares_metrics() const { return false; }
 
@@ -176,6 +181,9 @@ class Trainer {
   void run_epochs();
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
+  void call_before_train();
+  bool turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error);
+  void end_hook(std::exception_ptr error);
   static void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
 
   std::unique_ptr<Graph> own_graph_;
@@ -190,9 +198,10 @@ class Trainer {
   std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
   LoopOptions loop_;
   Location where_;  // of the last call that trains or prepares it
-  bool in_hook_ = false;
+  bool in_hook_ = false, in_before_train_ = false;
   std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done
+  std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), and whose
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
   std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s

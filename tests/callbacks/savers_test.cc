@@ -65,6 +65,30 @@ TEST_F(SaversTest, ASignalSavesTheUnfinishedEpochOnce) {
   EXPECT_EQ(load_checkpoint(directory).state.step, 3);
 }
 
+// In before_train, and before the first step but behind the checks.
+TEST_F(SaversTest, ASignalBeforeTheFirstStepSavesNothingAndLeavesTheEarlierRunLast) {
+  Trainer first, second, third;
+  run(first, {ModelSaver()});
+  const auto interrupt = [](Trainer& t) { t.request_stop("signal 2", true); };
+  run(second, {PeriodicTrigger(ModelSaver(), {.every_k_epochs = 1, .before_train = true}),
+               CallbackFactory({.before_train = interrupt})});
+  EXPECT_EQ(load_checkpoint(directory).state.step, 6);
+  EXPECT_FALSE(exists("previous-1"));
+  run(third, {ModelSaver(), CallbackFactory({.before_epoch = interrupt})});
+  EXPECT_EQ(third.global_step(), 0);
+  EXPECT_FALSE(exists("model-0.safetensors"));
+  EXPECT_EQ(load_checkpoint(directory + "/previous-1").state.step, 6);
+}
+
+TEST_F(SaversTest, OptionsThatAreNoUseAreFoundBeforeTheEarlierRunIsMoved) {
+  Trainer first, failures, prefix;
+  run(first, {ModelSaver()});
+  EXPECT_THROW(run(failures, {ModelSaver({.max_failures = 0})}), Error);
+  EXPECT_THROW(run(prefix, {put("error", {1}), MinSaver("error", {.prefix = "a/b"})}), FileError);
+  EXPECT_EQ(load_checkpoint(directory).state.step, 6);
+  EXPECT_FALSE(exists("previous-1"));
+}
+
 TEST_F(SaversTest, AnOrdinaryStopSavesNothing) {
   Trainer trainer;
   run(trainer, {ModelSaver(), CallbackFactory({.trigger_step = [](Trainer& t) {

@@ -23,6 +23,11 @@ std::vector<Written> JSONWriter::writes() const { return {{trainer().run_dir(), 
 void JSONWriter::put_scalar(const std::string& name, double value, std::int64_t) { values_[name] = value; }
 
 void JSONWriter::before_train() {
+  trainer().before_first_step([this] { begin(); });
+}
+
+void JSONWriter::begin() {
+  began_ = true;
   if (restored_ || !std::filesystem::exists(path())) return;
   std::string old = path() + ".old";
   for (int i = 2; std::filesystem::exists(old); ++i) old = fmt::format("{}.old-{}", path(), i);
@@ -35,9 +40,9 @@ void JSONWriter::before_train() {
 
 void JSONWriter::trigger() { write(); }
 
-// What was put in an unfinished epoch.
+// What was put in an unfinished epoch; not if training never began, and the file is still that of another run.
 void JSONWriter::after_train() {
-  if (!values_.empty()) write();
+  if (began_ && !values_.empty()) write();
 }
 
 std::string JSONWriter::state() const {

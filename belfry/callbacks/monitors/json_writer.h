@@ -28,13 +28,14 @@ class JSONWriter final : public Monitor {
   std::vector<Written> writes() const override;
 
  private:
+  void begin();
   void write();
   std::string path() const;
 
   std::string file_;
   std::map<std::string, double> values_;  // put since the last trigger
   std::vector<std::string> written_;      // the file's lines
-  bool restored_ = false;
+  bool restored_ = false, began_ = false;
 };
 
 }  // namespace belfry
