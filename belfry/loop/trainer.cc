@@ -142,7 +142,8 @@ void Trainer::call_before_train() {
   in_hook_ = in_before_train_ = true;
   doing_ = "before_train";
   for (const Handle<Callback>& callback : callbacks_)
-    if (!turn(*callback, "before_train", [&] { callback->before_train(); }, error)) break;
+    if (!turn(*callback, "before_train", [&] { wait_as(Waiter::step, [&] { callback->before_train(); }); }, error))
+      break;
   in_before_train_ = false;
   std::vector<std::pair<const Callback*, std::function<void()>>> starts = std::exchange(starts_, {});
   if (error != nullptr || stop_ != nullptr || stop_requested_) {
@@ -286,9 +287,16 @@ void Trainer::run_interruptibly(FunctionRef<void()> run) {
 // Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
 // data.
 void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
+  wait_as(waiter, [&] {
+    check_stop(waiter);
+    run();
+  });
+}
+
+// The same for what begins in any case.
+void Trainer::wait_as(Waiter waiter, FunctionRef<void()> run) {
   const Waiter before = set_waiter(waiter);
   try {
-    check_stop(waiter);
     run();
   } catch (const Cancelled&) {
     set_waiter(before);

@@ -86,9 +86,9 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step, or in a step that waits for data; from any thread. With `save` it is an
-  // interruption: savers save what they have not saved yet, and a run_interruptibly() ends too; without, only one from
-  // before the first epoch does. The first reason counts.
+  // Ends training before the next step, or in a step or a before_train() that waits for data; from any thread. With
+  // `save` it is an interruption: savers save what they have not saved yet, and a run_interruptibly() ends too;
+  // without, only one from before the first epoch does. The first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
@@ -175,6 +175,7 @@ class Trainer {
   void check_stop(Waiter waiter = Waiter::step);
   void step();
   void run_as(Waiter waiter, FunctionRef<void()> run);
+  void wait_as(Waiter waiter, FunctionRef<void()> run);
   Waiter set_waiter(Waiter waiter);
   void interrupt() BELFRY_REQUIRES(stop_mutex_);
   void end_if_stopped();

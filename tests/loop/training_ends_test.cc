@@ -292,6 +292,24 @@ TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
   EXPECT_EQ(reason, "from outside");
 }
 
+// With or without save: before the first step nothing is finished for whose sake it may go on.
+TEST_F(TrainingEndsTest, ARequestEndsAWaitInBeforeTrainOfAnyCallback) {
+  const Queue queue("q", {{"x", f32, {}}});
+  const Tensor taken = queue.dequeue()[0];
+  for (const bool save : {false, true}) {
+    calls.clear();
+    std::jthread other;
+    Trainer trainer;
+    EXPECT_EQ(run(trainer, at("before_train",
+                              [&](Trainer& t) {
+                                other = std::jthread([&t, save] { t.request_stop("signal 2", save); });
+                                t.session().run(taken);
+                              })),
+              "signal 2");
+    EXPECT_EQ(words(calls), (Calls{"setup_graph", "before_train", "after_train"}));
+  }
+}
+
 // It ends the step's own wait, not that of a callback in it, whose data come.
 TEST_F(TrainingEndsTest, ARequestInAStepLetsARunOfACallbacksOwnWaitForItsData) {
   const Queue queue("q", {{"x", f32, {}}}, {.capacity = 1});
