@@ -46,17 +46,20 @@ void Trainer::run_epochs() {
   for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
     epoch_num_ = epoch;
+    epoch_steps_ = 0;
+    epoch_ended_ = false;
     call("before_epoch", &Callback::before_epoch);
     end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
       step();
       ++iteration_;
+      ++epoch_steps_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
       if (local_step_ + 1 < loop_.steps_per_epoch) end_if_stopped();  // else the epoch is finished, and its hooks run
     }
     call("after_epoch", &Callback::after_epoch);
-    call("trigger_epoch", &Callback::trigger_epoch);
+    call_trigger_epoch();
     end_if_stopped();
   }
 }
@@ -81,6 +84,7 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   loop_ = options;
   where_ = where;
   epoch_num_ = options.starting_epoch - 1;
+  warn_of_other_epoch();
   std::string reason;
   std::exception_ptr error;
   try {
@@ -105,6 +109,26 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   return reason;
 }
 
+RunPosition Trainer::position() const {
+  const bool begun = epoch_num_ >= loop_.starting_epoch;
+  const bool done = begun && epoch_steps_ >= loop_.steps_per_epoch;
+  return {.epoch = epoch_num_,
+          .steps_done = epoch_steps_,
+          .steps_per_epoch = loop_.steps_per_epoch,
+          .ended = !begun || epoch_ended_,
+          .next_epoch = begun && !done ? epoch_num_ : epoch_num_ + 1};
+}
+
+// Except where only what callbacks do at the end of the epoch is made up for.
+void Trainer::warn_of_other_epoch() const {
+  if (!continued_ || loop_.starting_epoch == continued_->next_epoch || !is_chief()) return;
+  if (loop_.steps_per_epoch == 0 && loop_.starting_epoch == continued_->epoch) return;
+  log_warning(
+      fmt::format("[main_loop] expected starting_epoch {}, since of the run that is continued {}, got {} (at {}). Set "
+                  "starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, unless you mean this.",
+                  continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
+}
+
 // Every callback's after_train() runs, whatever the others do; the first error of the training is what is thrown.
 void Trainer::end_loop(std::exception_ptr error) {
   phase_ = Phase::ended;
@@ -127,12 +151,21 @@ void Trainer::end_loop(std::exception_ptr error) {
 
 // A stop, or the end of the data in a run of a callback's own, lets the other callbacks have their turn and waits in
 // stop_; an error does not, and is what is thrown if there are both.
-void Trainer::call(const char* hook, void (Callback::*method)()) {
+void Trainer::call(const char* hook, void (Callback::*method)()) { end_hook(turns(hook, method)); }
+
+std::exception_ptr Trainer::turns(const char* hook, void (Callback::*method)()) {
   std::exception_ptr error;
   in_hook_ = true;
   doing_ = hook;
   for (const Handle<Callback>& callback : callbacks_)
     if (!turn(*callback, hook, [&] { ((*callback).*method)(); }, error)) break;
+  return error;
+}
+
+// What is saved behind it says whether an interruption has cut a callback short.
+void Trainer::call_trigger_epoch() {
+  const std::exception_ptr error = turns("trigger_epoch", &Callback::trigger_epoch);
+  epoch_ended_ = error == nullptr && (stop_ == nullptr || !save_at_end_);
   end_hook(error);
 }
 
@@ -395,6 +428,10 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init, c
   const InitReport report = init.init(*session_, where);
   global_step_ = report.step.value_or(0);
   restore_training_state(*this, report.training);
+  if (!report.step) continued_.reset();  // only its values
+  if (is_chief() && !report.checkpoint.empty())
+    log_info(fmt::format("[ContinueRun] continues '{}', global_step {}{}.", report.checkpoint, global_step_,
+                         continued_ ? ": " + to_string(*continued_) : ""));
   graph_->finalize();
   hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
   directories_ = std::move(directories);

@@ -33,6 +33,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"
+#include "belfry/loop/training_state.h"
 #include "belfry/session/session_init.h"
 
 namespace belfry {
@@ -128,6 +129,7 @@ class Trainer {
   // In trigger_step(): whether global_step has come to a multiple of k, or passed one, since the trigger_step() before.
   // Once for each, whether an iteration has one hooked run, none or several.
   bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
+  RunPosition position() const;  // what a checkpoint of this moment says
   // Of several processes, the one that writes files. Alone: true.
   virtual bool is_chief() const { return true; }
 
@@ -183,6 +185,9 @@ class Trainer {
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
   void call_before_train();
+  void call_trigger_epoch();
+  std::exception_ptr turns(const char* hook, void (Callback::*method)());
+  void warn_of_other_epoch() const;
   bool turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error);
   void end_hook(std::exception_ptr error);
   static void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
@@ -205,6 +210,9 @@ class Trainer {
   std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), and whose
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
+  std::int64_t epoch_steps_ = 0;                            // finished run_step()s of the epoch
+  bool epoch_ended_ = false;                                // its callbacks have had their last turn
+  std::optional<RunPosition> continued_;                    // of the run that goes on
   std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;

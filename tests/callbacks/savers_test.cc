@@ -37,7 +37,14 @@ TEST_F(SaversTest, ModelSaverKeepsTheNewestCheckpoints) {
   EXPECT_EQ(last.tensors.at("count").item(), 6);
   EXPECT_EQ(last.state.epoch, 3);
   const nlohmann::json loop = nlohmann::json::parse(last.state.user.at("loop"));
-  EXPECT_EQ(loop, nlohmann::json({{"epoch", 3}, {"local_step", 2}, {"global_step", 6}, {"iteration", 6}}));
+  EXPECT_EQ(loop, nlohmann::json({{"epoch", 3},
+                                  {"local_step", 2},
+                                  {"global_step", 6},
+                                  {"iteration", 6},
+                                  {"steps_done", 2},
+                                  {"steps_per_epoch", 2},
+                                  {"ended", true},
+                                  {"next_epoch", 4}}));
 }
 
 TEST_F(SaversTest, DirectoriesCanBeChosenAndPeriodsToo) {
@@ -95,6 +102,83 @@ TEST_F(SaversTest, AnOrdinaryStopSavesNothing) {
                   if (t.global_step() == 3) t.request_stop("enough");
                 }})});
   EXPECT_EQ(load_checkpoint(directory).state.step, 2);
+}
+
+// As a validation that is interrupted.
+void cut_short(Trainer& trainer) {
+  if (trainer.epoch_num() != 2) return;
+  trainer.request_stop("signal 2", true);
+  trainer.run_interruptibly([] {});
+}
+
+TEST_F(SaversTest, ACheckpointSaysWhichEpochComesNext) {
+  const auto position = [&](Callbacks callbacks) {
+    std::filesystem::remove_all(directory);
+    Trainer trainer;
+    run(trainer, std::move(callbacks));
+    return run_position(load_checkpoint(directory).state);
+  };
+  const auto expect = [](const RunPosition& at, int epoch, int steps_done, bool ended, int next_epoch) {
+    EXPECT_EQ(at.epoch, epoch);
+    EXPECT_EQ(at.steps_done, steps_done);
+    EXPECT_EQ(at.steps_per_epoch, 2);
+    EXPECT_EQ(at.ended, ended);
+    EXPECT_EQ(at.next_epoch, next_epoch);
+  };
+  expect(position({ModelSaver()}), 3, 2, true, 4);
+  const auto in_a_step = [](Trainer& t) {
+    if (t.global_step() == 3) t.request_stop("signal 2", true);
+  };
+  expect(position({ModelSaver(), CallbackFactory({.trigger_step = in_a_step})}), 2, 1, false, 2);
+  expect(position({ModelSaver(), CallbackFactory({.trigger_epoch = cut_short})}), 2, 2, false, 3);
+  expect(position({PeriodicTrigger(ModelSaver(), {.before_train = true})}), 0, 0, true, 1);
+  expect(position({PeriodicTrigger(ModelSaver(), {.every_k_steps = 5})}), 3, 1, false, 3);
+  const auto early = [](Trainer& t) {
+    if (t.epoch_num() == 2) throw StopTraining("good enough");
+  };
+  expect(position({ModelSaver(), CallbackFactory({.trigger_epoch = early})}), 2, 2, true, 3);
+  EXPECT_EQ(run_position({.epoch = 5}).next_epoch, 6);
+}
+
+TEST_F(SaversTest, ARunThatGoesOnSaysWhereItStoodAndWarnsOfAnotherEpoch) {
+  const auto log_of = [&](int starting_epoch, std::int64_t steps) {
+    std::string text;
+    const LogRedirect redirect(
+        [&](LogLevel, std::string_view line) {
+          if (contains(line, "ContinueRun") || contains(line, "main_loop")) text += std::string(line) + "\n";
+        },
+        LogLevel::info);
+    Trainer trainer;
+    trainer.train_op = Operation(counted.node());
+    trainer.train({.session_init = ContinueRun(directory),
+                   .steps_per_epoch = steps,
+                   .starting_epoch = starting_epoch,
+                   .max_epoch = 3});
+    return text;
+  };
+  Trainer first, second;
+  run(first, {ModelSaver(), CallbackFactory({.trigger_step = [](Trainer& t) {
+                if (t.global_step() == 3) t.request_stop("signal 2", true);
+              }})});
+  const std::string line = "[ContinueRun] continues '" + directory +
+                           "/model-3.safetensors', global_step 3: 1 of 2 steps of epoch 2 were done, which begins "
+                           "again.\n";
+  EXPECT_EQ(log_of(2, 2), line);
+  const std::string warned = log_of(1, 2);
+  EXPECT_TRUE(warned.starts_with(line +
+                                 "[main_loop] expected starting_epoch 2, since of the run that is continued 1 of "
+                                 "2 steps of epoch 2 were done, which begins again, got 1 (at savers_test.cc:"))
+      << warned;
+  EXPECT_TRUE(
+      warned.ends_with("). Set starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, "
+                       "unless you mean this.\n"))
+      << warned;
+  run(second, {ModelSaver(), CallbackFactory({.trigger_epoch = cut_short})});
+  const std::string cut = "[ContinueRun] continues '" + directory +
+                          "/model-4.safetensors', global_step 4: epoch 2 was done, but for what callbacks do at its "
+                          "end.\n";
+  EXPECT_EQ(log_of(3, 2), cut);
+  EXPECT_EQ(log_of(2, 0), cut) << "its callbacks alone";
 }
 
 // Each on a graph of its own, as another program would have it.
