@@ -15,18 +15,6 @@
 #include "belfry/loop/training_state.h"
 
 namespace belfry {
-namespace {
-
-// While it is caught: the first error is the one to throw, the others are logged. One that arrives twice is one.
-void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {
-  const std::exception_ptr caught = std::current_exception();
-  if (error == nullptr)
-    error = caught;
-  else if (error != caught)
-    log_error(fmt::format("[{}] after an error that is thrown, {} failed as well: {}", who, what, text_of(caught)));
-}
-
-}  // namespace
 
 Trainer::Trainer()
     : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
@@ -37,6 +25,17 @@ Trainer::Trainer()
 }
 
 Trainer::~Trainer() = default;
+
+// While it is caught: the first error is the one to throw, the others are logged, behind its text. One that arrives
+// twice is one.
+void Trainer::keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {
+  const std::exception_ptr caught = std::current_exception();
+  if (error == nullptr) error = caught;
+  if (error == caught) return;
+  if (!std::exchange(said_first_, true))
+    log_error(fmt::format("[Trainer] training ends with this error, which is thrown: {}", text_of(error)));
+  log_error(fmt::format("[{}] after an error that is thrown, {} failed as well: {}", who, what, text_of(caught)));
+}
 
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {

@@ -190,7 +190,8 @@ class Trainer {
   void warn_of_other_epoch() const;
   bool turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error);
   void end_hook(std::exception_ptr error);
-  static void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
+  void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what);
+  void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
 
   std::unique_ptr<Graph> own_graph_;
   Graph* graph_ = nullptr;
@@ -205,6 +206,7 @@ class Trainer {
   LoopOptions loop_;
   Location where_;  // of the last call that trains or prepares it
   bool in_hook_ = false, in_before_train_ = false;
+  bool said_first_ = false;                                   // the log has the text of the error that is thrown
   std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done
   std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), and whose

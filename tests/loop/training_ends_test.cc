@@ -203,6 +203,9 @@ TEST_F(TrainingEndsTest, ErrorsAfterTheFirstAreLogged) {
   EXPECT_EQ(error_of<OddError>(
                 [&] { run(trainer, at("after_train", [](Trainer&) { throw std::runtime_error("the third"); })); }),
             "the first");
+  const std::string first = "[Trainer] training ends with this error, which is thrown: the first\n";
+  EXPECT_TRUE(lines.text.starts_with(first)) << lines.text;
+  EXPECT_EQ(lines.text.find(first, 1), std::string::npos) << "once";
   EXPECT_TRUE(contains(lines.text, "[Trainer] after an error that is thrown, end_steps failed as well: the second\n"))
       << lines.text;
   EXPECT_TRUE(
