@@ -44,6 +44,7 @@ class EarlyStop final : public bf::Callback {
     if (values.end() - best > patience_)
       throw bf::StopTraining(fmt::format("'{}' has not fallen for {} epochs", metric_, patience_));
   }
+  bool declares_metrics() const override { return true; }  // it puts none: a mistyped metric of a saver is an error
 
  private:
   std::string metric_;
