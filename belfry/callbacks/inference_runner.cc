@@ -118,6 +118,7 @@ void InferenceRunner::setup_graph() {
   towers.check_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
   const DeviceScope device(device_name(options_.device));
+  input_->set_owner(fmt::format("InferenceRunner '{}'", name));
   {
     const NameScope names(name + "_inputs");
     callbacks_ = input_->setup(towers.tower_func().signature(), trainer().trained_at());

@@ -55,6 +55,7 @@ void ModelSaver::after_train() {
   const bool has_trained = began_ != std::pair(trainer().global_step(), trainer().iteration());
   if (trainer().save_at_end() && has_trained && saved_ != trainer().global_step()) save();
   saver_->finish();
+  if (saved_ >= 0) trainer().set_last_checkpoint(saver_->last());
 }
 
 BestSaver::BestSaver(std::string metric, bool smallest, BestSaverOptions options)

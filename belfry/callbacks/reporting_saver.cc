@@ -53,6 +53,11 @@ void ReportingSaver::finish() {
   in_a_row_ = 0;
 }
 
+std::string ReportingSaver::last() {
+  const std::vector<std::string> kept = saver_.checkpoints();
+  return kept.empty() ? "" : kept.back();
+}
+
 bool ReportingSaver::has_saved(std::int64_t step) {
   const std::string name = fmt::format("/{}-{}.safetensors", prefix_, step);
   return std::ranges::any_of(saver_.checkpoints(), [&](const std::string& file) { return file.ends_with(name); });

@@ -130,6 +130,9 @@ class Trainer {
   // Once for each, whether an iteration has one hooked run, none or several.
   bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
   RunPosition position() const;  // what a checkpoint of this moment says
+  // Of this run, as a saver has told; empty if there is none.
+  const std::string& last_checkpoint() const { return last_checkpoint_; }
+  void set_last_checkpoint(std::string path) { last_checkpoint_ = std::move(path); }
   // Of several processes, the one that writes files. Alone: true.
   virtual bool is_chief() const { return true; }
 
@@ -201,7 +204,7 @@ class Trainer {
   Monitors monitors_{*this};
   std::unique_ptr<Session> session_;
   std::unique_ptr<HookedSession> hooked_session_;
-  std::string run_dir_;
+  std::string run_dir_, last_checkpoint_;
   std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
   LoopOptions loop_;
   Location where_;  // of the last call that trains or prepares it
