@@ -108,26 +108,6 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   return reason;
 }
 
-RunPosition Trainer::position() const {
-  const bool begun = epoch_num_ >= loop_.starting_epoch;
-  const bool done = begun && epoch_steps_ >= loop_.steps_per_epoch;
-  return {.epoch = epoch_num_,
-          .steps_done = epoch_steps_,
-          .steps_per_epoch = loop_.steps_per_epoch,
-          .ended = !begun || epoch_ended_,
-          .next_epoch = begun && !done ? epoch_num_ : epoch_num_ + 1};
-}
-
-// Except where only what callbacks do at the end of the epoch is made up for.
-void Trainer::warn_of_other_epoch() const {
-  if (!continued_ || loop_.starting_epoch == continued_->next_epoch || !is_chief()) return;
-  if (loop_.steps_per_epoch == 0 && loop_.starting_epoch == continued_->epoch) return;
-  log_warning(
-      fmt::format("[main_loop] expected starting_epoch {}, since of the run that is continued {}, got {} (at {}). Set "
-                  "starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, unless you mean this.",
-                  continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
-}
-
 // Every callback's after_train() runs, whatever the others do; the first error of the training is what is thrown.
 void Trainer::end_loop(std::exception_ptr error) {
   phase_ = Phase::ended;
@@ -177,18 +157,18 @@ void Trainer::call_before_train() {
     if (!turn(*callback, "before_train", [&] { wait_as(Waiter::step, [&] { callback->before_train(); }); }, error))
       break;
   in_before_train_ = false;
-  std::vector<std::pair<const Callback*, std::function<void()>>> starts = std::exchange(starts_, {});
-  if (error != nullptr || stop_ != nullptr || stop_requested_) {
-    for (auto* actions : {&decisions_, &postponed_}) actions->clear();
-    return end_hook(error);
-  }
   called_ = nullptr;
+  const std::vector<std::pair<const Callback*, std::function<void()>>> starts = std::exchange(starts_, {});
+  const bool begins = error == nullptr && stop_ == nullptr && !stop_requested_;
   try {
-    directories_->keep_previous_run();
+    if (begins) directories_->keep_previous_run();
   } catch (...) {
-    postponed_.clear();
+    error = std::current_exception();
+  }
+  if (!begins || error != nullptr) {
     decisions_.clear();
-    return end_hook(std::current_exception());
+    postponed_.clear();
+    return end_hook(error);
   }
   for (const auto& [callback, action] : starts)
     if (!turn(*callback, "before_train", action, error)) break;

@@ -68,6 +68,26 @@ std::string to_string(const RunPosition& at) {
   return at.epoch == 0 ? "no epoch had begun" : fmt::format("epoch {} was done{}", at.epoch, cut);
 }
 
+RunPosition Trainer::position() const {
+  const bool begun = epoch_num_ >= loop_.starting_epoch;
+  const bool done = begun && epoch_steps_ >= loop_.steps_per_epoch;
+  return {.epoch = epoch_num_,
+          .steps_done = epoch_steps_,
+          .steps_per_epoch = loop_.steps_per_epoch,
+          .ended = !begun || epoch_ended_,
+          .next_epoch = begun && !done ? epoch_num_ : epoch_num_ + 1};
+}
+
+// Except where only what callbacks do at the end of the epoch is made up for.
+void Trainer::warn_of_other_epoch() const {
+  if (!continued_ || loop_.starting_epoch == continued_->next_epoch || !is_chief()) return;
+  if (loop_.steps_per_epoch == 0 && loop_.starting_epoch == continued_->epoch) return;
+  log_warning(
+      fmt::format("[main_loop] expected starting_epoch {}, since of the run that is continued {}, got {} (at {}). Set "
+                  "starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, unless you mean this.",
+                  continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
+}
+
 CheckpointState training_state(Trainer& trainer) {
   CheckpointState out{.epoch = trainer.epoch_num()};
   const RunPosition position = trainer.position();
