@@ -78,6 +78,7 @@
 #include "belfry/loop/run_op.h"
 #include "belfry/loop/step_counter.h"
 #include "belfry/loop/trainer.h"
+#include "belfry/loop/training_state.h"
 #include "belfry/loop/triggers.h"
 #include "belfry/nn/accumulate_gradients.h"
 #include "belfry/nn/adaptive_optimizers.h"

@@ -44,6 +44,7 @@ class EarlyStop final : public bf::Callback {
     if (values.end() - best > patience_)
       throw bf::StopTraining(fmt::format("'{}' has not fallen for {} epochs", metric_, patience_));
   }
+  bool declares_metrics() const override { return true; }  // it puts none: a mistyped metric of a saver is an error
 
  private:
   std::string metric_;
@@ -68,8 +69,13 @@ void train(const Options& options) {
       .max_epoch = options.epochs,
       .run_dir = options.run_dir};
   if (options.resume) {
+    const bf::RunPosition at = bf::run_position(bf::load_checkpoint(options.run_dir).state);
     config.session_init = bf::ContinueRun(options.run_dir);
-    config.starting_epoch = static_cast<int>(bf::load_checkpoint(options.run_dir).state.epoch) + 1;
+    config.starting_epoch = at.next_epoch;
+    if (at.next_epoch > options.epochs && at.epoch <= options.epochs && !at.ended) {  // only its validation is missing
+      config.starting_epoch = at.epoch;
+      config.steps_per_epoch = 0;
+    }
   }
   bf::SimpleTrainer trainer;
   const std::string why = bf::launch_train_with_config(std::move(config), trainer);

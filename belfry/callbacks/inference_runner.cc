@@ -19,6 +19,10 @@ constexpr const char* kOtherName =
     "Give one of them a prefix or a name of its own: ScalarStats(\"cost\", \"test\"), or "
     "ClassificationError(\"incorrect\", \"test_error\").";
 
+constexpr const char* kOtherTower =
+    "Fetch the training tower's tensor: by name, or, where the tower function keeps it, let it keep that one alone: if "
+    "(get_current_tower_context().is_training()) cost_ = cost.";
+
 // The name that was asked for, or a default one that no other runner has.
 std::string free_tower_name(const std::string& wanted, const TowerTensorHandles& towers) {
   const auto taken = [&](const std::string& name) {
@@ -114,13 +118,16 @@ void InferenceRunner::setup_graph() {
   towers.check_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
   const DeviceScope device(device_name(options_.device));
+  input_->set_owner(fmt::format("InferenceRunner '{}'", name));
   {
     const NameScope names(name + "_inputs");
     callbacks_ = input_->setup(towers.tower_func().signature(), trainer().trained_at());
   }
   const TowerTensorHandle& tower = towers.build_inference_tower(
-      name, [this] { return input_->get_input_tensors(trainer().trained_at()); }, options_.device,
+      name, [this] { return inputs_ = input_->get_input_tensors(trainer().trained_at()); }, options_.device,
       trainer().trained_at());
+  refusal_ = std::make_shared<DataQueue::Refusal>(
+      DataQueue::Refusal{.by = fmt::format("InferenceRunner '{}'", name), .remedy = kOtherTower});
   std::set<std::string> own;
   for (const Handle<Inferencer>& inferencer : inferencers_) {
     Tensors found;
@@ -141,7 +148,24 @@ bool InferenceRunner::declares_metrics() const {
   return std::ranges::all_of(inferencers_, [](const auto& i) { return i->metrics().has_value(); });
 }
 
+// Its input gives points in its passes; in between, whoever fetches something of its tower would wait for ever.
+class InferenceRunner::Pass {
+ public:
+  explicit Pass(const InferenceRunner& runner) : runner_(runner) { set({}); }
+  ~Pass() { set(runner_.refusal_); }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+ private:
+  void set(const std::shared_ptr<const DataQueue::Refusal>& refusal) const {
+    for (const std::shared_ptr<DataQueue>& queue : runner_.queues_) queue->set_refusal(refusal);
+  }
+  const InferenceRunner& runner_;
+};
+
 void InferenceRunner::before_train() {
+  queues_ = trainer().session().queues_of(inputs_, trainer().trained_at());
+  for (const std::shared_ptr<DataQueue>& queue : queues_) queue->set_refusal(refusal_);
   session_ = std::make_unique<HookedSession>(trainer().session(), hooks_of(callbacks_));
   if (!options_.check_first_point) return;
   trainer().run_interruptibly([this] {
@@ -158,6 +182,7 @@ void InferenceRunner::restart_input() {
 
 void InferenceRunner::trigger() {
   const SessionAlone alone(trainer().session(), trainer().trained_at());
+  const Pass pass(*this);
   restart_input();
   for (const Handle<Inferencer>& inferencer : inferencers_) inferencer->before_inference();
   std::vector<Fetch> all;

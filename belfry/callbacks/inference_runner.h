@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "belfry/dataflow/flow.h"
+#include "belfry/engine/data_queue.h"
 #include "belfry/input/input_source.h"
 #include "belfry/loop/callback.h"
 
@@ -111,12 +112,16 @@ class InferenceRunner final : public Callback {
   bool declares_metrics() const override;
 
  private:
+  class Pass;
   void restart_input();
   InputSourcePtr input_;
   Inferencers inferencers_;
   InferenceRunnerOptions options_;
-  Callbacks callbacks_;                      // the input's
-  std::vector<std::vector<Fetch>> fetches_;  // by inferencer
+  Callbacks callbacks_;                                // the input's
+  std::vector<std::vector<Fetch>> fetches_;            // by inferencer
+  Tensors inputs_;                                     // of the tower
+  std::vector<std::shared_ptr<DataQueue>> queues_;     // that they are taken from
+  std::shared_ptr<const DataQueue::Refusal> refusal_;  // of them, between two passes
   std::unique_ptr<HookedSession> session_;
   bool started_ = false;
 };

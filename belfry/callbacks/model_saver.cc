@@ -32,7 +32,10 @@ std::vector<Written> ModelSaver::writes() const { return {{directory_of(options_
 
 void ModelSaver::before_train() {
   const SaverOptions files{.directory = directory_of(options_.directory, trainer()), .keep = options_.keep};
-  saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
+  ReportingSaver::check(name(), files, options_.max_failures);
+  began_ = {trainer().global_step(), trainer().iteration()};
+  trainer().before_first_step(
+      [this, files] { saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures); });
 }
 
 void ModelSaver::trigger_step() { saver_->look(); }
@@ -49,8 +52,10 @@ void ModelSaver::save() {
 
 void ModelSaver::after_train() {
   if (saver_ == nullptr) return;
-  if (trainer().save_at_end() && saved_ != trainer().global_step()) save();
+  const bool has_trained = began_ != std::pair(trainer().global_step(), trainer().iteration());
+  if (trainer().save_at_end() && has_trained && saved_ != trainer().global_step()) save();
   saver_->finish();
+  if (saved_ >= 0) trainer().set_last_checkpoint(saver_->last());
 }
 
 BestSaver::BestSaver(std::string metric, bool smallest, BestSaverOptions options)
@@ -66,6 +71,11 @@ void BestSaver::before_train() {
                            .prefix = options_.prefix,
                            .keep = 1,
                            .index = options_.prefix + std::string(kCheckpointIndexExtension)};
+  ReportingSaver::check(name(), files, options_.max_failures);
+  trainer().before_first_step([this, files] { begin(files); });
+}
+
+void BestSaver::begin(const SaverOptions& files) {
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
   // The checkpoint that training goes on from knows of this one, but training ended before it was written.
   if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {

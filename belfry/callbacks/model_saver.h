@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "belfry/callbacks/reporting_saver.h"
@@ -22,9 +23,9 @@ struct ModelSaverOptions {
 
 // Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise), when all
 // callbacks have had their turn: it holds what those behind this one have done too. Files are written while training
-// goes on. A training that a signal ends is saved once more. A save that failed is reported when the next step has
-// ended (see reporting_saver.h), and thrown if it was the last one of the training. A model that is broken is not
-// saved, and no good one is removed for it; the log says so.
+// goes on. A training that a signal ends is saved once more, if it has done a step. A save that failed is reported when
+// the next step has ended (see reporting_saver.h), and thrown if it was the last one of the training. A model that is
+// broken is not saved, and no good one is removed for it; the log says so.
 class ModelSaver final : public Callback {
  public:
   explicit ModelSaver(ModelSaverOptions options = {}) : options_(std::move(options)) {}
@@ -39,7 +40,8 @@ class ModelSaver final : public Callback {
   void save();
   ModelSaverOptions options_;
   std::unique_ptr<ReportingSaver> saver_;
-  std::int64_t saved_ = -1;  // the step of the last one
+  std::int64_t saved_ = -1;                        // the step of the last one
+  std::pair<std::int64_t, std::int64_t> began_{};  // global_step and iteration before the first step
 };
 
 struct BestSaverOptions {
@@ -81,6 +83,7 @@ class BestSaver : public Callback {
   std::unique_ptr<ReportingSaver> saver_;
   std::optional<Best> best_, saved_;  // with the save that is being written, and without it
   std::size_t count() const;          // values of the metric so far
+  void begin(const SaverOptions& files);
   void look();
   void save();
   bool beats(double value, const std::optional<Best>& other) const;

@@ -9,15 +9,18 @@
 
 namespace belfry {
 
+void ReportingSaver::check(const std::string& name, const SaverOptions& options, int max_failures) {
+  BELFRY_CHECK(max_failures >= 1, "[{}] expected max_failures from 1 up, got {}.", name, max_failures);
+  check_saver_options(options);
+}
+
 ReportingSaver::ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures)
     : trainer_(trainer),
       name_(std::move(name)),
       prefix_(options.prefix),
       metric_("failed_saves/" + options.prefix),
       max_failures_(max_failures),
-      saver_(trainer.session(), std::move(options)) {
-  BELFRY_CHECK(max_failures >= 1, "[{}] expected max_failures from 1 up, got {}.", name_, max_failures);
-}
+      saver_(trainer.session(), std::move(options)) {}
 
 void ReportingSaver::save(std::int64_t step, CheckpointState state) {
   wait();
@@ -48,6 +51,11 @@ void ReportingSaver::finish() {
   saver_.wait();
   pending_ = false;
   in_a_row_ = 0;
+}
+
+std::string ReportingSaver::last() {
+  const std::vector<std::string> kept = saver_.checkpoints();
+  return kept.empty() ? "" : kept.back();
 }
 
 bool ReportingSaver::has_saved(std::int64_t step) {

@@ -13,6 +13,9 @@ class Trainer;
 
 class ReportingSaver {
  public:
+  // To be called before one is made: throws if these are no use, and touches nothing.
+  static void check(const std::string& name, const SaverOptions& options, int max_failures);
+
   // Borrows the trainer. `name` leads texts.
   ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures);
 
@@ -23,6 +26,7 @@ class ReportingSaver {
   // Waits, and throws if the last save failed, whatever is allowed: nothing will mend it.
   void finish();
 
+  std::string last();                                // the path of what it saved last, if it keeps any; waits
   bool has_saved(std::int64_t step);                 // and keeps it; waits
   bool is_writing() const { return pending_; }       // as far as these have seen
   bool has_failed() const { return in_a_row_ > 0; }  // the last save of which the end was seen

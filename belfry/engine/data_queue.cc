@@ -47,6 +47,16 @@ void DataQueue::put_now(QueuedPoint point) {
        size(), capacity());
 }
 
+void DataQueue::set_refusal(std::shared_ptr<const Refusal> refusal) noexcept {
+  const MutexLock lock(refusal_mutex_);
+  refusal_.swap(refusal);
+}
+
+std::shared_ptr<const DataQueue::Refusal> DataQueue::refusal() const {
+  const MutexLock lock(refusal_mutex_);
+  return refusal_;
+}
+
 void DataQueue::put_back(QueuedPoint point) { points_.push_front(std::move(point)); }
 
 QueuedPoint DataQueue::take(const std::atomic<bool>* given_up) {

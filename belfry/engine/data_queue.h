@@ -29,6 +29,11 @@ struct QueuedPoint {
 
 class DataQueue {
  public:
+  // Who fills it, and only for runs of his own, and what to tell whoever wants a point in another one.
+  struct Refusal {
+    std::string by{};
+    std::string remedy{};
+  };
   struct Options {
     std::string name{};
     std::vector<TensorSpec> components{};
@@ -57,6 +62,10 @@ class DataQueue {
   // Empty and open, whatever it was before. Who waits for a point goes on waiting.
   void restart() { points_.restart(); }
 
+  // While there is one, a run that would take from it is an error, instead of a wait without end; null lifts it.
+  void set_refusal(std::shared_ptr<const Refusal> refusal) noexcept;
+  std::shared_ptr<const Refusal> refusal() const;
+
   int size() const { return static_cast<int>(points_.size()); }
   int capacity() const { return options_.capacity; }
   const std::string& name() const { return options_.name; }
@@ -68,6 +77,8 @@ class DataQueue {
 
   Options options_;
   BoundedQueue<QueuedPoint> points_;
+  mutable Mutex refusal_mutex_;
+  std::shared_ptr<const Refusal> refusal_ BELFRY_GUARDED_BY(refusal_mutex_);
 };
 
 // The points that a run has taken. Unless they are used, they go back when this ends: a run that fails before it starts

@@ -12,6 +12,7 @@ namespace belfry {
 struct FeedInput::State {
   ClaimedFlow flow;
   std::optional<std::int64_t> size;
+  std::string name{};  // for texts
   std::vector<TensorSpec> signature{};
   Location where{};  // of the call that set it up
   Tensors placeholders{};
@@ -29,7 +30,7 @@ class FeedCallback final : public Callback {
     if (state_->placeholders.empty()) return {};
     const std::optional<DataPoint> point = state_->first ? std::exchange(state_->first, {}) : next();
     if (!point) throw EndOfData("[FeedInput] expected a point, got the end of the data");
-    check_point("FeedInput", state_->signature, *point, state_->where);
+    check_point(state_->name, state_->signature, *point, state_->where);
     HookRequest out;
     for (std::size_t i = 0; i < point->size(); ++i) out.feeds.emplace_back(state_->placeholders[i], (*point)[i]);
     return out;
@@ -71,7 +72,7 @@ bool FeedInput::endless() const { return state_->flow->endless(); }
 void FeedInput::check_first_point() {
   if (state_->first) return;
   state_->first = state_->flow->next();
-  check_first("FeedInput", signature(), state_->first, where());
+  check_first(title(), signature(), state_->first, where());
 }
 
 void FeedInput::cancel_check() { state_->flow->cancel(); }
@@ -83,6 +84,7 @@ void FeedInput::reset_state() {
 }
 
 Callbacks FeedInput::make_callbacks() {
+  state_->name = title();
   state_->where = where();
   state_->signature = signature();
   return {FeedCallback(state_)};

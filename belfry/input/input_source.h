@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "belfry/loop/callback.h"
@@ -28,7 +29,9 @@ class InputSource {
   // One tensor for each of the signature. Each call is another input: two towers get different points in a step.
   Tensors get_input_tensors(const Location& where = Location::current());
 
-  virtual std::string name() const;                                          // for texts: "QueueInput"
+  virtual std::string name() const;  // for texts: "QueueInput"
+  // Before setup(): whose input it is, where it is not the training's; texts say so.
+  void set_owner(std::string owner) { owner_ = std::move(owner); }
   virtual std::optional<std::int64_t> size() const { return std::nullopt; }  // points in one pass, if known
   virtual bool feed_free() const { return true; }
   virtual bool endless() const { return true; }  // gives points without end; else the last one is followed by EndOfData
@@ -48,12 +51,14 @@ class InputSource {
   const std::vector<TensorSpec>& signature() const;  // once it is set up
 
  protected:
+  std::string title() const { return owner_.empty() ? name() : owner_ + ": " + name(); }  // leads texts
   virtual Callbacks make_callbacks() { return {}; }  // called once, when the signature is known
   virtual Tensors make_tensors() = 0;
   // The call of setup() or get_input_tensors() that one of these serves: the line of the ops it makes (LocationScope).
   const Location& where() const { return where_; }
 
  private:
+  std::string owner_;
   std::optional<std::vector<TensorSpec>> signature_;
   Location where_;
 };

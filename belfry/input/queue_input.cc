@@ -152,7 +152,7 @@ void QueueInput::check_first_point() {
   state_->ahead = true;                                    // if no point comes
   state_->first = state_->flow->next();
   state_->ahead = false;
-  check_first(name(), signature(), state_->first, where());
+  check_first(title(), signature(), state_->first, where());
 }
 
 void QueueInput::cancel_check() { state_->flow->cancel(); }
@@ -168,7 +168,7 @@ void QueueInput::refill_queue() {
 void QueueInput::taken_through(const Tensors& gets) { state_->takes = gets; }
 
 Callbacks QueueInput::make_callbacks() {
-  state_->name = name();
+  state_->name = title();
   const LocationScope line(where());
   state_->signature = signature();
   state_->queue.emplace(state_->options.name, signature(), QueueOptions{.capacity = state_->options.capacity});

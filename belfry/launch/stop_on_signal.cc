@@ -18,19 +18,29 @@ void stop(Trainer& trainer, int signal) {
   trainer.request_stop(fmt::format("signal {}", signal), true);
 }
 
+std::string end_of(const Trainer& trainer) {
+  const RunPosition at = trainer.position();
+  if (at.epoch < trainer.starting_epoch() || (at.epoch == trainer.starting_epoch() && at.steps_done == 0))
+    return "before a step was done: nothing was saved.";
+  const std::string& checkpoint = trainer.last_checkpoint();
+  return fmt::format("after {} of {} steps of epoch {} (global_step {}). {}", at.steps_done, at.steps_per_epoch,
+                     at.epoch, trainer.global_step(),
+                     checkpoint.empty() ? "No ModelSaver was there to save it."
+                                        : fmt::format("The latest checkpoint is '{}'.", checkpoint));
+}
+
 }  // namespace
 
-Interrupted::Interrupted(int signal)
-    : Error(fmt::format("[training] ended by signal {}: the step was finished and everything was closed", signal)),
-      signal_(signal) {}
+Interrupted::Interrupted(int signal, const Trainer& trainer)
+    : Error(fmt::format("[training] ended by signal {} {}", signal, end_of(trainer))), signal_(signal) {}
 
 StopOnSignal::StopOnSignal(Trainer& trainer)
-    : watch_(std::make_unique<SignalWatch>([&trainer](int signal) { stop(trainer, signal); })) {}
+    : trainer_(trainer), watch_(std::make_unique<SignalWatch>([&trainer](int signal) { stop(trainer, signal); })) {}
 
 StopOnSignal::~StopOnSignal() = default;
 
 void StopOnSignal::throw_if_interrupted() const {
-  if (watch_->caught() != 0) throw Interrupted(watch_->caught());
+  if (watch_->caught() != 0) throw Interrupted(watch_->caught(), trainer_);
 }
 
 }  // namespace belfry

@@ -18,7 +18,7 @@ class Trainer;
 // Thrown after a training that a signal has ended: after_train() of all callbacks has run.
 class Interrupted : public Error {
  public:
-  explicit Interrupted(int signal);
+  Interrupted(int signal, const Trainer& trainer);  // the text says how far it came and where the checkpoint is
   int signal() const { return signal_; }
   int exit_code() const { return 128 + signal_; }  // what a shell expects
 
@@ -40,6 +40,7 @@ class StopOnSignal {
   void throw_if_interrupted() const;
 
  private:
+  const Trainer& trainer_;
   std::unique_ptr<SignalWatch> watch_;
 };
 

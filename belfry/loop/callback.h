@@ -63,12 +63,14 @@ class Callback {
   virtual std::string state() const { return ""; }
   virtual void restore(const std::string& /*state*/) {}
 
-  // Where it writes files. Before the first step these directories are made and claimed for this run alone, and what an
-  // earlier run left there is moved aside.
+  // Where it writes files. Before training these directories are made and claimed for this run alone, and right before
+  // the first step, behind every before_train(), what an earlier run left there is moved aside: what is to be written
+  // before that step goes through Trainer::before_first_step().
   virtual std::vector<Written> writes() const { return {}; }
 
-  // Whether all scalars that it puts into the monitors are declared (Monitors::declare()), if it puts any. Where all
-  // callbacks say so, a saver that watches a metric which nobody puts is an error before the first step.
+  // Whether all scalars that it puts into the monitors are declared (Monitors::declare()), if it puts any: true for one
+  // that puts none. Where all callbacks say so, a saver that watches a metric which nobody puts is an error before the
+  // first step; where one does not, only a name that is nearly a declared one is (see Monitors::expect()).
   virtual bool declares_metrics() const { return false; }
 
   // Whether only the chief of several processes calls it.

@@ -12,6 +12,14 @@
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
+namespace {
+
+// By a slip of the keyboard: a quarter of the name at most.
+bool differs_little(std::string_view a, std::string_view b) {
+  return edit_distance(a, b) * 4 <= std::max(a.size(), b.size());
+}
+
+}  // namespace
 
 void Monitors::put_scalar(std::string_view name, double value) {
   const std::int64_t step = trainer_.global_step();
@@ -28,22 +36,35 @@ void Monitors::declare(const Callback& by, const std::string& metric, std::strin
 }
 
 void Monitors::expect(const Callback& by, const std::string& metric) const {
-  if (is_declared(metric)) return;
+  if (is_declared(metric) || history_.contains(metric)) return;  // or the run that goes on has put it
   std::vector<std::string> known;
   for (const auto& [name, owner] : declared_) known.push_back(name);
-  const std::string nearest = did_you_mean(metric, known);
-  const bool all_known = trainer_.declares_metrics() &&
-                         std::ranges::all_of(trainer_.callbacks(), [](const auto& c) { return c->declares_metrics(); });
+  const std::string silent = silent_callbacks();
+  const bool is_slip =
+      std::ranges::any_of(known, [&](const std::string& name) { return differs_little(metric, name); });
   BELFRY_CHECK(
-      !all_known,
+      !silent.empty() && !is_slip,
       "[{}] expected a metric that some callback puts, got '{}'.{} This training puts {}. Add the callback that "
-      "puts it.",
-      by.name(), metric, nearest, known.empty() ? "none" : fmt::format("'{}'", fmt::join(known, "', '")));
-  const std::string text = fmt::format(
-      "[{}] no callback has declared the metric '{}', so it is not known whether one will put it.{} A callback of your "
-      "own declares its metrics in setup_graph(): trainer().monitors().declare(*this, \"{}\").",
-      by.name(), metric, nearest, metric);
-  nearest.empty() ? log_info(text) : log_warning(text);
+      "puts it{}.",
+      by.name(), metric, did_you_mean(metric, known),
+      known.empty() ? "none" : fmt::format("'{}'", fmt::join(known, "', '")),
+      silent.empty() ? ""
+                     : fmt::format(", or, if it is {}, let it declare the metric in setup_graph(): "
+                                   "trainer().monitors().declare(*this, \"{}\")",
+                                   silent, metric));
+  log_info(fmt::format(
+      "[{}] no callback has declared the metric '{}'; {} may put it. Who puts it declares it in "
+      "setup_graph(): trainer().monitors().declare(*this, \"{}\"). Who puts none, or declares all, overrides "
+      "declares_metrics() to return true: then a metric that nobody puts is an error at the start.",
+      by.name(), metric, silent, metric));
+}
+
+std::string Monitors::silent_callbacks() const {
+  std::vector<std::string> names;
+  if (!trainer_.declares_metrics()) names.emplace_back("run_step()");
+  for (const Handle<Callback>& callback : trainer_.callbacks())
+    if (!callback->declares_metrics()) names.push_back(callback->name());
+  return fmt::format("{}", fmt::join(names, " or "));
 }
 
 std::optional<double> Monitors::latest(std::string_view name) const {

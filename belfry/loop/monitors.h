@@ -36,8 +36,9 @@ class Monitors {
   void declare(const Callback& by, const std::string& metric,
                std::string_view remedy = "Give one of them another name.");
   bool is_declared(std::string_view metric) const { return declared_.contains(metric); }
-  // In before_train(), by whom waits for the metric. Throws, with the nearest names, if nobody will put it; if it may
-  // be put by somebody who declares nothing, the log says so.
+  // In before_train(), by whom waits for the metric. Throws, with the nearest names, if nobody will put it: if all say
+  // that they declare what they put (Callback::declares_metrics()), or if the name is nearly that of a declared metric,
+  // and so a slip. Otherwise somebody who declares nothing may put it, and the log says who.
   void expect(const Callback& by, const std::string& metric) const;
 
   // The value that was put last; nothing if there is none.
@@ -60,6 +61,7 @@ class Monitors {
   const std::vector<Handle<Monitor>>& all() const { return all_; }
 
  private:
+  std::string silent_callbacks() const;  // who may put what is not declared: "A or B"
   Trainer& trainer_;
   std::vector<Handle<Monitor>> all_;
   std::map<std::string, std::vector<Entry>, std::less<>> history_;

@@ -41,7 +41,7 @@ class RunDirectories {
   ~RunDirectories();
 
   // Moves what an earlier run left in them aside, unless this one goes on with a run of one of them. To be called when
-  // all that is needed of those files has been read, and nothing has been written yet.
+  // all that is needed of those files has been read, all checks have passed, and nothing has been written yet.
   void keep_previous_run() const;
 
  private:

@@ -34,7 +34,13 @@ std::set<const Node*> before_others(const Graph& graph) {
 
 }  // namespace
 
-RunOp::RunOp(Fetch op, RunOpOptions options) : op_(std::move(op)), options_(options) {}
+RunOp::RunOp(Fetch op, RunOpOptions options, const Location& where) : op_(std::move(op)), options_(options) {
+  BELFRY_CHECK(
+      op_->operation() || op_->tensor() || !op_->name().empty(),
+      "[RunOp] expected an operation, a tensor or a name, got an empty handle (at {}). If the graph is not made "
+      "yet, give a function that is called when it is: RunOp([model] {{ return model->cost_; }}).",
+      to_string(where));
+}
 
 RunOp::RunOp(std::function<Operation()> make, RunOpOptions options) : make_(std::move(make)), options_(options) {}
 
@@ -43,7 +49,9 @@ void RunOp::setup_graph() {
     op_ = resolved(*op_, trainer());
   } else {
     const Operation made = make_();
-    BELFRY_CHECK(static_cast<bool>(made), "[RunOp] expected a function that makes an operation, got an empty handle.");
+    BELFRY_CHECK(static_cast<bool>(made),
+                 "[RunOp] expected a function that makes an operation, got an empty handle. It is "
+                 "called once the graph is made, before training: return an operation or a tensor of it.");
     op_.emplace(made);
   }
   const Operation op = op_->operation() ? op_->operation() : Operation(op_->tensor());

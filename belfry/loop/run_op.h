@@ -20,9 +20,9 @@ struct RunOpOptions {
 // Runs an operation or tensor; by itself (a run of session(), not a step) or, along_with_step, as part of each step.
 class RunOp final : public Callback {
  public:
-  // The op is there already ...
-  explicit RunOp(Fetch op, RunOpOptions options = {});
-  // ... or made in setup_graph().
+  // The op is there already, or has a name; an empty handle throws ...
+  explicit RunOp(Fetch op, RunOpOptions options = {}, const Location& where = Location::current());
+  // ... or it is made, or found where a model keeps it, in setup_graph().
   explicit RunOp(std::function<Operation()> make, RunOpOptions options = {});
 
   void setup_graph() override;

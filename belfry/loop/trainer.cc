@@ -15,18 +15,6 @@
 #include "belfry/loop/training_state.h"
 
 namespace belfry {
-namespace {
-
-// While it is caught: the first error is the one to throw, the others are logged. One that arrives twice is one.
-void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {
-  const std::exception_ptr caught = std::current_exception();
-  if (error == nullptr)
-    error = caught;
-  else if (error != caught)
-    log_error(fmt::format("[{}] after an error that is thrown, {} failed as well: {}", who, what, text_of(caught)));
-}
-
-}  // namespace
 
 Trainer::Trainer()
     : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
@@ -38,26 +26,39 @@ Trainer::Trainer()
 
 Trainer::~Trainer() = default;
 
+// While it is caught: the first error is the one to throw, the others are logged, behind its text. One that arrives
+// twice is one.
+void Trainer::keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {
+  const std::exception_ptr caught = std::current_exception();
+  if (error == nullptr) error = caught;
+  if (error == caught) return;
+  if (!std::exchange(said_first_, true))
+    log_error(fmt::format("[Trainer] training ends with this error, which is thrown: {}", text_of(error)));
+  log_error(fmt::format("[{}] after an error that is thrown, {} failed as well: {}", who, what, text_of(caught)));
+}
+
 // The loop. Everything else here is preparation.
 void Trainer::run_epochs() {
-  directories_->keep_previous_run();
-  call("before_train", &Callback::before_train);
+  call_before_train();
   triggered_step_ = global_step_;
   end_if_stopped();
   for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
     epoch_num_ = epoch;
+    epoch_steps_ = 0;
+    epoch_ended_ = false;
     call("before_epoch", &Callback::before_epoch);
     end_if_stopped();
     for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
       step();
       ++iteration_;
+      ++epoch_steps_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
       if (local_step_ + 1 < loop_.steps_per_epoch) end_if_stopped();  // else the epoch is finished, and its hooks run
     }
     call("after_epoch", &Callback::after_epoch);
-    call("trigger_epoch", &Callback::trigger_epoch);
+    call_trigger_epoch();
     end_if_stopped();
   }
 }
@@ -82,6 +83,7 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   loop_ = options;
   where_ = where;
   epoch_num_ = options.starting_epoch - 1;
+  warn_of_other_epoch();
   std::string reason;
   std::exception_ptr error;
   try {
@@ -128,33 +130,77 @@ void Trainer::end_loop(std::exception_ptr error) {
 
 // A stop, or the end of the data in a run of a callback's own, lets the other callbacks have their turn and waits in
 // stop_; an error does not, and is what is thrown if there are both.
-void Trainer::call(const char* hook, void (Callback::*method)()) {
+void Trainer::call(const char* hook, void (Callback::*method)()) { end_hook(turns(hook, method)); }
+
+std::exception_ptr Trainer::turns(const char* hook, void (Callback::*method)()) {
   std::exception_ptr error;
   in_hook_ = true;
   doing_ = hook;
-  for (const Handle<Callback>& callback : callbacks_) {
-    called_ = &*callback;
-    try {
-      ((*callback).*method)();
-    } catch (const std::exception& e) {
-      if (!is_clean_end(e)) {
-        log_failed_hook(*callback, hook);
-        error = std::current_exception();
-        break;
-      }
+  for (const Handle<Callback>& callback : callbacks_)
+    if (!turn(*callback, hook, [&] { ((*callback).*method)(); }, error)) break;
+  return error;
+}
+
+// What is saved behind it says whether an interruption has cut a callback short.
+void Trainer::call_trigger_epoch() {
+  const std::exception_ptr error = turns("trigger_epoch", &Callback::trigger_epoch);
+  epoch_ended_ = error == nullptr && (stop_ == nullptr || !save_at_end_);
+  end_hook(error);
+}
+
+// Nothing of an earlier run moves, and nothing is written, unless training really starts.
+void Trainer::call_before_train() {
+  std::exception_ptr error;
+  in_hook_ = in_before_train_ = true;
+  doing_ = "before_train";
+  for (const Handle<Callback>& callback : callbacks_)
+    if (!turn(*callback, "before_train", [&] { wait_as(Waiter::step, [&] { callback->before_train(); }); }, error))
+      break;
+  in_before_train_ = false;
+  called_ = nullptr;
+  const std::vector<std::pair<const Callback*, std::function<void()>>> starts = std::exchange(starts_, {});
+  const bool begins = error == nullptr && stop_ == nullptr && !stop_requested_;
+  try {
+    if (begins) directories_->keep_previous_run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!begins || error != nullptr) {
+    decisions_.clear();
+    postponed_.clear();
+    return end_hook(error);
+  }
+  for (const auto& [callback, action] : starts)
+    if (!turn(*callback, "before_train", action, error)) break;
+  end_hook(error);
+}
+
+// What one callback does in a hook; false after an error.
+bool Trainer::turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error) {
+  called_ = &callback;
+  try {
+    run();
+    return true;
+  } catch (const std::exception& e) {
+    if (is_clean_end(e)) {
       if (stop_ != nullptr)
-        log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback->name(), hook, e.what()));
+        log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback.name(), hook, e.what()));
       else
         stop_ = std::current_exception();
-    } catch (...) {
-      log_failed_hook(*callback, hook);
-      error = std::current_exception();
-      break;
+      return true;
     }
+    error = std::current_exception();
+  } catch (...) {
+    error = std::current_exception();
   }
+  log_failed_hook(callback, hook);
+  return false;
+}
+
+void Trainer::end_hook(std::exception_ptr error) {
+  called_ = nullptr;
   run_postponed(decisions_, error);
   in_hook_ = false;
-  called_ = nullptr;
   doing_ = "savers";
   run_postponed(postponed_, error);
   doing_ = "the running step";
@@ -175,6 +221,13 @@ void Trainer::after_this_hook(std::function<void()> action) {
 void Trainer::decide_after_this_hook(std::function<void()> action) {
   if (in_hook_)
     decisions_.push_back(std::move(action));
+  else
+    action();
+}
+
+void Trainer::before_first_step(std::function<void()> action) {
+  if (in_before_train_)
+    starts_.emplace_back(called_.load(), std::move(action));
   else
     action();
 }
@@ -246,9 +299,16 @@ void Trainer::run_interruptibly(FunctionRef<void()> run) {
 // Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
 // data.
 void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
+  wait_as(waiter, [&] {
+    check_stop(waiter);
+    run();
+  });
+}
+
+// The same for what begins in any case.
+void Trainer::wait_as(Waiter waiter, FunctionRef<void()> run) {
   const Waiter before = set_waiter(waiter);
   try {
-    check_stop(waiter);
     run();
   } catch (const Cancelled&) {
     set_waiter(before);
@@ -347,6 +407,10 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init, c
   const InitReport report = init.init(*session_, where);
   global_step_ = report.step.value_or(0);
   restore_training_state(*this, report.training);
+  if (!report.step) continued_.reset();  // only its values
+  if (is_chief() && !report.checkpoint.empty())
+    log_info(fmt::format("[ContinueRun] continues '{}', global_step {}{}.", report.checkpoint, global_step_,
+                         continued_ ? ": " + to_string(*continued_) : ""));
   graph_->finalize();
   hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
   directories_ = std::move(directories);

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "belfry/base/function_ref.h"
@@ -32,6 +33,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/loop/callback.h"
 #include "belfry/loop/monitors.h"
+#include "belfry/loop/training_state.h"
 #include "belfry/session/session_init.h"
 
 namespace belfry {
@@ -53,8 +55,8 @@ struct TrainOptions {
   int starting_epoch = 1;
   int max_epoch = 99999;  // the last one
   // Where the run's files go; default: train_log/<name of the program>. Claimed for this run if a callback writes
-  // there; files of an earlier run are moved to previous-1 in it (or the next number), unless session_init continues
-  // that run.
+  // there; files of an earlier run are moved to previous-1 in it (or the next number) right before the first step,
+  // unless session_init continues that run.
   std::string run_dir{};
 };
 
@@ -85,9 +87,9 @@ class Trainer {
   // The same with the default callbacks and monitors behind those that are given.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
-  // Ends training before the next step, or in a step that waits for data; from any thread. With `save` it is an
-  // interruption: savers save what they have not saved yet, and a run_interruptibly() ends too; without, only one from
-  // before the first epoch does. The first reason counts.
+  // Ends training before the next step, or in a step or a before_train() that waits for data; from any thread. With
+  // `save` it is an interruption: savers save what they have not saved yet, and a run_interruptibly() ends too;
+  // without, only one from before the first epoch does. The first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
@@ -127,6 +129,10 @@ class Trainer {
   // In trigger_step(): whether global_step has come to a multiple of k, or passed one, since the trigger_step() before.
   // Once for each, whether an iteration has one hooked run, none or several.
   bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
+  RunPosition position() const;  // what a checkpoint of this moment says
+  // Of this run, as a saver has told; empty if there is none.
+  const std::string& last_checkpoint() const { return last_checkpoint_; }
+  void set_last_checkpoint(std::string path) { last_checkpoint_ = std::move(path); }
   // Of several processes, the one that writes files. Alone: true.
   virtual bool is_chief() const { return true; }
 
@@ -143,6 +149,10 @@ class Trainer {
   // The same for who decides by what all of them have put: before anything is saved, so that checkpoints hold what was
   // decided. May call after_this_hook().
   void decide_after_this_hook(std::function<void()> action);
+  // For callbacks that write, in before_train(): calls `action` when every before_train() has passed and files of an
+  // earlier run have been moved aside, before what after_this_hook() and the like put off; not at all if training ends
+  // before. At once if it is called later.
+  void before_first_step(std::function<void()> action);
   // As Callback::declares_metrics(), of run_step().
   virtual bool declares_metrics() const { return false; }
 
@@ -170,13 +180,21 @@ class Trainer {
   void check_stop(Waiter waiter = Waiter::step);
   void step();
   void run_as(Waiter waiter, FunctionRef<void()> run);
+  void wait_as(Waiter waiter, FunctionRef<void()> run);
   Waiter set_waiter(Waiter waiter);
   void interrupt() BELFRY_REQUIRES(stop_mutex_);
   void end_if_stopped();
   void run_epochs();
   void end_loop(std::exception_ptr error);
   void call(const char* hook, void (Callback::*method)());
-  static void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
+  void call_before_train();
+  void call_trigger_epoch();
+  std::exception_ptr turns(const char* hook, void (Callback::*method)());
+  void warn_of_other_epoch() const;
+  bool turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error);
+  void end_hook(std::exception_ptr error);
+  void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what);
+  void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
 
   std::unique_ptr<Graph> own_graph_;
   Graph* graph_ = nullptr;
@@ -186,15 +204,20 @@ class Trainer {
   Monitors monitors_{*this};
   std::unique_ptr<Session> session_;
   std::unique_ptr<HookedSession> hooked_session_;
-  std::string run_dir_;
+  std::string run_dir_, last_checkpoint_;
   std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
   LoopOptions loop_;
   Location where_;  // of the last call that trains or prepares it
-  bool in_hook_ = false;
+  bool in_hook_ = false, in_before_train_ = false;
+  bool said_first_ = false;                                   // the log has the text of the error that is thrown
   std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done
+  std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), and whose
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
+  std::int64_t epoch_steps_ = 0;                            // finished run_step()s of the epoch
+  bool epoch_ended_ = false;                                // its callbacks have had their last turn
+  std::optional<RunPosition> continued_;                    // of the run that goes on
   std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;

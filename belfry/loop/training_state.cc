@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "belfry/base/check.h"
@@ -39,14 +40,65 @@ States::const_iterator state_for(const Trainer& trainer, std::size_t place, cons
   return is_unique ? std::ranges::find_if(states, is_named) : states.end();
 }
 
+// Nothing if the checkpoint is of a time when it did not say.
+std::optional<RunPosition> position_in(const nlohmann::json& loop) try {
+  return RunPosition{.epoch = loop.at("epoch").get<int>(),
+                     .steps_done = loop.at("steps_done").get<std::int64_t>(),
+                     .steps_per_epoch = loop.at("steps_per_epoch").get<std::int64_t>(),
+                     .ended = loop.at("ended").get<bool>(),
+                     .next_epoch = loop.at("next_epoch").get<int>()};
+} catch (const nlohmann::json::exception&) {
+  return std::nullopt;
+}
+
 }  // namespace
+
+RunPosition run_position(const CheckpointState& state) {
+  const auto loop = state.user.find(kLoop);
+  if (loop != state.user.end())
+    if (const auto known = position_in(nlohmann::json::parse(loop->second, nullptr, false))) return *known;
+  return {.epoch = static_cast<int>(state.epoch), .next_epoch = static_cast<int>(state.epoch) + 1};
+}
+
+std::string to_string(const RunPosition& at) {
+  if (at.next_epoch <= at.epoch)
+    return fmt::format("{} of {} steps of epoch {} were done, which begins again", at.steps_done, at.steps_per_epoch,
+                       at.epoch);
+  const char* const cut = at.ended ? "" : ", but for what callbacks do at its end";
+  return at.epoch == 0 ? "no epoch had begun" : fmt::format("epoch {} was done{}", at.epoch, cut);
+}
+
+RunPosition Trainer::position() const {
+  const bool begun = epoch_num_ >= loop_.starting_epoch;
+  const bool done = begun && epoch_steps_ >= loop_.steps_per_epoch;
+  return {.epoch = epoch_num_,
+          .steps_done = epoch_steps_,
+          .steps_per_epoch = loop_.steps_per_epoch,
+          .ended = !begun || epoch_ended_,
+          .next_epoch = begun && !done ? epoch_num_ : epoch_num_ + 1};
+}
+
+// Except where only what callbacks do at the end of the epoch is made up for.
+void Trainer::warn_of_other_epoch() const {
+  if (!continued_ || loop_.starting_epoch == continued_->next_epoch || !is_chief()) return;
+  if (loop_.steps_per_epoch == 0 && loop_.starting_epoch == continued_->epoch) return;
+  log_warning(
+      fmt::format("[main_loop] expected starting_epoch {}, since of the run that is continued {}, got {} (at {}). Set "
+                  "starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, unless you mean this.",
+                  continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
+}
 
 CheckpointState training_state(Trainer& trainer) {
   CheckpointState out{.epoch = trainer.epoch_num()};
-  out.user[kLoop] = nlohmann::json{{"epoch", trainer.epoch_num()},
+  const RunPosition position = trainer.position();
+  out.user[kLoop] = nlohmann::json{{"epoch", position.epoch},
                                    {"local_step", trainer.local_step()},
                                    {"global_step", trainer.global_step()},
-                                   {"iteration", trainer.iteration()}}
+                                   {"iteration", trainer.iteration()},
+                                   {"steps_done", position.steps_done},
+                                   {"steps_per_epoch", position.steps_per_epoch},
+                                   {"ended", position.ended},
+                                   {"next_epoch", position.next_epoch}}
                         .dump();
   out.user[kMonitors] = trainer.monitors().state();
   const Callbacks& callbacks = trainer.callbacks();
@@ -63,6 +115,7 @@ void restore_training_state(Trainer& trainer, const std::map<std::string, std::s
                     "[checkpoint] expected the loop's counters, got '{}'. The file is of another program.",
                     loop->second);
     trainer.iteration_ = in["iteration"].get<std::int64_t>();
+    trainer.continued_ = position_in(in);
   }
   if (const auto monitors = user.find(kMonitors); monitors != user.end()) trainer.monitors().restore(monitors->second);
   std::set<std::string> left;

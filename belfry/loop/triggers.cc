@@ -32,7 +32,11 @@ PeriodicTrigger::PeriodicTrigger(Handle<Callback> callback, TriggerPeriod period
 
 void PeriodicTrigger::before_train() {
   ProxyCallback::before_train();
-  if (period_.before_train) wrapped().trigger();
+  if (!period_.before_train) return;
+  if (wrapped().writes().empty())
+    wrapped().trigger();
+  else
+    trainer().before_first_step([this] { wrapped().trigger(); });
 }
 
 void PeriodicTrigger::trigger_step() {

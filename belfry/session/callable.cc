@@ -62,7 +62,7 @@ struct Callable::State {
     check_count(feeds);
     if (takes.nodes.empty()) return feeds;
     all.assign(feeds.begin(), feeds.end());
-    session.take(takes, points, all, caller);
+    session.take(signature, takes, points, all, caller);
     return all;
   }
 

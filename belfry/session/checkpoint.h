@@ -28,7 +28,7 @@ inline constexpr std::string_view kCheckpointIndexExtension = ".index";
 
 struct CheckpointState {
   std::int64_t step = 0;
-  std::int64_t epoch = 0;
+  std::int64_t epoch = 0;  // that was running, finished or not: run_position() (training_state.h) says which
   std::map<std::string, std::uint64_t> seeds{};  // "graph" is the graph's
   std::uint64_t random_counter = 0;              // Session::random_counter()
   std::map<std::string, std::string> versions{};

@@ -102,11 +102,14 @@ bool remove_checkpoint(const std::string& stem) {
 
 }  // namespace
 
+void check_saver_options(const SaverOptions& options) {
+  check_name("a prefix", options.prefix);
+  check_name("an index", options.index);
+  BELFRY_CHECK(options.keep >= 0, "[Saver] expected to keep 1 checkpoint or more, or 0 for all, got {}.", options.keep);
+}
+
 CheckpointWriter::CheckpointWriter(SaverOptions options) : options_(std::move(options)) {
-  check_name("a prefix", options_.prefix);
-  check_name("an index", options_.index);
-  BELFRY_CHECK(options_.keep >= 0, "[Saver] expected to keep 1 checkpoint or more, or 0 for all, got {}.",
-               options_.keep);
+  check_saver_options(options_);
   options_.directory = made_directory(options_.directory);
   const std::string path = path_in(options_.directory, options_.index);
   if (auto index = read_checkpoint_index(path)) {

@@ -29,6 +29,9 @@ struct SaverOptions {
   std::function<void(SaveStage)> on_stage{};          // called before each stage, by the thread that writes
 };
 
+// Throws unless the names are plain ones and `keep` is a number of files.
+void check_saver_options(const SaverOptions& options);
+
 class CheckpointWriter {
  public:
   // Goes on with what the index lists. Removes temporary files of this prefix and index whose writer is dead: the

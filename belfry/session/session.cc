@@ -1,5 +1,6 @@
 #include "belfry/session/session.h"
 
+#include <algorithm>
 #include <set>
 
 #include "belfry/base/check.h"
@@ -49,7 +50,7 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
     out.feeds.push_back(value.raw());
   }
   if (take) {
-    state.take(takes, *out.points, out.taken, caller);
+    state.take(signature, takes, *out.points, out.taken, caller);
     for (const Array& value : out.taken) {
       add_feed(signature, value.dtype(), value.shape());
       out.feeds.push_back(value.raw());
@@ -176,6 +177,18 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
 std::shared_ptr<DataQueue> Session::queue(const PointStore& queue, const Location& where) const {
   state_->check_own(Operation(queue.node()), "a queue", {"Session::queue", where});
   return state_->queues.of(queue.node());
+}
+
+std::vector<std::shared_ptr<DataQueue>> Session::queues_of(const Tensors& tensors, const Location& where) const {
+  const Caller caller{"Session::queues_of", where};
+  const SessionUse use(state_->user, caller);
+  std::vector<int> places;
+  const Signature signature = state_->signature({tensors.begin(), tensors.end()}, {}, caller, &places);
+  std::vector<std::shared_ptr<DataQueue>> out;
+  for (const Node* take : state_->takes_of(signature).nodes)
+    if (auto queue = state_->queues.of(queue_of(*take)); std::ranges::find(out, queue) == out.end())
+      out.push_back(std::move(queue));
+  return out;
 }
 
 std::shared_ptr<const void> Session::taken_state(const Tensor& taken, const Location& where) const {

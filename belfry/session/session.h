@@ -147,6 +147,10 @@ class Session {
   // session cancels it when it is destroyed.
   std::shared_ptr<DataQueue> queue(const PointStore& queue, const Location& where = Location::current()) const;
 
+  // The queues, each once, that a run of these tensors would take points from.
+  std::vector<std::shared_ptr<DataQueue>> queues_of(const Tensors& tensors,
+                                                    const Location& where = Location::current()) const;
+
   // The state that came along with the point which the last run took for this dequeue() or get(); null if it took none.
   std::shared_ptr<const void> taken_state(const Tensor& taken, const Location& where = Location::current()) const;
 

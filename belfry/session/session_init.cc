@@ -57,6 +57,7 @@ InitPlan chained(Session& session, const std::vector<SessionInit>& parts) {
     for (const auto& pair : next.values) values.insert_or_assign(pair.first.name(), pair);
     if (next.random_counter) plan.random_counter = next.random_counter;
     if (next.report.step) plan.report.step = next.report.step;
+    if (!next.report.checkpoint.empty()) plan.report.checkpoint = next.report.checkpoint;
     if (!next.report.training.empty()) plan.report.training = next.report.training;
     plan.notes.insert(plan.notes.end(), next.notes.begin(), next.notes.end());
     for (const auto& [problem, algorithm] : next.algorithms) plan.algorithms.insert_or_assign(problem, algorithm);
@@ -158,13 +159,15 @@ SaverRestore::SaverRestore(std::string path, RestoreOptions options)
 ContinueRun::ContinueRun(std::string path, RestoreOptions options)
     : SessionInit(caller_of("ContinueRun", path),
                   [path, options = std::move(options)](Session& session) {
-                    Checkpoint read = load_checkpoint(path);
+                    const std::string file = find_checkpoint(path);
+                    Checkpoint read = load_checkpoint(file);
                     const CheckpointState& state = read.state;
                     InitPlan plan = restore_plan(caller_of("ContinueRun", path), session,
                                                  {std::move(read.tensors), state}, options, Take::everything);
                     if (!options.prefix.empty()) return plan;
                     plan.random_counter = state.random_counter;
                     plan.algorithms = state.algorithms;
+                    plan.report.checkpoint = file;
                     plan.report.training = state.user;
                     if (!std::ranges::binary_search(plan.report.ignored, "global_step")) plan.report.step = state.step;
                     return plan;

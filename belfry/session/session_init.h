@@ -31,6 +31,7 @@ struct InitReport {
   std::vector<std::string> ignored;               // left out because the options say so
   std::vector<std::string> mismatched{};          // left out because their shapes differ: see skip_mismatched
   std::vector<std::string> of_the_run{};          // values that SaverRestore leaves to the run that saved them
+  std::string checkpoint{};                       // of a run that goes on: the file
   std::optional<std::int64_t> step{};             // of a run that goes on: its global_step
   std::map<std::string, std::string> training{};  // of a run that goes on: CheckpointState::user
 };

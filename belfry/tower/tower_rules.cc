@@ -184,8 +184,9 @@ Graph& new_scratch_graph() {
   scratch.mark_scratch(
       {.made_in = "in a call of the tower function that only checks its rules, on a graph of its own",
        .remedy =
-           "Let the function assign what it keeps anew in each call, instead of adding to a list or leaving what is "
-           "set already; or turn these calls off: .check_tower_rules = false."});
+           "Let the function assign what it keeps anew in each call with get_current_tower_context().is_training(), "
+           "instead of adding to a list or leaving what is set already; or turn these calls off: .check_tower_rules = "
+           "false."});
   current_graph().outermost().keep(std::move(owned));
   return scratch;
 }

@@ -87,6 +87,34 @@ TEST_F(InferenceRunnerTest, InputsOfEveryKindCanBeRead) {
   EXPECT_EQ(values(trainer, "cost"), std::vector<double>(3, 7));
 }
 
+// As a model does that keeps its tensors in members: the last tower's are the runner's.
+TEST_F(InferenceRunnerTest, ItsTensorsInAnotherRunAreAnErrorNotAWaitWithoutEnd) {
+  const auto text_of_a_run = [&](const RunOpOptions& options) {
+    const testing_support::LogLines log;
+    Graph graph;
+    const GraphScope scope(graph);
+    SimpleTrainer trainer;
+    set_up(trainer);
+    const auto its_cost = [&] { return Operation(trainer.towers()["inference_tower"].get_tensor("cost")); };
+    return error_of([&] { run(trainer, {InferenceRunner(five() | batch(2), cost()), RunOp(its_cost, options)}); });
+  };
+  const std::string expected =
+      "[InferenceRunner 'inference_tower'] expected runs of its own to fetch what takes points from its input, got "
+      "'inference_tower/cost' fetched in another run, while nobody fills the queue "
+      "'inference_tower_inputs/input_queue' (called at ";
+  const std::string remedy =
+      "). Fetch the training tower's tensor: by name, or, where the tower function keeps it, let it keep that one "
+      "alone: "
+      "if (get_current_tower_context().is_training()) cost_ = cost.";
+  for (const RunOpOptions& options : {RunOpOptions{.as_trigger = false},
+                                      {.before_train = false, .as_trigger = false, .along_with_step = true},
+                                      {.before_train = false}}) {
+    const std::string text = text_of_a_run(options);
+    EXPECT_TRUE(text.starts_with(expected)) << text;
+    EXPECT_TRUE(text.ends_with(remedy)) << text;
+  }
+}
+
 TEST_F(InferenceRunnerTest, TheInputIsMadeInTheTower) {
   std::string tower;
   const auto make = [&] {
@@ -146,9 +174,11 @@ TEST_F(InferenceRunnerTest, OnlyTheFirstPointIsReadBeforeItIsNeededAndItIsUsed) 
 }
 
 TEST_F(InferenceRunnerTest, ItsFirstPointIsMatchedWithTheSignatureBeforeTheFirstStep) {
-  EXPECT_TRUE(contains(error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); }),
-                       "[QueueInput] input 'x' expects f32 [?], the flow's component 0 is f32 []. Batch the flow: flow "
-                       "| batch(32) (at "));
+  const std::string text = error_of([&] { run(trainer, {InferenceRunner(five(), cost())}); });
+  EXPECT_TRUE(text.starts_with(
+      "[InferenceRunner 'inference_tower': QueueInput] input 'x' expects f32 [?], the flow's component "
+      "0 is f32 []. Batch the flow: flow | batch(32) (at "))
+      << text;
   EXPECT_EQ(trainer.global_step(), 0);
 }
 
@@ -175,7 +205,9 @@ TEST_F(InferenceRunnerTest, ARequestToStopEndsTheWaitForItsFirstPoint) {
 
 TEST_F(InferenceRunnerTest, AnEmptyFlowIsAnErrorBeforeTheFirstStep) {
   const std::string text = error_of([&] { run(trainer, {InferenceRunner(five() | batch(6), cost())}); });
-  EXPECT_TRUE(text.starts_with("[QueueInput] expected a flow with points, got an empty one (at ")) << text;
+  EXPECT_TRUE(text.starts_with(
+      "[InferenceRunner 'inference_tower': QueueInput] expected a flow with points, got an empty one (at "))
+      << text;
   EXPECT_TRUE(text.ends_with("batch() leaves out a last batch that is not full, unless it is told Remainder::keep."));
   EXPECT_EQ(trainer.global_step(), 0);
 }

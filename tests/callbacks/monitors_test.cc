@@ -50,6 +50,48 @@ class MonitorCallbacksTest : public testing_support::CallbacksTest {
   }
 };
 
+// While there is a directory in the way of the file, which nobody can replace, root neither.
+TEST_F(MonitorCallbacksTest, JSONWriterSurvivesFailuresThatDoNotLast) {
+  const testing_support::LogLines log;
+  const std::string file = directory + "/stats.json";
+  Trainer trainer;
+  run(trainer,
+      {puts(), CallbackFactory({.before_epoch =
+                                    [&](Trainer& t) {
+                                      if (t.epoch_num() == 1) std::filesystem::create_directories(file + "/in the way");
+                                      if (t.epoch_num() == 3) std::filesystem::remove_all(file);
+                                    }})},
+      {JSONWriter()});
+  EXPECT_EQ(values(trainer, "failed_saves/stats.json"), (std::vector<double>{1, 2}));
+  EXPECT_TRUE(log.text.starts_with("[JSONWriter] ")) << log.text;
+  EXPECT_TRUE(contains(log.text, "(failure 1 in a row; 3 end training)\n")) << log.text;
+  EXPECT_TRUE(log.text.ends_with("(failure 2 in a row; 3 end training)\n")) << log.text;
+  const nlohmann::json list = stats();
+  ASSERT_EQ(list.size(), 3U) << "nothing is lost";
+  EXPECT_EQ(list[0]["a"], 1);
+  EXPECT_EQ(list[1]["failed_saves/stats.json"], 1);
+}
+
+TEST_F(MonitorCallbacksTest, JSONWriterEndsTrainingAfterSoManyFailuresAndAfterOneOfTheLastWrite) {
+  const testing_support::LogLines log;
+  const std::string file = directory + "/stats.json";
+  const auto block = [&](int epoch) {
+    return CallbackFactory({.before_epoch = [&file, epoch](Trainer& t) {
+      if (t.epoch_num() != epoch) return;
+      std::filesystem::remove(file);
+      std::filesystem::create_directories(file + "/in the way");
+    }});
+  };
+  Trainer many, last;
+  EXPECT_TRUE(testing_support::file_error_of([&] {
+                run(many, {block(1)}, {JSONWriter("stats.json", 2)});
+              }).starts_with("[JSONWriter] expected to write '" + file + "', got 2 failures in a row, the last one: "));
+  EXPECT_EQ(many.epoch_num(), 2);
+  std::filesystem::remove_all(file);
+  EXPECT_THROW(run(last, {block(3)}, {JSONWriter()}), FileError);
+  EXPECT_EQ(last.epoch_num(), 3);
+}
+
 TEST_F(MonitorCallbacksTest, JSONWriterListsEveryEpoch) {
   Trainer trainer;
   run(trainer,

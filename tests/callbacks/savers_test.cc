@@ -37,7 +37,14 @@ TEST_F(SaversTest, ModelSaverKeepsTheNewestCheckpoints) {
   EXPECT_EQ(last.tensors.at("count").item(), 6);
   EXPECT_EQ(last.state.epoch, 3);
   const nlohmann::json loop = nlohmann::json::parse(last.state.user.at("loop"));
-  EXPECT_EQ(loop, nlohmann::json({{"epoch", 3}, {"local_step", 2}, {"global_step", 6}, {"iteration", 6}}));
+  EXPECT_EQ(loop, nlohmann::json({{"epoch", 3},
+                                  {"local_step", 2},
+                                  {"global_step", 6},
+                                  {"iteration", 6},
+                                  {"steps_done", 2},
+                                  {"steps_per_epoch", 2},
+                                  {"ended", true},
+                                  {"next_epoch", 4}}));
 }
 
 TEST_F(SaversTest, DirectoriesCanBeChosenAndPeriodsToo) {
@@ -63,6 +70,30 @@ TEST_F(SaversTest, ASignalSavesTheUnfinishedEpochOnce) {
                   if (t.global_step() == 3) t.request_stop("signal 15", true);
                 }})});
   EXPECT_EQ(load_checkpoint(directory).state.step, 3);
+}
+
+// In before_train, and before the first step but behind the checks.
+TEST_F(SaversTest, ASignalBeforeTheFirstStepSavesNothingAndLeavesTheEarlierRunLast) {
+  Trainer first, second, third;
+  run(first, {ModelSaver()});
+  const auto interrupt = [](Trainer& t) { t.request_stop("signal 2", true); };
+  run(second, {PeriodicTrigger(ModelSaver(), {.every_k_epochs = 1, .before_train = true}),
+               CallbackFactory({.before_train = interrupt})});
+  EXPECT_EQ(load_checkpoint(directory).state.step, 6);
+  EXPECT_FALSE(exists("previous-1"));
+  run(third, {ModelSaver(), CallbackFactory({.before_epoch = interrupt})});
+  EXPECT_EQ(third.global_step(), 0);
+  EXPECT_FALSE(exists("model-0.safetensors"));
+  EXPECT_EQ(load_checkpoint(directory + "/previous-1").state.step, 6);
+}
+
+TEST_F(SaversTest, OptionsThatAreNoUseAreFoundBeforeTheEarlierRunIsMoved) {
+  Trainer first, failures, prefix;
+  run(first, {ModelSaver()});
+  EXPECT_THROW(run(failures, {ModelSaver({.max_failures = 0})}), Error);
+  EXPECT_THROW(run(prefix, {put("error", {1}), MinSaver("error", {.prefix = "a/b"})}), FileError);
+  EXPECT_EQ(load_checkpoint(directory).state.step, 6);
+  EXPECT_FALSE(exists("previous-1"));
 }
 
 TEST_F(SaversTest, AnOrdinaryStopSavesNothing) {
@@ -315,21 +346,40 @@ TEST_F(SaversTest, AMetricThatNeverCameIsReportedAtTheEnd) {
       "[MinSaver] 'error' never came, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
 }
 
-// A callback that declares nothing may put anything, so it is not an error.
-TEST_F(SaversTest, AMetricThatIsNotDeclaredButNearOneThatIsIsAWarningBeforeTraining) {
-  const testing_support::LogLines log;
-  std::string before_steps;
+// A callback that declares nothing may put anything, but hardly what differs by a letter from what is declared.
+TEST_F(SaversTest, AMetricThatIsNearlyADeclaredOneIsAnErrorWhoeverElseMayPutSome) {
   Trainer trainer;
-  run(trainer, {CallbackFactory({.setup_graph = [](Trainer& t) { t.monitors().declare(*t.callbacks()[1], "errors"); },
-                                 .before_epoch =
-                                     [&](Trainer& t) {
-                                       if (t.epoch_num() == 1) before_steps = log.text;
-                                     }}),
-                MinSaver("error")});
-  EXPECT_EQ(before_steps,
-            "[MinSaver] no callback has declared the metric 'error', so it is not known whether one will put it. Did "
-            "you mean 'errors'? A callback of your own declares its metrics in setup_graph(): "
-            "trainer().monitors().declare(*this, \"error\").\n");
+  EXPECT_EQ(
+      error_of([&] {
+        run(trainer,
+            {CallbackFactory({.setup_graph = [](Trainer& t) { t.monitors().declare(*t.callbacks()[1], "errors"); },
+                              .name = "Mine"}),
+             MinSaver("error")});
+      }),
+      "[MinSaver] expected a metric that some callback puts, got 'error'. Did you mean 'errors'? This training puts "
+      "'errors'. Add the callback that puts it, or, if it is run_step() or Mine, let it declare the metric in "
+      "setup_graph(): trainer().monitors().declare(*this, \"error\").");
+  EXPECT_EQ(trainer.global_step(), 0);
+}
+
+TEST_F(SaversTest, AnyOtherMetricMayBePutByACallbackThatDeclaresNothingAndTheLogSaysHowToChangeThat) {
+  std::string text;
+  const LogRedirect redirect(
+      [&](LogLevel, std::string_view line) {
+        if (contains(line, "[MinSaver] no callback")) text += line;
+      },
+      LogLevel::info);
+  Trainer trainer;
+  run(trainer, {CallbackFactory({.setup_graph = [](Trainer& t) { t.monitors().declare(*t.callbacks()[1], "cost"); },
+                                 .trigger_epoch = [](Trainer& t) { t.monitors().put_scalar("loss", 1); },
+                                 .name = "Mine"}),
+                MinSaver("loss")});
+  EXPECT_TRUE(exists("min-loss-2.safetensors"));
+  EXPECT_EQ(
+      text,
+      "[MinSaver] no callback has declared the metric 'loss'; run_step() or Mine may put it. Who puts it declares "
+      "it in setup_graph(): trainer().monitors().declare(*this, \"loss\"). Who puts none, or declares all, "
+      "overrides declares_metrics() to return true: then a metric that nobody puts is an error at the start.");
 }
 
 TEST_F(SaversTest, BestSaversGoOnFromTheirState) {

@@ -212,7 +212,7 @@ TEST(HandbookTrainers, ARunGoesOn) {
   }
   bf::TrainConfig config = until(3);
   config.session_init = bf::ContinueRun(directory);  // global_step goes on too, unless .ignore has "global_step"
-  config.starting_epoch = 4;
+  config.starting_epoch = bf::run_position(bf::load_checkpoint(directory).state).next_epoch;  // 4
   config.max_epoch = 6;
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -32,7 +33,10 @@ inline int train_in(const std::string& directory) {
          .run_dir = directory + "/run"},
         trainer);
   } catch (const Interrupted& end) {
-    return load_checkpoint(directory + "/run").state.step == trainer.global_step() ? end.exit_code() : kNoCheckpoint;
+    const std::optional<std::string> saved = latest_checkpoint(directory + "/run");
+    const bool right =
+        trainer.global_step() == 0 ? !saved : saved && load_checkpoint(*saved).state.step == trainer.global_step();
+    return right ? end.exit_code() : kNoCheckpoint;
   }
   return 0;
 }
@@ -41,7 +45,7 @@ inline int train_in(const std::string& directory) {
 inline testing::Environment* add_trainee() { return testing::AddGlobalTestEnvironment(new Role("trainee", train_in)); }
 
 // A signal kills a process that does not handle it yet, or does not any more. One that does ends by itself, and its
-// checkpoint is there. A signal that came too late finds nothing.
+// checkpoint is there, unless no step was done. A signal that came too late finds nothing.
 inline bool is_right(const Ended& end, int signal) {
   if (WIFSIGNALED(end.status)) return WTERMSIG(end.status) == signal && (end.said.empty() || end.said.back() == kEnded);
   const int code = WEXITSTATUS(end.status);

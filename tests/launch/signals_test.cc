@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
 #include "belfry/base/signal_mask.h"
 #include "belfry/callbacks/model_saver.h"
@@ -67,6 +68,12 @@ class OwnHandler {
   void (*handler_)(int);
   void (*before_)(int);
 };
+
+// Until the trainer has been told, which another thread does.
+void raise_and_wait(const Trainer& trainer, int signal) {
+  std::raise(signal);
+  while (!trainer.stop_requested()) std::this_thread::yield();
+}
 
 TEST_F(SignalsTest, ASignalFinishesTheStepSavesAndThrows) {
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -131,7 +138,7 @@ TEST_F(SignalsTest, ATrainerThatIsCalledDirectlyCanHandleThemToo) {
     const StopOnSignal signals(trainer);
     EXPECT_NO_THROW(signals.throw_if_interrupted());
     const auto raise = [](Trainer& t) {
-      if (t.local_step() == 2) std::raise(SIGTERM);
+      if (t.local_step() == 2) raise_and_wait(t, SIGTERM);
     };
     trainer.train_op = Operation(constant(1.f).node());
     EXPECT_EQ(trainer.train({.callbacks = {CallbackFactory({.trigger_step = raise})},
@@ -139,9 +146,27 @@ TEST_F(SignalsTest, ATrainerThatIsCalledDirectlyCanHandleThemToo) {
                              .max_epoch = 1}),
               "signal 15");
     EXPECT_EQ(error_of<Interrupted>([&] { signals.throw_if_interrupted(); }),
-              "[training] ended by signal 15: the step was finished and everything was closed");
+              "[training] ended by signal 15 after 3 of 1000000000 steps of epoch 1 (global_step 3). No ModelSaver was "
+              "there to save it.");
   }
   EXPECT_TRUE(own.is_there());
+}
+
+TEST_F(SignalsTest, TheErrorSaysHowFarItCameAndWhereTheCheckpointIs) {
+  const auto text_of = [&](CallbackFunctions when) {
+    TrainConfig c = config();
+    c.callbacks = {ModelSaver(), CallbackFactory(std::move(when))};
+    SimpleTrainer trainer;
+    return error_of<Interrupted>([&] { launch_train_with_config(std::move(c), trainer); });
+  };
+  EXPECT_EQ(text_of({.before_train = [](Trainer& t) { raise_and_wait(t, SIGINT); }}),
+            "[training] ended by signal 2 before a step was done: nothing was saved.");
+  EXPECT_EQ(text_of({.trigger_step =
+                         [](Trainer& t) {
+                           if (t.global_step() == 2) raise_and_wait(t, SIGINT);
+                         }}),
+            "[training] ended by signal 2 after 2 of 3 steps of epoch 1 (global_step 2). The latest checkpoint is '" +
+                dir / "model-2.safetensors'.");
 }
 
 // Without a directory, which a process that is killed would leave behind.

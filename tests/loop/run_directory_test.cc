@@ -8,8 +8,10 @@
 
 #include <csignal>
 #include <filesystem>
+#include <functional>
 
 #include "belfry/base/file.h"
+#include "belfry/loop/triggers.h"
 #include "belfry/session/session_init.h"
 #include "tests/loop/loop_testing.h"
 #include "tests/support/files.h"
@@ -187,6 +189,45 @@ TEST_F(TrainersDirectoryTest, IsNotMadeIfNobodyWrites) {
   Trainer trainer;
   train(trainer, {}, dir / "none");
   EXPECT_TRUE(dir.names().empty());
+}
+
+// As a callback whose trigger() writes.
+TEST_F(TrainersDirectoryTest, EarlierFilesStayWhereTheyAreIfTheStartFails) {
+  put_bytes(dir / "notes.txt", "of the other");
+  Trainer trainer;
+  const Callbacks callbacks{PeriodicTrigger(Writer(), {.every_k_epochs = 1, .before_train = true}),
+                            testing_support::at("before_train", [](Trainer&) { throw FileError("no such data"); })};
+  EXPECT_EQ(file_error_of([&] { train(trainer, callbacks, dir.path()); }), "no such data");
+  EXPECT_EQ(dir.names(), Names{"notes.txt"});
+  EXPECT_EQ(read_file(dir / "notes.txt"), "of the other");
+}
+
+TEST_F(TrainersDirectoryTest, EarlierFilesStayWhereTheyAreIfTrainingIsStoppedBeforeItStarts) {
+  put_bytes(dir / "notes.txt", "of the other");
+  Trainer requested, thrown;
+  const auto stop = [&](Trainer& trainer, std::function<void(Trainer&)> how) {
+    train(trainer,
+          {PeriodicTrigger(Writer(), {.every_k_epochs = 1, .before_train = true}),
+           testing_support::at("before_train", std::move(how))},
+          dir.path());
+    EXPECT_EQ(trainer.global_step(), 0);
+    EXPECT_EQ(dir.names(), Names{"notes.txt"});
+    EXPECT_EQ(read_file(dir / "notes.txt"), "of the other");
+  };
+  stop(requested, [](Trainer& t) { t.request_stop("signal 2", true); });
+  stop(thrown, [](Trainer&) { throw StopTraining("enough"); });
+}
+
+TEST_F(TrainersDirectoryTest, WhatIsWrittenBeforeTheFirstStepIsWrittenBehindTheMove) {
+  put_bytes(dir / "notes.txt", "of the other");
+  Trainer trainer;
+  std::string before_step;
+  train(trainer,
+        {PeriodicTrigger(Writer(), {.before_train = true}),
+         testing_support::at("before_epoch", [&](Trainer&) { before_step = read_file(dir / "notes.txt"); })},
+        dir.path());
+  EXPECT_EQ(before_step, "0");
+  EXPECT_EQ(read_file(dir / "previous-1/notes.txt"), "of the other");
 }
 
 TEST_F(TrainersDirectoryTest, IsFreeAgainAfterAStartThatFailed) {

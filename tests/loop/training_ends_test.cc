@@ -203,6 +203,9 @@ TEST_F(TrainingEndsTest, ErrorsAfterTheFirstAreLogged) {
   EXPECT_EQ(error_of<OddError>(
                 [&] { run(trainer, at("after_train", [](Trainer&) { throw std::runtime_error("the third"); })); }),
             "the first");
+  const std::string first = "[Trainer] training ends with this error, which is thrown: the first\n";
+  EXPECT_TRUE(lines.text.starts_with(first)) << lines.text;
+  EXPECT_EQ(lines.text.find(first, 1), std::string::npos) << "once";
   EXPECT_TRUE(contains(lines.text, "[Trainer] after an error that is thrown, end_steps failed as well: the second\n"))
       << lines.text;
   EXPECT_TRUE(
@@ -290,6 +293,24 @@ TEST_F(TrainingEndsTest, ARequestWhileTheLoopRunsElsewhereIsNotLost) {
                      .max_epoch = 2'000'000'000});
   other.join();
   EXPECT_EQ(reason, "from outside");
+}
+
+// With or without save: before the first step nothing is finished for whose sake it may go on.
+TEST_F(TrainingEndsTest, ARequestEndsAWaitInBeforeTrainOfAnyCallback) {
+  const Queue queue("q", {{"x", f32, {}}});
+  const Tensor taken = queue.dequeue()[0];
+  for (const bool save : {false, true}) {
+    calls.clear();
+    std::jthread other;
+    Trainer trainer;
+    EXPECT_EQ(run(trainer, at("before_train",
+                              [&](Trainer& t) {
+                                other = std::jthread([&t, save] { t.request_stop("signal 2", save); });
+                                t.session().run(taken);
+                              })),
+              "signal 2");
+    EXPECT_EQ(words(calls), (Calls{"setup_graph", "before_train", "after_train"}));
+  }
 }
 
 // It ends the step's own wait, not that of a callback in it, whose data come.

@@ -148,6 +148,18 @@ TEST_F(TriggersTest, RunOpRunsAloneOrAlongWithTheStep) {
   EXPECT_EQ(along_at_end, 12);  // once a step
 }
 
+TEST_F(TriggersTest, RunOpRefusesAnEmptyHandleWhereItIsMade) {
+  const std::string text = error_of([] { const RunOp none{Tensor()}; });
+  EXPECT_TRUE(
+      text.starts_with("[RunOp] expected an operation, a tensor or a name, got an empty handle (at "
+                       "triggers_test.cc:"))
+      << text;
+  EXPECT_TRUE(
+      text.ends_with("). If the graph is not made yet, give a function that is called when it is: "
+                     "RunOp([model] { return model->cost_; })."))
+      << text;
+}
+
 TEST_F(TriggersTest, RunOpTakesANameAndSaysWhatItRuns) {
   std::string text;
   const LogRedirect redirect([&](LogLevel, std::string_view line) { text += std::string(line) + "\n"; });

@@ -111,8 +111,9 @@ TEST(KeptHandlesTest, WhatIsKeptOfACallThatChecksIsRefusedWithTheCause) {
       << text;
   EXPECT_TRUE(contains(text, kCause)) << text;
   EXPECT_TRUE(
-      text.ends_with("Let the function assign what it keeps anew in each call, instead of adding to a list or "
-                     "leaving what is set already; or turn these calls off: .check_tower_rules = false."))
+      text.ends_with("Let the function assign what it keeps anew in each call with "
+                     "get_current_tower_context().is_training(), instead of adding to a list or leaving what is set "
+                     "already; or turn these calls off: .check_tower_rules = false."))
       << text;
 }
 

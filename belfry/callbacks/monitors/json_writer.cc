@@ -23,6 +23,11 @@ std::vector<Written> JSONWriter::writes() const { return {{trainer().run_dir(), 
 void JSONWriter::put_scalar(const std::string& name, double value, std::int64_t) { values_[name] = value; }
 
 void JSONWriter::before_train() {
+  trainer().before_first_step([this] { begin(); });
+}
+
+void JSONWriter::begin() {
+  began_ = true;
   if (restored_ || !std::filesystem::exists(path())) return;
   std::string old = path() + ".old";
   for (int i = 2; std::filesystem::exists(old); ++i) old = fmt::format("{}.old-{}", path(), i);
@@ -33,11 +38,32 @@ void JSONWriter::before_train() {
   log_info(fmt::format("[JSONWriter] '{}' is of an earlier run: now it is '{}'", path(), old));
 }
 
-void JSONWriter::trigger() { write(); }
+void JSONWriter::trigger() {
+  add_line();
+  write_or_report();
+}
 
-// What was put in an unfinished epoch.
+void JSONWriter::write_or_report() {
+  try {
+    write();
+    in_a_row_ = 0;
+  } catch (const FileError& error) {
+    ++in_a_row_;
+    log_error(
+        fmt::format("[{}] {} (failure {} in a row; {} end training)", name(), error.what(), in_a_row_, max_failures_));
+    trainer().monitors().put_scalar("failed_saves/" + file_, ++failures_);
+    BELFRY_CHECK_AS(FileError, in_a_row_ < max_failures_,
+                    "[{}] expected to write '{}', got {} failures in a row, the last one: {}", name(), path(),
+                    in_a_row_, error.what());
+  }
+}
+
+// What was put in an unfinished epoch, or could not be written before; not if training never began, and the file is
+// still that of another run.
 void JSONWriter::after_train() {
-  if (!values_.empty()) write();
+  if (!began_ || (values_.empty() && in_a_row_ == 0)) return;
+  if (!values_.empty()) add_line();
+  write();
 }
 
 std::string JSONWriter::state() const {
@@ -53,7 +79,7 @@ void JSONWriter::restore(const std::string& state) {
   });
 }
 
-void JSONWriter::write() {
+void JSONWriter::add_line() {
   nlohmann::ordered_json entry{{"epoch_num", trainer().epoch_num()}, {"global_step", trainer().global_step()}};
   for (const auto& [name, value] : values_) {
     if (std::isfinite(value))
@@ -63,6 +89,9 @@ void JSONWriter::write() {
   }
   written_.push_back(entry.dump());
   values_.clear();
+}
+
+void JSONWriter::write() {
   std::error_code failed;
   std::filesystem::create_directories(trainer().run_dir(), failed);
   BELFRY_CHECK_AS(FileError, !failed, "[JSONWriter] expected to make the directory '{}', got: {}.", trainer().run_dir(),

@@ -15,9 +15,13 @@ namespace belfry {
 //
 // A file that an earlier run left is renamed to stats.json.old (stats.json.old-2, ... if there is one), unless this run
 // continues that one (restore()). A new run finds none: see TrainOptions::run_dir.
+//
+// A write that fails is an error in the log and a metric, failed_saves/stats.json, as a saver's is; the next one that
+// succeeds has its lines too. So many failures in a row end training, and so does one of the last write.
 class JSONWriter final : public Monitor {
  public:
-  explicit JSONWriter(std::string file = "stats.json") : file_(std::move(file)) {}
+  explicit JSONWriter(std::string file = "stats.json", int max_failures = 3)
+      : file_(std::move(file)), max_failures_(max_failures) {}
   const std::string& file() const { return file_; }
   void put_scalar(const std::string& name, double value, std::int64_t step) override;
   void before_train() override;
@@ -28,13 +32,18 @@ class JSONWriter final : public Monitor {
   std::vector<Written> writes() const override;
 
  private:
+  void begin();
+  void add_line();
   void write();
+  void write_or_report();
   std::string path() const;
 
   std::string file_;
+  int max_failures_;
+  int in_a_row_ = 0, failures_ = 0;
   std::map<std::string, double> values_;  // put since the last trigger
   std::vector<std::string> written_;      // the file's lines
-  bool restored_ = false;
+  bool restored_ = false, began_ = false;
 };
 
 }  // namespace belfry

@@ -8,6 +8,7 @@
 #include "belfry/base/nearest.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/needed.h"
+#include "belfry/graph/ancestors.h"
 #include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
 
@@ -189,7 +190,34 @@ const Takes& SessionState::takes_of(const Signature& s) {
   return takes_.front().takes;
 }
 
-void SessionState::take(const Takes& takes, TakenPoints& points, std::vector<Array>& values, const Caller& caller) {
+namespace {
+
+// What of the run needs the node, for people.
+std::string needing(const Node& node, const Signature& signature) {
+  std::string out;
+  const auto add = [&](Node* wanted, const std::string& name) {
+    const std::vector<const Node*> before = with_ancestors({&wanted, 1});
+    if (std::ranges::find(before, &node) != before.end()) out += fmt::format("{}'{}'", out.empty() ? "" : ", ", name);
+  };
+  for (const Tensor& tensor : signature.fetches) add(tensor.node(), tensor.name());
+  for (const Operation& operation : signature.targets) add(operation.node(), operation.name());
+  return out;
+}
+
+void check_not_refused(const DataQueue& queue, const Node& take, const Signature& signature, const Caller& caller) {
+  const std::shared_ptr<const DataQueue::Refusal> refusal = queue.refusal();
+  if (refusal == nullptr) return;
+  fail(
+      "[{}] expected runs of its own to fetch what takes points from its input, got {} fetched in another run, while "
+      "nobody fills the queue '{}' {}. {}",
+      refusal->by, needing(take, signature), queue.name(), called_at(caller), refusal->remedy);
+}
+
+}  // namespace
+
+void SessionState::take(const Signature& signature, const Takes& takes, TakenPoints& points, std::vector<Array>& values,
+                        const Caller& caller) {
+  for (const Node* node : takes.nodes) check_not_refused(*queues.of(queue_of(*node)), *node, signature, caller);
   queues.forget_taken();
   auto next = takes.tensors.begin();
   for (const Node* node : takes.nodes) {

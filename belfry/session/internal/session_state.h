@@ -88,8 +88,9 @@ struct SessionState {
 
   // The points that such a run has to take.
   const Takes& takes_of(const Signature& signature);
-  // Takes them, waiting if need be; appends a value for each of the tensors.
-  void take(const Takes& takes, TakenPoints& points, std::vector<Array>& values, const Caller& caller);
+  // Takes them, waiting if need be; appends a value for each of the tensors. Throws if a queue is refused.
+  void take(const Signature& signature, const Takes& takes, TakenPoints& points, std::vector<Array>& values,
+            const Caller& caller);
 
   // What these three throw names the caller's line.
   std::shared_ptr<Plan> plan_for(const Signature& signature, const Caller& caller);
