@@ -5,6 +5,7 @@
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/repeat_each.h"
+#include "belfry/dataflow/section.h"
 #include "belfry/dataflow/select.h"
 #include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
@@ -58,6 +59,14 @@ std::vector<StageWord> plain_stage_words() {
        "passes of so many points",
        [](Call& c) { return fixed_size(c.whole_or("points", 1000)); }},
       {{"select"}, "select(1, 0)", "components chosen and reordered", select_of},
+      {{"take"},
+       "take(points)",
+       "the first points of each pass",
+       [](Call& c) { return take(c.whole_or("points", 10)); }},
+      {{"skip"},
+       "skip(points)",
+       "each pass without its first points",
+       [](Call& c) { return skip(c.whole_or("points", 10)); }},
       {{"shard"},
        "shard(rank, size)",
        "one of several equal parts",

@@ -14,6 +14,7 @@
 #include "belfry/dataflow/repeat.h"
 #include "belfry/dataflow/repeat_each.h"
 #include "belfry/dataflow/select.h"
+#include "belfry/dataflow/section.h"
 #include "belfry/dataflow/shard.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/zip.h"
@@ -69,7 +70,7 @@ FlowStage random_fixed_size(RandomStream& random) {
 
 FlowStage random_stage(RandomStream& random, const Flow& flow, int threads) {
   const auto small = static_cast<int>(1 + random.below(4));
-  switch (random.below(flow->random_access() != nullptr ? 15 : 14)) {
+  switch (random.below(flow->random_access() != nullptr ? 17 : 16)) {
     case 0:
     case 1: return random_batch(random, flow, small);
     case 2:
@@ -88,6 +89,8 @@ FlowStage random_stage(RandomStream& random, const Flow& flow, int threads) {
     case 11: return cache_in_memory();
     case 12: return filter([](const DataPoint& point) { return digest(point)[0].item() < 700; }, {.threads = threads});
     case 13: return FlowStage([=](Flow f) { return fan_out(std::move(f), {.consumers = 1, .buffer = small})[0]; });
+    case 14: return take(2 * small);
+    case 15: return skip(small - 1);
     default: return shuffle(random.bits());
   }
 }

@@ -60,6 +60,15 @@ std::vector<double> first_components(bf::Flow flow) {
 
 using Values = std::vector<double>;
 
+TEST(DataflowPage, AValidationSetIsCutOff) {
+  const bf::Flow examples = bf::from_list(ten_points());
+  auto [train, validation] = bf::split(examples | bf::shuffle(7), 0.9);  // dealt once, by chance
+  train = train | bf::shuffle() | bf::batch(32);                         // and in another order each epoch
+  validation = validation | bf::batch(32, bf::Remainder::keep);
+  EXPECT_EQ(train.known_size(), 0);
+  EXPECT_EQ(validation.known_size(), 1);
+}
+
 }  // namespace
 
 TEST(DataflowPage, PassesAndComposition) {

@@ -203,6 +203,8 @@ TEST(FlowSpec, KnowsTheStages) {
                                  {"fixed_size(7)", 7, one},
                                  {"select(1)", 10, {}},
                                  {"select(1, 0)", 10, {}},
+                                 {"take(3)", 3, one},
+                                 {"skip(3)", 7, one},
                                  {"shard(rank=1, size=4)", 3, one},
                                  {"cache", 10, one},
                                  {"prefetch(2)", 10, one},
