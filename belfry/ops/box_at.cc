@@ -18,33 +18,30 @@ Shape box_rule(const ShapeContext& c) {
   return like;
 }
 
-Ints steps_of(const GradientContext& c) { return c.attributes().get<Ints>("steps"); }
+using T = const Tensor&;
+using Move = Tensor (*)(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps);
 
-const OpRegistration slice_at_def =
-    define_op("SliceAt")
-        .input("x")
-        .input("begin")
-        .input("like")
-        .output("y")
-        .shape_only(2)
-        .shape(box_rule)
-        .gradient([](const GradientContext& c) {
-          return Tensors{place_at(c.grad(), c.input(1), c.input(0), steps_of(c)), Tensor(), Tensor()};
-        })
-        .doc("A box cut out of a tensor at a place that a run computes.");
+// One moves what the other put there: each is the other's gradient.
+OpRegistration define_move(const char* name, Move back, const char* doc) {
+  return define_op(name)
+      .input("x")
+      .input("begin")
+      .input("like")
+      .output("y")
+      .shape_only(2)
+      .shape(box_rule)
+      .gradient([back](const GradientContext& c) {
+        return Tensors{back(c.grad(), c.input(1), c.input(0), c.attributes().get<Ints>("steps")), Tensor(), Tensor()};
+      })
+      .doc(doc);
+}
 
-const OpRegistration place_at_def =
-    define_op("PlaceAt")
-        .input("x")
-        .input("begin")
-        .input("like")
-        .output("y")
-        .shape_only(2)
-        .shape(box_rule)
-        .gradient([](const GradientContext& c) {
-          return Tensors{slice_at(c.grad(), c.input(1), c.input(0), steps_of(c)), Tensor(), Tensor()};
-        })
-        .doc("A constant with a tensor at a place that a run computes.");
+const OpRegistration slice_at_def = define_move(
+    "SliceAt", [](const Operand& x, T begin, T like, const Ints& steps) { return place_at(x, begin, like, steps); },
+    "A box cut out of a tensor at a place that a run computes.");
+const OpRegistration place_at_def = define_move(
+    "PlaceAt", [](const Operand& x, T begin, T like, const Ints& steps) { return slice_at(x, begin, like, steps); },
+    "A constant with a tensor at a place that a run computes.");
 
 const OpRegistration box_sizes_def =
     define_op("BoxSizes")

@@ -51,14 +51,7 @@ const KernelRegistration slice_at_kernel = define_kernel("SliceAt").make([](cons
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const BoxPlace place = place_of(c, c.input(0).shape, c.output().shape);
     return simple_kernel([place, loop = loop_over(place)](const Buffers& b, const Step&) {
-      const T* x = b.in<T>(0) + place.offset(b.in<std::int64_t>(1));
-      T* y = b.out<T>();
-      loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-        if (loop.step(0) == 1)
-          std::copy_n(x + offsets[0], count, y + at);
-        else
-          for (std::int64_t i = 0; i < count; ++i) y[at + i] = x[offsets[0] + i * loop.step(0)];
-      });
+      take(loop, b.in<T>(0) + place.offset(b.in<std::int64_t>(1)), b.out<T>());
     });
   });
 });
@@ -73,11 +66,7 @@ const KernelRegistration place_at_kernel = define_kernel("PlaceAt").make([](cons
           parallel_for(n, kPointwiseGrain,
                        [&](std::int64_t first, std::int64_t last) { std::fill(y + first, y + last, value); });
           if (loop.elements() == 0) return;
-          const T* x = b.in<T>(0);
-          y += place.offset(b.in<std::int64_t>(1));
-          loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-            for (std::int64_t i = 0; i < count; ++i) y[offsets[0] + i * loop.step(0)] = x[at + i];
-          });
+          put(loop, b.in<T>(0), y + place.offset(b.in<std::int64_t>(1)));
         });
   });
 });

@@ -7,6 +7,7 @@
 //   });
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -113,5 +114,26 @@ class StridedLoop {
   std::size_t rank_ = 0;
   std::int64_t elements_ = 0;
 };
+
+// y = x at the places that the loop walks through, one after the other.
+template <class T>
+void take(const StridedLoop<1>& loop, const T* x, T* y) {
+  loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
+    const T* from = x + offsets[0];
+    if (loop.step(0) == 1)
+      std::copy_n(from, count, y + at);
+    else
+      for (std::int64_t i = 0; i < count; ++i) y[at + i] = from[i * loop.step(0)];
+  });
+}
+
+// The other way round.
+template <class T>
+void put(const StridedLoop<1>& loop, const T* x, T* y) {
+  loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
+    T* to = y + offsets[0];
+    for (std::int64_t i = 0; i < count; ++i) to[i * loop.step(0)] = x[at + i];
+  });
+}
 
 }  // namespace belfry

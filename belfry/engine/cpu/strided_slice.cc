@@ -42,15 +42,7 @@ template <class T>
 KernelPtr make_take(const Shape& out, const Places& places) {
   return simple_kernel(
       [loop = StridedLoop<1>(out, {places.strides}), first = places.first](const Buffers& b, const Step&) {
-        const T* x = b.in<T>(0) + (loop.elements() > 0 ? first : 0);
-        T* y = b.out<T>();
-        loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-          const T* from = x + offsets[0];
-          if (loop.step(0) == 1)
-            std::copy_n(from, count, y + at);
-          else
-            for (std::int64_t i = 0; i < count; ++i) y[at + i] = from[i * loop.step(0)];
-        });
+        take(loop, b.in<T>(0) + (loop.elements() > 0 ? first : 0), b.out<T>());
       });
 }
 
@@ -92,10 +84,7 @@ const KernelRegistration strided_slice_grad_kernel = define_kernel("StridedSlice
       T* dx = b.out<T>();
       parallel_for(n, kPointwiseGrain,
                    [&](std::int64_t begin, std::int64_t end) { std::fill(dx + begin, dx + end, T(0)); });
-      loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-        T* to = dx + first + offsets[0];
-        for (std::int64_t i = 0; i < count; ++i) to[i * loop.step(0)] = dy[at + i];
-      });
+      if (loop.elements() > 0) put(loop, dy, dx + first);
     });
   });
 });

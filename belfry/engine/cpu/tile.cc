@@ -39,14 +39,7 @@ KernelPtr make_tile(const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const Copies copies(c.input(0).shape, multiples_of(c.input(0).shape, c.output().shape));
     return simple_kernel([loop = StridedLoop<1>(copies.shape, {copies.strides})](const Buffers& b, const Step&) {
-      const T* x = b.in<T>(0);
-      T* y = b.out<T>();
-      loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
-        if (loop.step(0) == 1)
-          std::copy_n(x + offsets[0], count, y + at);
-        else
-          for (std::int64_t i = 0; i < count; ++i) y[at + i] = x[offsets[0] + i * loop.step(0)];
-      });
+      take(loop, b.in<T>(0), b.out<T>());
     });
   });
 }
