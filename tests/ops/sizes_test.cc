@@ -1,6 +1,8 @@
 // Shapes that are known only in a run. Each form runs with several batch sizes in one session, 1 and 0 among them.
 #include "belfry/ops/sizes.h"
 
+#include <fmt/core.h>
+
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/box_at.h"
 #include "belfry/ops/broadcast.h"

@@ -1,0 +1,111 @@
+// The end of training by request, and the waits that it ends.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "belfry/base/stop_training.h"
+#include "belfry/loop/trainer.h"
+
+namespace belfry {
+
+void Trainer::request_stop(std::string reason, bool save) {
+  const MutexLock lock(stop_mutex_);
+  if (save) save_at_end_ = true;
+  if (!stop_requested_) stop_reason_ = std::move(reason);
+  stop_requested_ = true;
+  if (must_stop(waiter_)) interrupt();
+}
+
+// With the lock, so that the wait is still there when it is given up.
+void Trainer::interrupt() {
+  session_->interrupt();
+  if (give_up_ != nullptr) (*give_up_)();
+}
+
+std::string Trainer::activity() const {
+  const Callback* const callback = called_;
+  return callback == nullptr ? std::string(doing_) : fmt::format("{} of {}", doing_.load(), callback->name());
+}
+
+// A step does not begin any more. Callbacks of a finished epoch may go on with data of their own, unless somebody is in
+// a hurry.
+bool Trainer::must_stop(Waiter waiter) const {
+  switch (waiter) {
+    case Waiter::none: return false;
+    case Waiter::step: return stop_requested_;
+    case Waiter::callback: return save_at_end_;
+  }
+  return false;
+}
+
+void Trainer::check_stop(Waiter waiter) {
+  if (!must_stop(waiter)) return;
+  const MutexLock lock(stop_mutex_);
+  throw StopTraining(stop_reason_);
+}
+
+// Before the first epoch there is nothing finished for whose sake a callback may go on.
+void Trainer::run_interruptibly(FunctionRef<void()> run) {
+  run_as(epoch_num_ < loop_.starting_epoch ? Waiter::step : Waiter::callback, run);
+}
+
+// Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
+// data.
+void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
+  wait_as(waiter, [&] {
+    check_stop(waiter);
+    run();
+  });
+}
+
+// The same for what begins in any case.
+void Trainer::wait_as(Waiter waiter, FunctionRef<void()> run) {
+  const Waiter before = set_waiter(waiter);
+  try {
+    run();
+  } catch (const Cancelled&) {
+    set_waiter(before);
+    check_stop(waiter);
+    throw;
+  } catch (...) {
+    set_waiter(before);
+    throw;
+  }
+  set_waiter(before);
+}
+
+void Trainer::wait_interruptibly(FunctionRef<void()> wait, FunctionRef<void()> give_up) {
+  Waiter waiter = Waiter::none;
+  {
+    const MutexLock lock(stop_mutex_);
+    waiter = waiter_;
+    if (must_stop(waiter)) throw StopTraining(stop_reason_);
+    give_up_ = &give_up;
+  }
+  const auto end = [this] {
+    const MutexLock lock(stop_mutex_);
+    give_up_ = nullptr;
+  };
+  try {
+    wait();
+  } catch (const Cancelled&) {
+    end();
+    check_stop(waiter);
+    throw;
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
+Trainer::Waiter Trainer::set_waiter(Waiter waiter) {
+  const MutexLock lock(stop_mutex_);
+  if (must_stop(waiter))
+    interrupt();  // also a step that goes on behind a callback that could wait
+  else if (stop_requested_)
+    session_->forget_interrupt();  // which was the step's: a callback in it may go on
+  return std::exchange(waiter_, waiter);
+}
+
+}  // namespace belfry
