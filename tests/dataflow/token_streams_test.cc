@@ -69,6 +69,12 @@ TEST(TokenStreams, WhatDoesNotFillAPointIsDroppedOrShorter) {
     }
 }
 
+TEST(TokenStreams, APointMayBeOneStep) {
+  const Flow flow = token_streams(ids(7), {.streams = 2, .sequence_length = 1});
+  EXPECT_EQ(streams_of(flow, 0), (std::vector{from(0, 3), from(3, 3)}));
+  EXPECT_EQ(streams_of(flow, 1), (std::vector{from(1, 3), from(4, 3)}));
+}
+
 TEST(TokenStreams, SaysWhereTheStreamsBegin) {
   Flow flow = token_streams(ids(13), {.streams = 2, .sequence_length = 2, .begins = true});
   for (std::uint64_t epoch : {0, 1}) {

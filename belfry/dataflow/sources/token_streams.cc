@@ -25,7 +25,7 @@ class TokenStreamsFlow final : public IndexedFlow {
   std::int64_t count() const override { return count_; }
   DataPoint at(std::int64_t index) const override {
     const std::int64_t first = index * options_.sequence_length;
-    DataPoint out{cut(first), cut(first + 1)};
+    DataPoint out{cut(first, 0), cut(first, 1)};
     if (options_.begins) out.emplace_back(index == 0);
     return out;
   }
@@ -34,12 +34,11 @@ class TokenStreamsFlow final : public IndexedFlow {
   }
 
  private:
-  // The steps of a point, of every stream, which begin `first` tokens behind the stream's first one.
-  Array cut(std::int64_t first) const {
-    const std::int64_t begin = first / options_.sequence_length * options_.sequence_length;
-    const std::int64_t steps = std::min(options_.sequence_length, steps_ - begin), streams = options_.streams;
+  // The steps of every stream from step `first` on, or the tokens so many later.
+  Array cut(std::int64_t first, std::int64_t later) const {
+    const std::int64_t steps = std::min(options_.sequence_length, steps_ - first), streams = options_.streams;
     Array out(i32, options_.time_major ? Shape{steps, streams} : Shape{streams, steps});
-    const std::int32_t* from = ids_.values<std::int32_t>().data() + first;
+    const std::int32_t* from = ids_.values<std::int32_t>().data() + first + later;
     std::int32_t* to = out.values<std::int32_t>().data();
     const std::int64_t step = options_.time_major ? streams : 1, stream = options_.time_major ? 1 : steps;
     for (std::int64_t s = 0; s < streams; ++s)
