@@ -8,6 +8,7 @@
 #include "belfry/graph/live_graphs.h"
 #include "belfry/graph/name_check.h"
 #include "belfry/graph/scope_state.h"
+#include "belfry/graph/state_ops.h"
 
 namespace belfry {
 namespace {
@@ -107,7 +108,7 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   node->def = def;
   node->where = current_location(inputs.empty() ? Location{} : inputs.front().where());
   const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
-  node->name = options.name.empty() ? graph.unique_name(full) : full;
+  node->name = def == variable_op() ? full : graph.unique_name(full);  // a checkpoint finds a variable by its name
   if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
   check_live(*node, inputs);
   const DType dtype = common_dtype(inputs);

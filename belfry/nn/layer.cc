@@ -51,6 +51,11 @@ Tensor Layer::operator()(const Tensor& x) const {
   BELFRY_CHECK(static_cast<bool>(y), "[layer '{}'] expected its function to give a tensor, got an empty handle (at {})",
                name_, to_string(where_));
   const bool named = y.output() == 0 && y.node()->name == scope.name_scope() + "/output";
+  BELFRY_CHECK(
+      named || !current_graph().has_name(scope.name_scope() + "/output"),
+      "[layer '{}'] expected its function to give the tensor that it names 'output', got {} (at {}). Give that "
+      "one, or name it otherwise.",
+      name_, to_string(y), to_string(where_));
   const Tensor output = named ? y : identity(y, "output");
   note_shapes(scope.name(), x, output);
   transaction.keep();

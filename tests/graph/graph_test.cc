@@ -49,15 +49,25 @@ TEST_F(GraphTest, AnOpRemembersTheLineOfAnOperatorExpression) {
   EXPECT_EQ(y.node()->where.line(), static_cast<unsigned>(__LINE__ - 1));
 }
 
-TEST_F(GraphTest, ExplicitNamesMustBeNewAndDefaultNamesAreMadeUnique) {
+TEST_F(GraphTest, NamesThatRepeatGetASuffix) {
   const Variable a = var("a");
-  multiply(a, a, "y");
-  EXPECT_EQ(error_of([&] { add(a, a, "y"); }),
-            "[Add 'y'] expected a name not in use, got that of [Mul 'y'] (made at graph_test.cc:" +
-                std::to_string(__LINE__ - 3) + "); the new one is at graph_test.cc:" + std::to_string(__LINE__ - 2) +
-                ". Choose another name or open a NameScope.");
+  EXPECT_EQ(multiply(a, a, "y").name(), "y");
+  EXPECT_EQ(add(a, a, "y").name(), "y_1");
+  EXPECT_EQ(add(a, a, "y").name(), "y_2");
+  EXPECT_EQ(add(a, a, "y_1").name(), "y_1_1");
+  EXPECT_EQ(add(a, a, "a").name(), "a_1");  // a variable's name, too
   EXPECT_EQ(add(a, a).name(), "Add");
   EXPECT_EQ(add(a, a).name(), "Add_1");
+  const NameScope block("block");
+  EXPECT_EQ(add(a, a, "y").name(), "block/y");
+  EXPECT_EQ(graph.get_tensor_by_name("y").node()->def->name, "Mul");  // the first keeps the name
+}
+
+TEST_F(GraphTest, AVariableDoesNotTakeAnOpsName) {
+  const Variable a = var("a");
+  multiply(a, a, "y");
+  EXPECT_NE(error_of([&] { var("y"); }).find("[Variable 'y'] expected a name not in use, got that of [Mul 'y']"),
+            std::string::npos);
 }
 
 TEST_F(GraphTest, AVariableIsFoundByNameOrTheNearestOnesAreShown) {

@@ -221,6 +221,13 @@ TEST_F(LayersTest, ALayerWithAnOddNameIsRefused) {
                 std::to_string(__LINE__ - 3) + "). Choose another name.");
 }
 
+TEST_F(LayersTest, AnOutputThatIsNotWhatTheLayerGivesIsRefused) {
+  const Layer layer("odd", [](const Tensor& x) { return multiply(x, 2.f, "output") + 1.f; });
+  EXPECT_TRUE(
+      contains(error_of([&] { images() | layer; }),
+               "[layer 'odd'] expected its function to give the tensor that it names 'output', got 'odd/Add' f32"));
+}
+
 TEST_F(LayersTest, ANameUsedTwiceIsAnErrorAboutTheVariable) {
   const Tensor x = images();
   x | conv2d("conv", {.filters = 2});
