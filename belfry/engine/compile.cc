@@ -20,10 +20,11 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);
   settle_sends(ir, crossings);
-  if (!target.copies_feeds)
-    for (const IrNode& node : ir.nodes)
-      if (node.op == "Feed" && !node.dead && ir.value(node.outputs[0]).crossing == kNone)
-        ir.value(node.outputs[0]).fed = true;
+  for (const IrNode& node : ir.nodes) {
+    if (node.op != "Feed" || node.dead || ir.value(node.outputs[0]).crossing != kNone) continue;
+    const bool carried = node.attributes.integer("index") < target.carried_feeds;
+    (carried ? ir.value(node.outputs[0]).carried : ir.value(node.outputs[0]).fed) = true;
+  }
   std::vector<NodeId> order = schedule(ir);
   std::unique_ptr<PartPlan> plan =
       emit(std::move(part), std::move(order), crossings, slots, target, std::move(held));  // and memory

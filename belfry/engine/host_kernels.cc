@@ -23,7 +23,9 @@ class CopiedFeedKernel final : public Kernel {
  public:
   CopiedFeedKernel(const void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
   void bind(const Buffers& buffers) override { to_ = buffers.outputs[0]; }
-  void run(const Step&) override { copy_bytes(to_, *slot_, bytes_); }
+  void run(const Step&) override {
+    if (*slot_ != nullptr) copy_bytes(to_, *slot_, bytes_);
+  }
 
  private:
   const void* const* slot_;
@@ -87,7 +89,9 @@ class FetchKernel final : public Kernel {
  public:
   FetchKernel(void* const* slot, std::size_t bytes) : slot_(slot), bytes_(bytes) {}
   void bind(const Buffers& buffers) override { from_ = buffers.inputs[0]; }
-  void run(const Step&) override { copy_bytes(*slot_, from_, bytes_); }
+  void run(const Step&) override {
+    if (*slot_ != nullptr) copy_bytes(*slot_, from_, bytes_);
+  }
 
  private:
   void* const* slot_;

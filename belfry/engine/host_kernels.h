@@ -19,6 +19,7 @@ struct FedInput {
 
 // The caller's memory, whose address is in a slot that changes from run to run. Feeds are read where they lie, unless
 // they are not aligned: `value` says where. Whoever reads one is a fed_kernel(). Or they are copied into a buffer.
+// Where a slot of what is copied is empty, in or out, that stays as it is.
 KernelPtr feed_kernel(const void* const* slot, std::size_t bytes, FedValue& value);
 KernelPtr fed_kernel(KernelPtr kernel, std::vector<FedInput> fed);
 KernelPtr copied_feed_kernel(const void* const* slot, std::size_t bytes);

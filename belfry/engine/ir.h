@@ -34,6 +34,7 @@ struct IrValue {
   int crossing = kNone;            // it goes from one part to others ...
   bool leaves_device = false;      // ... of other devices too: its memory lies outside the arenas
   bool fed = false;                // its memory is the caller's
+  bool carried = false;            // a feed whose memory in the arena is kept for it from run to run
 };
 
 struct IrNode {

@@ -37,6 +37,7 @@ class Planner {
     share_views();
     find_lifetimes();
     share_in_place();
+    keep_carried();
     keep_held();
     collect_blocks();
     for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].number = i;  // a tie goes to the one found first
@@ -122,6 +123,15 @@ class Planner {
     last_[static_cast<std::size_t>(from)] =
         std::max(last_[static_cast<std::size_t>(from)], last_[static_cast<std::size_t>(output)]);
     return true;
+  }
+
+  // Nothing else lies there, whatever the value's last reader here.
+  void keep_carried() {
+    for (std::size_t v = 0; v < ir_.values.size(); ++v) {
+      if (!ir_.values[v].carried) continue;
+      first_[v] = 0;
+      last_[v] = static_cast<int>(order_.size());
+    }
   }
 
   // Where they lie is settled.

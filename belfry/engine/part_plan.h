@@ -35,7 +35,9 @@ struct CompileTarget {
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
   QueueStore* queues = nullptr;          // the session's
   Precision precision = Precision::f32;
-  bool copies_feeds = false;  // results may be written over feeds while the run still reads them
+  // So many first feeds are carried: in the next run they are what results of the same number were in this one. They
+  // are copied into memory that the plan keeps for them, where they may be updated in place.
+  int carried_feeds = 0;
   // Where several sessions share the variables: this one's snapshots (see shared_variables.h). A program of several
   // parts does without: it runs while no other session does.
   VariableSnapshots* snapshots = nullptr;

@@ -14,9 +14,18 @@ Precision precision_of(const KernelContext& c) {
   return how == kBf16Emulated ? Precision::bf16_emulated : Precision::f32;
 }
 
+// The node that takes or gives what has that number; nullptr if there is none.
+const IrNode* find_node(const Ir& ir, std::string_view op, int index) {
+  const auto at = std::ranges::find_if(ir.nodes, [&](const IrNode& node) {
+    return !node.dead && node.op == op && node.attributes.integer("index") == index;
+  });
+  return at == ir.nodes.end() ? nullptr : &*at;
+}
+
 }  // namespace
 
-SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within) {
+SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within,
+                 std::size_t carried) {
   Signature signature{.fetches = function.outputs, .targets = {}, .feeds = {}, .fed = {}};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     signature.feeds.push_back(function.inputs[i]);
@@ -30,7 +39,7 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                              .crossings = crossings_,
                              .devices = {{within.threads}},
                              .precision = precision_of(within),
-                             .copies_feeds = true};
+                             .carried_feeds = static_cast<int>(carried)};
   Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
   BELFRY_CHECK(whole.parts.size() == 1,
                "{} expected shapes that follow from others inside cond() or while_loop(), got one that follows from "
@@ -38,6 +47,25 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                describe(*within.origin), made_at(*within.origin));
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);
+  for (std::size_t i = 0; i < carried; ++i) in_place_.push_back(find_in_place(static_cast<int>(i)));
+}
+
+bool SubPlan::reads(std::size_t input) const {
+  return find_node(plan_->ir, "Feed", static_cast<int>(input)) != nullptr;
+}
+
+const void* SubPlan::find_in_place(int carried) const {
+  const IrNode *in = find_node(plan_->ir, "Feed", carried), *out = find_node(plan_->ir, "Fetch", carried);
+  if (in == nullptr || out == nullptr) return nullptr;
+  const auto root = [&](ValueId v) {
+    while (plan_->memory.same_as[static_cast<std::size_t>(v)] != kNone)
+      v = plan_->memory.same_as[static_cast<std::size_t>(v)];
+    return v;
+  };
+  const ValueId value = root(in->outputs[0]);
+  const std::size_t offset = plan_->memory.offsets[static_cast<std::size_t>(value)];
+  if (value != root(out->inputs[0]) || offset == MemoryPlan::kNowhere) return nullptr;
+  return arenas_[0]->require(plan_->memory.arena_bytes) + offset;
 }
 
 std::size_t SubPlan::bytes() const { return plan_->memory.arena_bytes + plan_->own_bytes(); }

@@ -14,21 +14,31 @@ namespace belfry {
 
 class SubPlan {
  public:
-  // For inputs of these shapes, as part of the kernel that is made: its threads, its precision.
-  SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within);
+  // For inputs of these shapes, as part of the kernel that is made: its threads, its precision. The first `carried` are
+  // in each run what the outputs of the same number were in the run before: see run().
+  SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within,
+          std::size_t carried = 0);
 
   const std::vector<TensorInfo>& outputs() const { return outputs_; }  // plain
   std::size_t bytes() const;                                           // that it computes in
-  // Plain memory of the inputs and outputs. Results may lie where inputs do: those are read first.
+  bool reads(std::size_t input) const;                                 // whether anything depends on it
+  // Plain memory of the inputs and outputs. Only carried inputs may lie where outputs do.
   void run(const Step& step, std::span<const void* const> inputs, std::span<void* const> outputs);
 
+  // Where a carried value lies that is updated in place; else nullptr. Of such a one, an input that is nullptr is what
+  // the run before left there, and an output that is nullptr is left there.
+  const void* in_place(std::size_t carried) const { return in_place_[carried]; }
+
  private:
+  const void* find_in_place(int carried) const;
+
   VariableStore store_;  // empty: a sub-graph has no variables
   std::vector<std::unique_ptr<Arena>> arenas_;
   CrossingMemory crossings_;
   RunSlots slots_;
   std::unique_ptr<PartPlan> plan_;
   std::vector<TensorInfo> outputs_;
+  std::vector<const void*> in_place_;  // by carried value
 };
 
 }  // namespace belfry

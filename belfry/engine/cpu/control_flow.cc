@@ -51,38 +51,57 @@ class WhileKernel final : public Kernel, public OwnMemory {
  public:
   explicit WhileKernel(const KernelContext& c)
       : condition_(function_of(c, "condition"), c.inputs, c),
-        body_(function_of(c, "body"), c.inputs, c),
+        body_(function_of(c, "body"), c.inputs, c, function_of(c, "body").outputs.size()),
         most_(c.attributes->integer("most")) {
     check_shapes(c, body_, c.outputs);
-    for (const TensorInfo& info : body_.outputs()) bytes_.push_back(info.bytes());
+    for (std::size_t i = 0; i < body_.outputs().size(); ++i) {
+      bytes_.push_back(body_.outputs()[i].bytes());
+      stays_.push_back(body_.in_place(i) != nullptr && !condition_.reads(i));
+    }
   }
   void bind(const Buffers& b) override {
     state_ = b.inputs;  // from the second pass on the loop's tensors are the outputs
     std::ranges::copy(b.outputs.begin(), b.outputs.end() - 1, state_.begin());
     buffers_ = b;
+    inputs_ = state_;
+    outputs_.assign(b.outputs.begin(), b.outputs.end() - 1);
+    for (std::size_t i = 0; i < stays_.size(); ++i)
+      if (stays_[i]) outputs_[i] = nullptr;
   }
   void run(const Step& step) override {
-    for (std::size_t i = 0; i < bytes_.size(); ++i)
-      if (bytes_[i] > 0) std::memcpy(buffers_.outputs[i], buffers_.inputs[i], bytes_[i]);
+    for (std::size_t i = 0; i < stays_.size(); ++i) {
+      inputs_[i] = stays_[i] ? buffers_.inputs[i] : state_[i];
+      if (!stays_[i]) copy(buffers_.outputs[i], buffers_.inputs[i], bytes_[i]);
+    }
     std::int64_t passes = 0;
     bool again = true;
     void* const decision[] = {&again};
     while (passes != most_) {
       condition_.run(step_of(step, passes), state_, decision);
       if (!again) break;
-      body_.run(step_of(step, passes), state_, std::span(buffers_.outputs).first(bytes_.size()));
-      ++passes;
+      body_.run(step_of(step, passes), inputs_, outputs_);
+      if (passes++ > 0) continue;
+      for (std::size_t i = 0; i < stays_.size(); ++i)
+        if (stays_[i]) inputs_[i] = nullptr;
     }
+    for (std::size_t i = 0; i < stays_.size(); ++i)
+      if (stays_[i]) copy(buffers_.outputs[i], passes > 0 ? body_.in_place(i) : buffers_.inputs[i], bytes_[i]);
     *static_cast<std::int64_t*>(buffers_.outputs.back()) = passes;
   }
   std::size_t own_bytes() const override { return condition_.bytes() + body_.bytes(); }
   std::string describe() const override { return "own:loop"; }
 
  private:
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+
   SubPlan condition_, body_;
   std::int64_t most_;
   std::vector<std::size_t> bytes_;  // of the loop's tensors
-  std::vector<const void*> state_;
+  std::vector<char> stays_;         // by the loop's tensor: it is in the body's memory from the first pass to the last
+  std::vector<const void*> state_, inputs_;
+  std::vector<void*> outputs_;
   Buffers buffers_;
 };
 

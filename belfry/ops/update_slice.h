@@ -1,0 +1,22 @@
+// A box of a tensor, or of a variable, written anew at a place that a run computes: how a loop or a session keeps what
+// it has seen so far (the keys and values of attention, a ring of states).
+#pragma once
+
+#include <string_view>
+
+#include "belfry/graph/variable.h"
+#include "belfry/ops/sizes.h"
+
+namespace belfry {
+
+// x with `part` in the box that begins at `begin`, one place an axis:
+//
+//   Tensor seen = update_slice(cache, row, {0, step, 0});   // cache [batch, capacity, n], row [batch, 1, n]
+//
+// A box that does not lie inside x ends the run with a NumericError. In place where nothing else reads x.
+Tensor update_slice(const Operand& x, const Operand& part, const Sizes& begin, std::string_view name = "");
+
+// The same of a variable, which keeps it: gives its new value, and writes nothing but the box.
+Tensor assign_slice(const Variable& variable, const Operand& part, const Sizes& begin, std::string_view name = "");
+
+}  // namespace belfry
