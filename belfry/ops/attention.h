@@ -24,7 +24,15 @@ struct AttentionOptions {
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionOptions& options = {},
                  std::string_view name = "");
 
-// The same by matrix products and a softmax over scores in memory; `on_probabilities` may change what it gives
+// The last positions of a sequence alone, whose keys and values lie in a cache: q [batch, n, heads * depth] are those
+// at `position` (an i32 or i64 scalar) to position + n - 1, k and v [batch, capacity, heads * depth] hold the
+// sequence's, theirs too. Each query attends to the keys up to its own; what lies behind is not looked at. The same
+// numbers, to rounding, as the last n rows of attention(.causal = true) over the sequence. A position that leaves the
+// capacity ends the run with a NumericError. The mask broadcasts to [batch, heads, n, capacity]; .causal is ignored.
+Tensor cached_attention(const Operand& q, const Operand& k, const Operand& v, const Operand& position,
+                        const AttentionOptions& options = {}, std::string_view name = "");
+
+// attention() by matrix products and a softmax over scores in memory; `on_probabilities` may change what it gives
 // (dropout).
 Tensor attention_by_parts(const Operand& q, const Operand& k, const Operand& v, const AttentionOptions& options = {},
                           const std::function<Tensor(const Tensor&)>& on_probabilities = {},

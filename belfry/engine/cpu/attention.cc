@@ -4,6 +4,7 @@
 #include "belfry/engine/cpu/attention_views.h"
 #include "belfry/engine/cpu/isa.h"
 #include "belfry/engine/cpu/kernels/shares.h"
+#include "belfry/engine/cpu/runtime_error.h"
 
 namespace belfry {
 
@@ -126,6 +127,43 @@ KernelPtr make_backward(const KernelContext& c, const AttentionInputs& in) {
   return simple_kernel(run, bytes_for(floats, c.threads));
 }
 
+// The keys that there are in this run; throws if there is no room for those of the queries.
+std::int64_t position_of(const AttentionGeometry& g, const Buffers& b, DType dtype, const Node* origin) {
+  const std::int64_t at = dtype == i32 ? *b.in<std::int32_t>(3) : *b.in<std::int64_t>(3);
+  if (at < 0 || at + g.queries > g.keys)
+    fail_numeric(origin, fmt::format("expected a position in [0, {}], got {}: the cache has room for {} positions, and "
+                                     "the step adds {}",
+                                     g.keys - g.queries, at, g.keys, g.queries));
+  return at;
+}
+
+KernelPtr make_cached(const KernelContext& c) {
+  const AttentionGeometry g = attention_geometry(c, {.mask = 4});
+  const auto position = [g, dtype = c.input(3).dtype, origin = c.origin](const Buffers& b) {
+    return position_of(g, b, dtype, origin);
+  };
+  if (c.output().dtype != f32 || g.empty) return make_slow_cached_attention(c, g, position);
+  const std::int64_t floats = share_floats(simd::attention_padded(g.keys));
+  const auto run = [g, floats, position](const Buffers& b, const Step&) {
+    const std::int64_t at = position(b);
+    AttentionGeometry seen = g;
+    seen.keys = at + g.queries;
+    for_each_head(seen, b, floats, [&](std::int64_t index, float* scratch) {
+      const Item item(g, index);
+      table().cached({.shape = shape_of(g),
+                      .position = at,
+                      .q = item.rows(b.in<float>(0), g.q),
+                      .k = item.rows(b.in<float>(1), g.k),
+                      .v = item.rows(b.in<float>(2), g.v),
+                      .mask = item.mask(g, b),
+                      .y = item.rows(b.out<float>(0), g.y),
+                      .scratch = scratch});
+    });
+  };
+  return simple_kernel(run, bytes_for(floats, c.threads));
+}
+
+const KernelRegistration cached_kernel = define_kernel("CachedAttention").keeps_f32().make(make_cached);
 const KernelRegistration forward_kernel =
     define_kernel("Attention").keeps_f32().make([](const KernelContext& c) { return make_forward(c, {}); });
 const KernelRegistration backward_kernel = define_kernel("AttentionGrad").keeps_f32().make([](const KernelContext& c) {

@@ -29,7 +29,7 @@ class Head {
 
   // -infinity where the query may not attend.
   T score(std::int64_t i, std::int64_t j) const {
-    if (g_.causal && j > i) return -std::numeric_limits<T>::infinity();
+    if (g_.causal && j > i + g_.position) return -std::numeric_limits<T>::infinity();
     T sum = 0;
     for (std::int64_t d = 0; d < g_.depth; ++d) sum += q(i)[d] * k(j)[d];
     sum *= static_cast<T>(g_.scale);
@@ -59,7 +59,7 @@ void forward(const AttentionGeometry& g, const Head<T>& head, T* y, T* lse) {
       sum += e;
       for (std::int64_t d = 0; d < g.value_depth; ++d) row[d] += e * head.v(j)[d];
     }
-    lse[i] = sum > 0 ? largest + std::log(sum) : kInfinity;
+    if (lse != nullptr) lse[i] = sum > 0 ? largest + std::log(sum) : kInfinity;
     for (std::int64_t d = 0; d < g.value_depth && sum > 0; ++d) row[d] /= sum;
   }
 }
@@ -107,6 +107,21 @@ KernelPtr make_slow_attention(const KernelContext& c, const AttentionGeometry& g
           forward(g, head, b.out<T>(0) + head.at(g.y), b.out<T>(1) + item * g.queries);
         }
       });
+    });
+  });
+}
+
+KernelPtr make_slow_cached_attention(const KernelContext& c, const AttentionGeometry& g,
+                                     std::function<std::int64_t(const Buffers&)> position) {
+  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+    return simple_kernel([g, position = std::move(position)](const Buffers& b, const Step&) {
+      AttentionGeometry seen = g;
+      seen.causal = true;
+      seen.position = position(b);
+      for (std::int64_t item = 0; item < g.items(); ++item) {
+        const Head<T> head(seen, b, item, 0);
+        forward<T>(seen, head, b.out<T>(0) + head.at(g.y), nullptr);
+      }
     });
   });
 }

@@ -22,6 +22,7 @@ struct AttentionGeometry {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, depth = 0, value_depth = 0;
   double scale = 1;
   bool causal = false, empty = false;
+  std::int64_t position = 0;  // of the first query among the keys, if it is causal
   HeadStrides q{}, k{}, v{}, y{};
   Strides mask{};  // along [batch, heads, queries, keys]
   DType mask_type = boolean;
@@ -40,5 +41,8 @@ AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInpu
 // f64, and anything with an empty dimension.
 KernelPtr make_slow_attention(const KernelContext& c, const AttentionGeometry& g);
 KernelPtr make_slow_attention_grad(const KernelContext& c, const AttentionGeometry& g);
+// `position` reads, and checks, where the first query stands.
+KernelPtr make_slow_cached_attention(const KernelContext& c, const AttentionGeometry& g,
+                                     std::function<std::int64_t(const Buffers&)> position);
 
 }  // namespace belfry

@@ -210,8 +210,58 @@ void backward(const simd::AttentionHeadGrad& h) {
   }
 }
 
+// Scores of one query with `count` keys. Nothing is packed: each key is read once.
+void dot_keys(const float* q, const RowsOf<const float>& k, std::int64_t count, std::int64_t depth, float* scores) {
+  constexpr int kKeys = 4;
+  std::int64_t j = 0;
+  for (; j + kKeys <= count; j += kKeys) {
+    Vec sums[kKeys]{};
+    for (std::int64_t d = 0; d < depth; d += kWidth) {
+      const std::int64_t lanes = depth - d < kWidth ? depth - d : kWidth;
+      const Vec x = load_first(q + d, lanes);
+      for (int n = 0; n < kKeys; ++n) sums[n] = fma(x, load_first(k.data + (j + n) * k.row + d, lanes), sums[n]);
+    }
+    for (int n = 0; n < kKeys; ++n) scores[j + n] = fold(sums[n], kAddVectors);
+  }
+  for (; j < count; ++j) {
+    Vec sum{};
+    for (std::int64_t d = 0; d < depth; d += kWidth) {
+      const std::int64_t lanes = depth - d < kWidth ? depth - d : kWidth;
+      sum = fma(load_first(q + d, lanes), load_first(k.data + j * k.row + d, lanes), sum);
+    }
+    scores[j] = fold(sum, kAddVectors);
+  }
+}
+
+// y = share * sum_j p_j v_j.
+void weigh_values(const float* p, const RowsOf<const float>& v, std::int64_t count, std::int64_t depth, float share,
+                  float* y) {
+  for (std::int64_t d = 0; d < depth; d += kWidth) {
+    const std::int64_t lanes = depth - d < kWidth ? depth - d : kWidth;
+    constexpr int kSums = 4;
+    Vec sums[kSums]{};
+    std::int64_t j = 0;
+    for (; j + kSums <= count; j += kSums)
+      for (int n = 0; n < kSums; ++n)
+        sums[n] = fma(splat(p[j + n]), load_first(v.data + (j + n) * v.row + d, lanes), sums[n]);
+    for (; j < count; ++j) sums[0] = fma(splat(p[j]), load_first(v.data + j * v.row + d, lanes), sums[0]);
+    store_first(y + d, ((sums[0] + sums[1]) + (sums[2] + sums[3])) * share, lanes);
+  }
+}
+
+void cached(const simd::CachedAttentionHead& h) {
+  const AttentionShape& s = h.shape;
+  for (std::int64_t i = 0; i < s.queries; ++i) {
+    const std::int64_t keys = h.position + i + 1;
+    dot_keys(h.q.data + i * h.q.row, h.k, keys, s.depth, h.scratch);
+    const Softmax r = exponentials(h.scratch, h.mask, s.scale, i, keys, keys);
+    const float share = r.largest == -kInfinity ? 0.f : 1.f / r.sum;
+    weigh_values(h.scratch, h.v, keys, s.value_depth, share, h.y.data + i * h.y.row);
+  }
+}
+
 }  // namespace
 
-const simd::AttentionKernels kAttention = {forward, backward};
+const simd::AttentionKernels kAttention = {forward, backward, cached};
 
 }  // namespace belfry::BELFRY_ISA

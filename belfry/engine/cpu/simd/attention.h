@@ -46,9 +46,21 @@ struct AttentionHeadGrad {
   float* scratch = nullptr;  // attention_grad_scratch_floats()
 };
 
+// The last queries of a sequence, the first of them at `position`: query i looks at the keys 0 .. position + i. The
+// shape's keys are how many there is room for.
+struct CachedAttentionHead {
+  AttentionShape shape{};
+  std::int64_t position = 0;
+  RowsOf<const float> q{}, k{}, v{};
+  AttentionMask mask{};
+  RowsOf<float> y{};
+  float* scratch = nullptr;  // attention_padded(keys)
+};
+
 struct AttentionKernels {
   void (*forward)(const AttentionHead&);
   void (*backward)(const AttentionHeadGrad&);
+  void (*cached)(const CachedAttentionHead&);
 };
 
 // Queries of a block. With causal attention, keys beyond a block's last query are never looked at.
