@@ -18,6 +18,17 @@ Tensor bernoulli(const Operand& probabilities, const BernoulliOptions& options =
 // -infinity, or one that is NaN or +infinity, end the run with a NumericError.
 Tensor categorical(const Operand& logits, std::int64_t samples, std::string_view name = "");
 
+struct SampleOptions {
+  Operand temperature =
+      1.f;                 // what logits are divided by: below 1 the likely become likelier; the number 0: the largest
+  std::int64_t top_k = 0;  // only the k largest logits, and what ties with the last of them; 0: all
+  // Only the fewest that have this share of the probability together, the largest first, and what ties with the last.
+  Operand top_p = 1.f;
+};
+// A class (i64) for each vector along the last axis, drawn from what the options leave of it: logits [..., classes]
+// give [...]. temperature and top_p may be scalars of the graph.
+Tensor sample_class(const Operand& logits, const SampleOptions& options = {}, std::string_view name = "");
+
 // The entries along the first axis in random order. A gradient goes back to where its entry came from.
 Tensor random_shuffle(const Operand& x, std::string_view name = "");
 
