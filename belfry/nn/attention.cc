@@ -6,6 +6,7 @@
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/attention.h"
 #include "belfry/ops/random.h"
+#include "belfry/ops/update_slice.h"
 
 namespace belfry {
 namespace {
@@ -33,6 +34,32 @@ Tensors projections(const MultiHeadAttentionOptions& o, const Tensor& x, std::in
   return out;
 }
 
+void check_cache(const MultiHeadAttentionOptions& o, std::int64_t units, bool drops) {
+  constexpr const char* kKind = "multi_head_attention";
+  const std::string title = layer_title(kKind), line = layer_line();
+  BELFRY_CHECK((o.cache != nullptr) == static_cast<bool>(o.position),
+               "{} expected .cache and .position together, got only {} {}", title,
+               o.cache != nullptr ? ".cache" : ".position", line);
+  if (o.cache == nullptr) return;
+  BELFRY_CHECK(
+      o.causal && !o.context,
+      "{} expected .causal and no .context with a .cache, got {} {}. What later positions may change cannot be "
+      "kept, and what a context gives does not change.",
+      title, o.context ? "a context" : "attention to all positions", line);
+  BELFRY_CHECK(!drops, "{} expected no .attention_dropout with a .cache in training, got {} {}", title,
+               o.attention_dropout, line);
+  for (const Tensor& t : {o.cache->keys, o.cache->values})
+    BELFRY_CHECK(t && t.rank() == 3 && t.shape()[2] == units,
+                 "{} expected a cache of keys and values [batch, capacity, {}], got {} {}", title, units,
+                 t ? to_string(t) : "an empty one", line);
+}
+
+// The keys or values with those of further positions.
+Tensor with_more(const Tensor& cache, const Variable& kept, const Tensor& more, const Tensor& position) {
+  const Sizes begin{0, position, 0};
+  return kept ? assign_slice(kept, more, begin) : update_slice(cache, more, begin);
+}
+
 Tensor apply(const MultiHeadAttentionOptions& o, const Tensor& x) {
   constexpr const char* kKind = "multi_head_attention";
   check_rank(kKind, x, 3, "a sequence [batch, time, features]");
@@ -41,9 +68,16 @@ Tensor apply(const MultiHeadAttentionOptions& o, const Tensor& x) {
                "{} expected units that divide into .heads, got {} units and {} heads {}", layer_title(kKind), units,
                o.heads, layer_line());
   check_rate(kKind, "attention_dropout", o.attention_dropout);
+  const bool drops = o.attention_dropout > 0 && layer_trains(kKind);
+  check_cache(o, units, drops);
   const Tensors p = projections(o, x, units);
   const AttentionOptions how{.causal = o.causal, .mask = o.mask, .heads = o.heads};
-  const bool drops = o.attention_dropout > 0 && layer_trains(kKind);
+  if (o.cache != nullptr) {
+    KeyValueCache& cache = *o.cache;
+    cache.keys = with_more(cache.keys, cache.kept_keys, p[1], o.position);
+    cache.values = with_more(cache.values, cache.kept_values, p[2], o.position);
+    return cached_attention(p[0], cache.keys, cache.values, o.position, how) | dense("proj", projection(o, features));
+  }
   const Tensor y = drops ? attention_by_parts(p[0], p[1], p[2], how,
                                               [&](const Tensor& t) { return dropout(t, o.attention_dropout); })
                          : attention(p[0], p[1], p[2], how);
@@ -74,6 +108,8 @@ Tensor apply(const TransformerBlockOptions& o, const Tensor& x) {
                                                              .causal = o.causal,
                                                              .mask = o.mask,
                                                              .attention_dropout = o.attention_dropout,
+                                                             .cache = o.cache,
+                                                             .position = o.position,
                                                              .kernel_initializer = o.kernel_initializer,
                                                              .bias_initializer = o.bias_initializer,
                                                              .kernel_regularizer = o.kernel_regularizer,

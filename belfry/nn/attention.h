@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "belfry/graph/variable.h"
+#include "belfry/nn/attention_cache.h"
 #include "belfry/nn/layer.h"
 #include "belfry/ops/gelu.h"
 
@@ -42,7 +43,9 @@ struct MultiHeadAttentionOptions {
   bool causal = false;     // a position attends to itself and those before it
   Tensor context{};        // [batch, time, features]; the sequence itself if empty
   Tensor mask{};           // bool, or added to the scores: broadcasts to [batch, heads, time, time of the context]
-  double attention_dropout = 0;  // of the probabilities, in training
+  double attention_dropout = 0;    // of the probabilities, in training
+  KeyValueCache* cache = nullptr;  // of the positions before x, to which x's are added: see attention_cache.h
+  Tensor position{};               // of x's first among them, an i32 or i64 scalar; goes with .cache
   bool use_bias = true;
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
@@ -57,8 +60,10 @@ struct TransformerBlockOptions {
   std::int64_t hidden = 0;  // units of fc1; 0: four times the features
   bool causal = false;
   Tensor mask{};
-  double dropout = 0;            // of both branches, in training
-  double attention_dropout = 0;  // of the probabilities, in training
+  double dropout = 0;              // of both branches, in training
+  double attention_dropout = 0;    // of the probabilities, in training
+  KeyValueCache* cache = nullptr;  // of the attention layer, as there
+  Tensor position{};
   LayerActivation activation = gelu;
   double epsilon = 1e-5;
   Initializer kernel_initializer{};

@@ -1,0 +1,46 @@
+// What attention has seen of a sequence so far, so that each further position costs a step of its own and not the whole
+// window once more:
+//
+//   std::vector<KeyValueCache> caches = ...;                       // one a block
+//   x | transformer_block("block0", {.heads = 4, .causal = true, .cache = &caches[0], .position = at})
+//
+// x [batch, n, features] are then the positions from `at` on (usually one; a prompt's are many), the result is theirs,
+// and caches[0] has become the cache with their keys and values. Variables and numbers (to rounding) are those of the
+// whole window.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "belfry/graph/variable.h"
+#include "belfry/ops/sizes.h"
+
+namespace belfry {
+
+// Keys and values [batch, capacity, units]. Two kinds: tensors, which each step gives anew (for a loop inside of a
+// run), and variables, which the session keeps from run to run. A run that fetches what a step gives has written them.
+struct KeyValueCache {
+  Tensor keys{}, values{};
+  Variable kept_keys{}, kept_values{};  // where they are kept; empty: nowhere
+};
+
+struct KeyValueCacheOptions {
+  std::int64_t capacity = 0;  // positions; has no default
+  std::int64_t units = 0;     // of the attention layer: its .units, else the features; has no default
+  DType dtype = DType::f32;
+};
+
+// Tensors of zeros. The batch may be known only in a run.
+KeyValueCache key_value_cache(const Size& batch, const KeyValueCacheOptions& options,
+                              const Location& where = Location::current());
+// Local variables <name>/keys and <name>/values, which no checkpoint has, zero at first. A new sequence begins at
+// position 0: what is behind a position is not looked at, so nothing need be cleared.
+KeyValueCache key_value_variables(std::string_view name, std::int64_t batch, const KeyValueCacheOptions& options,
+                                  const Location& where = Location::current());
+
+// As the state of a while_loop: keys and values in turn, and back.
+Tensors tensors_of(const std::vector<KeyValueCache>& caches);
+std::vector<KeyValueCache> caches_of(const Tensors& tensors);
+
+}  // namespace belfry
