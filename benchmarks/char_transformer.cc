@@ -1,15 +1,17 @@
 // char_transformer: embedding of 65 characters, learned positions, 4 blocks of 4 heads and 128 features, causal; batch
 // 16 x 128; Adam 1e-3
+#include "benchmarks/char_transformer.h"
+
 #include <cmath>
 
 #include "benchmarks/hashed.h"
-#include "benchmarks/suite.h"
 
 namespace belfry::bench {
 namespace {
 
-constexpr std::int64_t kBatch = 16, kTime = 128, kFeatures = 128;
-constexpr int kCharacters = 65, kBlocks = 4;
+using namespace char_transformer;
+
+constexpr std::int64_t kBatch = 16;
 
 // Weights, in the order in which parameters are numbered.
 class Parameters {
@@ -34,7 +36,7 @@ std::vector<Parameter> parameters() {
   // PyTorch numbers a module's own parameters before those of the modules in it.
   p.table("pos");
   p.table("tok");
-  for (int i = 0; i < kBlocks; ++i) {
+  for (std::size_t i = 0; i < kBlocks; ++i) {
     const std::string block = "block" + std::to_string(i);
     p.norm(block + "/ln1");
     p.dense(block + "/attention/qkv");
@@ -50,16 +52,25 @@ std::vector<Parameter> parameters() {
 
 }  // namespace
 
+Tensor char_transformer_logits(const Tensor& ids, const CachedPart& part) {
+  const Variable positions = get_variable("pos", {.shape = {kTime, kFeatures}});
+  Tensor x =
+      embedding_lookup(get_variable("tok", {.shape = {kCharacters, kFeatures}}), ids) +
+      (part.caches == nullptr ? Tensor(positions) : slice(positions, {part.position, 0}, {ids.shape()[1], kFeatures}));
+  for (std::size_t i = 0; i < kBlocks; ++i)
+    x = x |
+        transformer_block("block" + std::to_string(i), {.heads = kHeads,
+                                                        .causal = true,
+                                                        .cache = part.caches == nullptr ? nullptr : &(*part.caches)[i],
+                                                        .position = part.position});
+  return x | layer_norm("lnf") | dense("head", {.units = kCharacters, .use_bias = false});
+}
+
 Suite make_char_transformer() {
   Suite s{.name = "char_transformer", .steps = 10, .warmup = 4, .items = kBatch * kTime};
   s.signature = {{"ids", i32, {kAny, kTime}}, {"label", i32, {kAny}}};
   s.cost = [](const Inputs& in) {
-    Tensor x = embedding_lookup(get_variable("tok", {.shape = {kCharacters, kFeatures}}), in["ids"]) +
-               get_variable("pos", {.shape = {kTime, kFeatures}});
-    const auto block = transformer_block({.heads = 4, .causal = true});
-    for (int i = 0; i < kBlocks; ++i) x = x | block("block" + std::to_string(i));
-    const Tensor logits = x | layer_norm("lnf") | dense("head", {.units = kCharacters, .use_bias = false});
-    return mean_cross_entropy(flatten_rows(logits), in["label"]);
+    return mean_cross_entropy(flatten_rows(char_transformer_logits(in["ids"])), in["label"]);
   };
   s.optimizer = [] { return adam({.learning_rate = 1e-3f}); };
   s.parameters = parameters();

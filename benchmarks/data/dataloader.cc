@@ -18,23 +18,13 @@
 #include "benchmarks/data/bare_loop.h"
 #include "benchmarks/data/pictures.h"
 #include "benchmarks/options.h"
+#include "benchmarks/peer_python.h"
 #include "tools/scratch_directory.h"
 
 namespace belfry::bench {
 namespace {
 
 constexpr int kWorkers = 2, kLoaderBatch = 32;
-
-std::optional<std::string> python_with_torch() {
-  const char *chosen = std::getenv("PEER_PYTHON"), *home = std::getenv("HOME");
-  const std::string candidates[] = {chosen != nullptr ? chosen : "",
-                                    fmt::format("{}/.cache/belfry-peers/bin/python3", home != nullptr ? home : ""),
-                                    "/usr/bin/python3"};
-  for (const std::string& python : candidates)
-    if (!python.empty() && std::system(fmt::format("'{}' -c 'import torch' >/dev/null 2>&1", python).c_str()) == 0)
-      return python;
-  return std::nullopt;
-}
 
 // The other side, in a process of its own: it makes a pass when it is told to.
 class DataLoaderProcess {
