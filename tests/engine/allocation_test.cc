@@ -13,6 +13,7 @@
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/graph/variable_scope.h"
 #include "belfry/nn/accumulate_gradients.h"
 #include "belfry/nn/ema_of_weights.h"
 #include "belfry/nn/gradient_processor.h"
@@ -26,6 +27,7 @@
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/check_numerics.h"
 #include "belfry/ops/clip.h"
+#include "belfry/ops/control_flow.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/ctc.h"
 #include "belfry/ops/cumsum.h"
@@ -54,6 +56,7 @@
 #include "belfry/ops/strided_slice.h"
 #include "belfry/ops/top_k.h"
 #include "belfry/ops/unique.h"
+#include "belfry/ops/update_slice.h"
 #include "belfry/session/session.h"
 
 extern "C" {
@@ -316,6 +319,27 @@ TEST_P(AllocationTest, AStepOfATransformerMakesNone) {
   Session session(graph, config());
   expect_none(session, {group(updates), loss}, {x, mask},
               {Array::full(f32, {4, 40, 16}, 0.5), Array::full(boolean, {4, 1, 1, 40}, 1)}, true);
+}
+
+// Caches in variables, and the same in a loop inside of one run.
+TEST_P(AllocationTest, SamplingWithACacheMakesNone) {
+  const Tensor x = placeholder({"x", f32, {2, 1, 16}}), at = placeholder({"at", i64, {}});
+  const Variable keys = new_variable("keys", {.shape = {2, 40, 16}});
+  const auto step = [&](const Tensor& t, const Tensor& cache, const Tensor& position) {
+    const Tensor y =
+        matmul(cached_attention(t, cache, cache, position, {.scale = 1, .heads = 2}), weight("w", {16, 16}));
+    return y + cast(reshape(sample_class(y, {.temperature = 0.5f, .top_k = 3, .top_p = 0.9f}), {2, 1, 1}), f32);
+  };
+  const Tensor one = step(x, assign_slice(keys, x, {0, at, 0}), at);
+  const auto again = VariableScope::reopen({.reuse = Reuse::yes});
+  const Tensors many = while_loop(
+      {at, x, zeros({2, 40, 16})}, [](const Tensors& v) { return v[0] < 20; },
+      [&](const Tensors& v) {
+        const Tensor cache = update_slice(v[2], v[1], {0, v[0], 0});
+        return Tensors{v[0] + 1, step(v[1], cache, v[0]), cache};
+      });
+  Session session(graph, config());
+  expect_none(session, {one, many[1]}, {x, at}, {Array::full(f32, {2, 1, 16}, 0.5), Array(std::int64_t{3})}, true);
 }
 
 TEST_P(AllocationTest, AStepOfOptimizersAroundOthersMakesNone) {
