@@ -75,17 +75,11 @@ double read_on(bf::Flow flow, int epochs) {
 
 // The images of a batch with the names of their classes under them; returns how many.
 std::size_t draw_sheet(const bf::DataPoint& batch, const std::vector<std::string>& classes, const std::string& path) {
-  const bf::Shape shape = batch[0].shape().slice(1, 4);
-  const auto bytes = static_cast<std::size_t>(shape.elements());
-  std::vector<bf::Array> images;
   std::vector<std::string> labels;
-  for (std::int64_t i = 0; i < batch[1].elements(); ++i) {
-    const auto pixels = batch[0].values<std::uint8_t>().subspan(static_cast<std::size_t>(i) * bytes, bytes);
-    images.push_back(bf::Array::of<std::uint8_t>(shape, pixels));
-    labels.push_back(classes.at(static_cast<std::size_t>(batch[1].item(i))));
-  }
-  bf::write_image(path, bf::image_sheet(images, {.labels = labels}));
-  return images.size();
+  for (const std::int32_t label : batch[1].values<std::int32_t>())
+    labels.push_back(classes.at(static_cast<std::size_t>(label)));
+  bf::write_png(path, bf::image_sheet(bf::rows_of(batch[0]), {.labels = labels}));
+  return labels.size();
 }
 
 void run(const Options& options) {

@@ -11,7 +11,7 @@ namespace belfry::tools {
 struct InspectOptions {
   std::int64_t show = 3;       // points that are shown one by one
   std::int64_t points = 1000;  // points that are read for ranges and speed: fewer if a pass has no more
-  std::string sheet{};         // a picture of the first images goes here: .png, .jpg
+  std::string sheet{};         // a picture of the first images goes here: .png
   int images = 64;             // so many
 };
 

@@ -26,7 +26,7 @@ int main_of_belfry(int argc, char** argv) {
   look->add_option("--show", options.show, "points to show one by one")->check(CLI::Range(0, 1000));
   look->add_option("--points", options.points, "points to read for ranges and speed")
       ->check(CLI::Range(1, 1'000'000'000));
-  look->add_option("--sheet", options.sheet, "write the first images here, a PNG or JPEG");
+  look->add_option("--sheet", options.sheet, "write the first images here, as a PNG");
   look->add_option("--images", options.images, "how many")->check(CLI::Range(1, 10'000));
 
   return main_of(app, argc, argv, [&] {

@@ -1,18 +1,13 @@
 #include "tools/sheet.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/image_sheet.h"
+#include "belfry/dataflow/png.h"
 #include "belfry/dataflow/print_points.h"
-#ifdef BELFRY_TOOLS_IMAGES
-#include "belfry/dataflow/image/decode.h"
-#include "belfry/dataflow/image/sheet.h"
-#endif
 
 namespace belfry::tools {
-
-#ifdef BELFRY_TOOLS_IMAGES
 namespace {
 
 bool is_image(const Shape& shape) {
@@ -33,13 +28,6 @@ std::optional<Place> find_image(const DataPoint& point) {
     if (shape.rank() >= 3 && is_image(shape.slice(1, shape.rank()))) return Place{k, true};
   }
   return std::nullopt;
-}
-
-Array row(const Array& batch, std::int64_t index) {
-  Array out(batch.dtype(), batch.shape().slice(1, batch.shape().rank()));
-  std::memcpy(out.raw(), static_cast<const std::byte*>(batch.raw()) + static_cast<std::size_t>(index) * out.bytes(),
-              out.bytes());
-  return out;
 }
 
 // u8 as it is, else f32 in [0, 1] and with a third axis.
@@ -66,7 +54,10 @@ std::string label_of(const DataPoint& point, std::size_t component, std::optiona
 
 }  // namespace
 
-void check_sheet(const std::string& path) { check_image_path(path); }
+void check_sheet(const std::string& path) {
+  BELFRY_CHECK(path.ends_with(".png") || path.ends_with(".PNG"), "[sheet] expected a name that ends in .png, got '{}'.",
+               path);
+}
 
 int write_sheet(const std::string& path, Flow flow, int most) {
   std::vector<Array> images;
@@ -80,23 +71,15 @@ int write_sheet(const std::string& path, Flow flow, int most) {
     BELFRY_CHECK(place, "[sheet] expected points with an image, [h, w] or [h, w, channels], got {}. Decode it first.",
                  describe_point(*point));
     const Array& component = (*point)[place->component];
-    for (std::int64_t i = 0; i < (place->batch ? component.shape()[0] : 1) && !full(); ++i) {
-      images.push_back(shown(place->batch ? row(component, i) : component));
-      labels.push_back(label_of(*point, place->component, place->batch ? std::optional(i) : std::nullopt));
+    const std::vector<Array> found = place->batch ? rows_of(component) : std::vector{component};
+    for (std::size_t i = 0; i < found.size() && !full(); ++i) {
+      images.push_back(shown(found[i]));
+      labels.push_back(label_of(*point, place->component,
+                                place->batch ? std::optional(static_cast<std::int64_t>(i)) : std::nullopt));
     }
   }
-  write_image(path, image_sheet(images, {.labels = labels}));
+  write_png(path, image_sheet(images, {.labels = labels}));
   return static_cast<int>(images.size());
 }
-#else
-void check_sheet(const std::string& path) {
-  fail("[sheet] expected a build with OpenCV to write '{}', got one without. Install it and build again.", path);
-}
-
-int write_sheet(const std::string& path, Flow, int) {
-  check_sheet(path);
-  return 0;
-}
-#endif
 
 }  // namespace belfry::tools

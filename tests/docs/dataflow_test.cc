@@ -1,5 +1,6 @@
 // The code of docs/dataflow.md: ./dev docs checks that every block there stands here word for word. What needs OpenCV
 // or ZeroMQ is in tests/dataflow/image and tests/dataflow/remote.
+#include <belfry/base/file.h>
 #include <belfry/belfry.h>
 #include <belfry/dataflow/indexed_flow.h>
 #include <belfry/dataflow/stage_flow.h>
@@ -233,6 +234,16 @@ TEST(DataflowPage, Errors) {
   EXPECT_EQ(bf::error_of([&] { flow.next(); }), text) << "the failed point is tried again";
   flow.start_epoch(1);
   EXPECT_TRUE(flow.next());
+}
+
+TEST(DataflowPage, PicturesToLookAt) {
+  const bf::testing_support::TempDir dir;
+  const std::string path = dir / "sheet.png";
+  bf::Flow flow = bf::fake_data({{.shape = {28, 28, 1}}}) | bf::batch(2);
+  const std::optional<bf::DataPoint> batch = flow.next();
+  bf::write_png(path, bf::image_sheet(bf::rows_of((*batch)[0]), {.columns = 4, .labels = {"ankle boot", "pullover"}}));
+
+  EXPECT_EQ(bf::read_file(path).substr(1, 3), "PNG");
 }
 
 TEST(DataflowPage, AFlowFeedsOneOther) {

@@ -43,17 +43,15 @@ expect 0 '' "$belfry" data inspect 'fake(side=8)' --points 7 --show 0
 shows '^components over 7 point\(s\):$'
 ! grep -q '^point ' out || fail 'expected no points with --show 0'
 
-if [[ $images == 1 ]]; then
-  expect 0 '' "$belfry" data inspect 'fake(side=8, size=20) | batch(4)' --sheet sheet.png --images 6
-  shows '^sheet\.png: 6 image\(s\)$'
-  [[ $(head -c 4 sheet.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'expected sheet.png to be a PNG'
-  expect 1 "^\[inspect\] expected a folder for the sheet 'no/such/sheet.png'" "$belfry" data inspect 'fake(side=8)' --sheet no/such/sheet.png
-  expect 1 "expected a name that ends in .jpg, .jpeg or .png, got 'x.bmp'" "$belfry" data inspect 'fake(side=8)' --sheet x.bmp
-  [[ ! -s out ]] || fail 'expected the name of the sheet to be checked before the work'
-  expect 1 '^\[sheet\] expected points with an image' "$belfry" data inspect 'fake | select(1)' --sheet none.png
-  [[ ! -e none.png ]] || fail 'expected no sheet without images'
-else
-  expect 1 '^\[sheet\] expected a build with OpenCV' "$belfry" data inspect 'fake(side=8)' --sheet sheet.png
+expect 0 '' "$belfry" data inspect 'fake(side=8, size=20) | batch(4)' --sheet sheet.png --images 6
+shows '^sheet\.png: 6 image\(s\)$'
+[[ $(head -c 4 sheet.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'expected sheet.png to be a PNG'
+expect 1 "^\[inspect\] expected a folder for the sheet 'no/such/sheet.png'" "$belfry" data inspect 'fake(side=8)' --sheet no/such/sheet.png
+expect 1 "^\[sheet\] expected a name that ends in .png, got 'x.bmp'" "$belfry" data inspect 'fake(side=8)' --sheet x.bmp
+[[ ! -s out ]] || fail 'expected the name of the sheet to be checked before the work'
+expect 1 '^\[sheet\] expected points with an image' "$belfry" data inspect 'fake | select(1)' --sheet none.png
+[[ ! -e none.png ]] || fail 'expected no sheet without images'
+if [[ $images != 1 ]]; then
   expect 1 "got 'image_folder'\..* This build is without the words of: images" "$belfry" data inspect 'image_folder(photos)'
 fi
 

@@ -19,6 +19,7 @@
 #include "belfry/array/array.h"
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/map.h"
+#include "belfry/dataflow/png.h"
 
 namespace belfry {
 
@@ -44,9 +45,8 @@ struct DecodeOptions {
 Array decode_image(const Array& bytes, DecodeOptions options = {});
 Array decode_image(std::span<const std::byte> bytes, DecodeOptions options = {});
 
-// u8 [n]: the contents of a file. Of f32 images, values are cut to [0, 1].
+// u8 [n]: the contents of a file. Of f32 images, values are cut to [0, 1]. encode_png() is in png.h.
 Array encode_jpeg(const Array& image, int quality = 95);  // 1 or 3 channels; quality 1 to 100
-Array encode_png(const Array& image);                     // 1, 3 or 4 channels
 
 // The same with files. The format to write is taken from the name: .jpg, .jpeg or .png; the file is written entirely or
 // not at all. Throws FileError, with the path.

@@ -7,6 +7,7 @@
 #include "belfry/dataflow/image/internal/decoding.h"
 #include "belfry/dataflow/image/internal/encoding.h"
 #include "belfry/dataflow/image/internal/image_view.h"
+#include "belfry/dataflow/internal/png_writer.h"
 
 namespace belfry {
 namespace {
@@ -15,26 +16,12 @@ void check_quality(const char* where, int quality) {
   BELFRY_CHECK(quality >= 1 && quality <= 100, "[{}] expected a quality from 1 to 100, got {}.", where, quality);
 }
 
-Array encode(const char* where, const Array& image, const char* extension, const std::vector<int>& parameters) {
-  const cv::Mat pixels = mat_of(image, where);
-  std::vector<unsigned char> file = with_opencv(where, [&] { return encode_mat(pixels, extension, parameters); });
-  const Shape shape{static_cast<std::int64_t>(file.size())};
-  const auto owner = std::make_shared<std::vector<unsigned char>>(std::move(file));
-  return Array(u8, shape, owner->data(), owner);
-}
-
-Array encode_jpeg_as(const char* where, const Array& image, int quality) {
+std::vector<unsigned char> jpeg_file(const char* where, const Array& image, int quality) {
   check_quality(where, quality);
-  mat_of(image, where);
+  const cv::Mat pixels = mat_of(image, where);
   BELFRY_CHECK(image.shape()[2] == 1 || image.shape()[2] == 3,
                "[{}] expected 1 or 3 channels for a JPEG, got {}. Transparency needs a PNG.", where, image.shape()[2]);
-  return encode(where, image, ".jpg", {cv::IMWRITE_JPEG_QUALITY, quality});
-}
-
-Array encode_png_as(const char* where, const Array& image) {
-  mat_of(image, where);
-  BELFRY_CHECK(image.shape()[2] != 2, "[{}] expected 1, 3 or 4 channels for a PNG, got 2.", where);
-  return encode(where, image, ".png", {});
+  return with_opencv(where, [&] { return encode_mat(pixels, ".jpg", {cv::IMWRITE_JPEG_QUALITY, quality}); });
 }
 
 }  // namespace
@@ -57,9 +44,10 @@ std::vector<unsigned char> encode_mat(const cv::Mat& image, const char* extensio
   return file;
 }
 
-Array encode_jpeg(const Array& image, int quality) { return encode_jpeg_as("encode_jpeg", image, quality); }
-
-Array encode_png(const Array& image) { return encode_png_as("encode_png", image); }
+Array encode_jpeg(const Array& image, int quality) {
+  const auto file = std::make_shared<std::vector<unsigned char>>(jpeg_file("encode_jpeg", image, quality));
+  return Array(u8, {static_cast<std::int64_t>(file->size())}, file->data(), file);
+}
 
 void check_image_path(const std::string& path) {
   const std::string extension = extension_of(path);
@@ -69,9 +57,9 @@ void check_image_path(const std::string& path) {
 
 void write_image(const std::string& path, const Array& image) {
   check_image_path(path);
-  const bool png = extension_of(path) == ".png";
-  const Array file = png ? encode_png_as("write_image", image) : encode_jpeg_as("write_image", image, 95);
-  write_file_atomically(path, {static_cast<const char*>(file.raw()), file.bytes()});
+  if (extension_of(path) == ".png") return write_file_atomically(path, png_file("write_image", image));
+  const std::vector<unsigned char> file = jpeg_file("write_image", image, 95);
+  write_file_atomically(path, {reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
 }  // namespace belfry

@@ -1,0 +1,12 @@
+// PNG on behalf of somebody, whom errors name.
+#pragma once
+
+#include <string>
+
+#include "belfry/array/array.h"
+
+namespace belfry {
+
+std::string png_file(const char* where, const Array& image);
+
+}  // namespace belfry
