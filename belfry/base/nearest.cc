@@ -42,7 +42,9 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string& name : candidates) {
     const std::size_t shorter = std::min(wanted.size(), name.size()), longer = std::max(wanted.size(), name.size());
-    if (is_scoped_tail(name, wanted) || is_scoped_tail(wanted, name) || equal_but_for_case(wanted, name)) {
+    if (name.starts_with(wanted) && name.substr(wanted.size()) == "/output") {
+      found.emplace_back(0, name);
+    } else if (is_scoped_tail(name, wanted) || is_scoped_tail(wanted, name) || equal_but_for_case(wanted, name)) {
       found.emplace_back(1, name);
     } else if (longer - shorter <= longer / 2) {
       const std::size_t distance = edit_distance(wanted, name);

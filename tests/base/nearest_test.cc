@@ -29,6 +29,13 @@ TEST(NearestNames, ScopesInFrontAndCaseCountAsOneEdit) {
   EXPECT_TRUE(nearest_names("v0/W", Names{"some/very/long/conv0/W"}).empty()) << "half a component is no scope";
 }
 
+TEST(NearestNames, ALayersNameStandsForItsOutput) {
+  EXPECT_EQ(
+      nearest_names("encoder/mean", Names{"encoder/men", "encoder/mean/MatMul", "encoder/mean/output", "mean"}, 2),
+      (Names{"encoder/mean/output", "encoder/men"}));
+  EXPECT_EQ(nearest_names("fc", Names{"fc0/output", "fc/output"}), (Names{"fc/output"})) << "far, by its letters";
+}
+
 TEST(NearestNames, LeavesOutWhatIsFarAndRepeated) {
   EXPECT_TRUE(nearest_names("accuracy", Names{"zzz", "cost", "train_error_of_everything"}).empty());
   EXPECT_EQ(nearest_names("cots", Names{"cost", "cost"}), (Names{"cost"}));
