@@ -38,35 +38,45 @@ std::string free_tower_name(const std::string& wanted, const TowerTensorHandles&
 
 }  // namespace
 
-// A dimension that is not known may be anything: then it is no scalar either.
-void ScalarStats::check(const Tensors& fetches) const {
-  for (std::size_t i = 0; i < fetches.size(); ++i)
-    BELFRY_CHECK(std::ranges::all_of(fetches[i].shape().dims(), [](std::int64_t d) { return d == 1; }),
-                 "[ScalarStats] expected '{}' to be a scalar, got {}. Reduce it first.", names_[i],
-                 to_string(fetches[i].shape()));
-}
-
-std::optional<std::vector<std::string>> ScalarStats::metrics() const {
+std::optional<std::vector<std::string>> MeanStats::metrics() const {
   std::vector<std::string> out;
   for (const std::string& name : names_) out.push_back(metric_of(name));
   return out;
 }
 
-void ScalarStats::before_inference() {
-  sums_.assign(names_.size(), 0);
-  count_ = 0;
+void MeanStats::before_inference() { sums_.assign(names_.size(), {}); }
+
+void MeanStats::on_fetches(const std::vector<Array>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::int64_t k = 0; k < values[i].elements(); ++k) sums_[i].of += values[i].item(k);
+    sums_[i].count += values[i].elements();
+  }
 }
 
-void ScalarStats::on_fetches(const std::vector<Array>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) sums_[i] += values[i].item();
-  ++count_;
-}
-
-std::map<std::string, double> ScalarStats::after_inference() {
+std::map<std::string, double> MeanStats::after_inference() {
   std::map<std::string, double> out;
-  if (count_ == 0) return out;
-  for (std::size_t i = 0; i < names_.size(); ++i) out[metric_of(names_[i])] = sums_[i] / static_cast<double>(count_);
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (sums_[i].count > 0) out[metric_of(names_[i])] = sums_[i].of / static_cast<double>(sums_[i].count);
   return out;
+}
+
+// A dimension that is not known may be anything: then it is no scalar either.
+void ScalarStats::check(const Tensors& fetches) const {
+  for (std::size_t i = 0; i < fetches.size(); ++i)
+    BELFRY_CHECK(
+        std::ranges::all_of(fetches[i].shape().dims(), [](std::int64_t d) { return d == 1; }),
+        "[ScalarStats] expected '{}' to be a scalar, got {}. Reduce it first, or use ExampleStats for the mean "
+        "of a vector with a number for each example.",
+        names()[i], to_string(fetches[i].shape()));
+}
+
+void ExampleStats::check(const Tensors& fetches) const {
+  for (std::size_t i = 0; i < fetches.size(); ++i)
+    BELFRY_CHECK(
+        fetches[i].rank() == 1,
+        "[ExampleStats] expected '{}' to be a vector with a number for each example, got {}. For the mean of a "
+        "scalar over the batches, use ScalarStats.",
+        names()[i], to_string(fetches[i].shape()));
 }
 
 void ClassificationError::check(const Tensors& fetches) const {

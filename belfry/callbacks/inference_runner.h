@@ -39,31 +39,51 @@ class Inferencer {
 };
 using Inferencers = std::vector<Handle<Inferencer>>;
 
-// The mean over datapoints of scalars, each datapoint counting alike: validation_<name>.
-class ScalarStats final : public Inferencer {
+// Means of tensors by name: <prefix>_<name>. What each counts as one, ScalarStats and ExampleStats say.
+class MeanStats : public Inferencer {
  public:
-  explicit ScalarStats(std::string name, std::string prefix = "validation")
-      : ScalarStats(std::vector<std::string>{std::move(name)}, std::move(prefix)) {}
-  explicit ScalarStats(std::vector<std::string> names, std::string prefix = "validation")
+  explicit MeanStats(std::string name, std::string prefix = "validation")
+      : MeanStats(std::vector<std::string>{std::move(name)}, std::move(prefix)) {}
+  explicit MeanStats(std::vector<std::string> names, std::string prefix = "validation")
       : names_(std::move(names)), prefix_(std::move(prefix)) {}
   // ScalarStats({"cost", "accuracy"}), which could also be a string of two pointers, or a ScalarStats of name and
   // prefix. Not an initializer_list: ScalarStats{"cost", "test"} stays one name and a prefix.
   template <std::convertible_to<std::string> Name, std::size_t count>
-  explicit ScalarStats(const Name (&names)[count], std::string prefix = "validation")
-      : ScalarStats(std::vector<std::string>(names, names + count), std::move(prefix)) {}
+  explicit MeanStats(const Name (&names)[count], std::string prefix = "validation")
+      : MeanStats(std::vector<std::string>(names, names + count), std::move(prefix)) {}
   std::vector<std::string> fetches() const override { return names_; }
-  void check(const Tensors& fetches) const override;
+  void check(const Tensors& fetches) const override = 0;
   std::optional<std::vector<std::string>> metrics() const override;
   void before_inference() override;
   void on_fetches(const std::vector<Array>& values) override;
   std::map<std::string, double> after_inference() override;
 
+ protected:
+  const std::vector<std::string>& names() const { return names_; }
+
  private:
+  struct Sum {
+    double of = 0;
+    std::int64_t count = 0;
+  };
   std::string metric_of(const std::string& name) const { return prefix_.empty() ? name : prefix_ + "_" + name; }
   std::vector<std::string> names_;
   std::string prefix_;
-  std::vector<double> sums_;
-  std::int64_t count_ = 0;
+  std::vector<Sum> sums_;  // by name
+};
+
+// The mean over datapoints of scalars, each datapoint counting alike.
+class ScalarStats final : public MeanStats {
+ public:
+  using MeanStats::MeanStats;
+  void check(const Tensors& fetches) const override;
+};
+
+// The mean over all examples, given vectors with a number for each. Exact, also where the last batch is smaller.
+class ExampleStats final : public MeanStats {
+ public:
+  using MeanStats::MeanStats;
+  void check(const Tensors& fetches) const override;
 };
 
 // The part of all examples that are wrong, given a vector with 1 for each that is (prediction_incorrect()). Exact, also

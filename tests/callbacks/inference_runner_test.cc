@@ -42,6 +42,7 @@ class InferenceRunnerTest : public testing_support::CallbacksTest {
         [](const Inputs& in) {
           const Tensor w = get_variable("w", {.initializer = [](const Shape&, DType) { return constant(1.f); }});
           cast(greater(in["x"], 2.5f), f32, "wrong");
+          multiply(in["x"], 2.f, "double");
           return reduce_mean(in["x"] * w, "cost");
         },
         [] { return sgd({.learning_rate = 0.f}); });
@@ -71,6 +72,12 @@ TEST_F(InferenceRunnerTest, RunsOverOnePassOfItsOwnData) {
   EXPECT_EQ(values(trainer, "validation_cost"), std::vector<double>(3, (0.5 + 2.5 + 4) / 3));
   EXPECT_EQ(values(trainer, "validation_error"), std::vector<double>(3, 2. / 5));
   EXPECT_EQ(trainer.global_step(), 6);  // inference is no step
+}
+
+TEST_F(InferenceRunnerTest, ExamplesOfASmallerLastBatchCountLikeOthers) {
+  run(trainer, {InferenceRunner(five() | batch(2, Remainder::keep), {ExampleStats({"wrong", "double"}, "test")})});
+  EXPECT_EQ(values(trainer, "test_wrong"), std::vector<double>(3, 2. / 5));
+  EXPECT_EQ(values(trainer, "test_double"), std::vector<double>(3, 4));  // 0 to 8; by batches it would be 4.67
 }
 
 TEST_F(InferenceRunnerTest, InputsOfEveryKindCanBeRead) {
@@ -317,8 +324,13 @@ TEST_F(InferenceRunnerTest, AVectorIsNoScalarAndAScalarNoVector) {
     set_up(trainer);
     return error_of([&] { trainer.setup_callbacks({InferenceRunner(five() | batch(2), std::move(inferencers))}); });
   };
-  EXPECT_EQ(text_for({ScalarStats("wrong")}),
-            "[ScalarStats] expected 'wrong' to be a scalar, got [?]. Reduce it first.");
+  EXPECT_EQ(
+      text_for({ScalarStats("wrong")}),
+      "[ScalarStats] expected 'wrong' to be a scalar, got [?]. Reduce it first, or use ExampleStats for the mean of "
+      "a vector with a number for each example.");
+  EXPECT_EQ(text_for({ExampleStats("cost")}),
+            "[ExampleStats] expected 'cost' to be a vector with a number for each example, got []. For the mean of a "
+            "scalar over the batches, use ScalarStats.");
   EXPECT_EQ(text_for({ClassificationError("cost")}),
             "[ClassificationError] expected 'cost' to be a vector with 1 for each wrong example, got []. Use "
             "prediction_incorrect().");
