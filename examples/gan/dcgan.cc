@@ -36,8 +36,7 @@ bf::Tensor discriminator(const bf::Tensor& image, const bf::VariableScopeOptions
 std::vector<bf::TensorSpec> DCGAN::inputs() const { return {{"image", bf::f32, {bf::kAny, 28, 28, 1}}}; }
 
 bf::Tensors DCGAN::build_graph(const bf::Inputs& in) {
-  const bool training = bf::get_current_tower_context().is_training();
-  const bf::Tensor z = bf::random_normal({training ? batch_ : kShown, kLatent}, {}, "z");
+  const bf::Tensor z = bf::random_normal({bf::size_of(in["image"], 0), kLatent}, {}, "z");
   const bf::Tensor fake = generator(z);
   bf::multiply(fake + 1.f, 0.5f, "generated");
   const bf::Tensor real_logits = discriminator(in["image"] * 2.f - 1.f);

@@ -43,9 +43,8 @@ void train(const Options& options) {
   bf::Graph graph;
   graph.set_seed(options.seed);
   const bf::GraphScope scope(graph);
-  const bf::Flow data = bf::fashion_mnist("train", {.seed = options.seed}) |
-                        bf::map([](bf::DataPoint point) { return bf::DataPoint{point[0]}; }) | bf::batch(options.batch);
-  DCGAN model(options.batch);
+  const bf::Flow data = bf::fashion_mnist("train", {.seed = options.seed}) | bf::select({0}) | bf::batch(options.batch);
+  DCGAN model;
   const auto trainer = make_trainer(options, bf::QueueInput(data), model);
   const std::size_t towers = trainer->devices().size();
   // Each tower takes its own batches: an epoch of N towers is one pass too.

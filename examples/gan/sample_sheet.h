@@ -8,13 +8,10 @@ class SampleSheet final : public belfry::Callback {
   explicit SampleSheet(std::uint64_t seed);
 
   void setup_graph() override;  // the predictor's tower is built here
-  void trigger() override;      // <run_dir>/epoch-<number>.pgm
-  std::vector<belfry::Written> writes() const override { return {{trainer().run_dir(), {"epoch-*.pgm"}}}; }
+  void trigger() override;      // <run_dir>/epoch-<number>.png
+  std::vector<belfry::Written> writes() const override { return {{trainer().run_dir(), {"epoch-*.png"}}}; }
 
  private:
   belfry::Array z_;
   belfry::OnlinePredictor generate_;
 };
-
-// Images [count, height, width, 1] in [0, 1], `columns` in a row, as a PGM file (grey, 8 bits a pixel).
-std::string pgm_sheet(const belfry::Array& images, int columns);

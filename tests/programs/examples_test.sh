@@ -23,6 +23,12 @@ holds() {
     fail "expected numbers with $1, got: $(cat out)"
 }
 
+# is_png FILE [WIDTH HEIGHT]
+is_png() {
+  [[ $(head -c 4 "$1" | od -An -c | tr -d ' ') == '211PNG' ]] || fail "expected $1 to be a PNG"
+  [[ -z ${2:-} || $(od -An -tu4 --endian=big -j16 -N8 "$1" | xargs) == "$2 $3" ]] || fail "$1: expected $2 x $3 pixels"
+}
+
 twice "$kmeans" --points 2000 --epochs 12
 holds 'a[1] > 0 && a[1] < a[2] / 5' # mean squared distance at the end, and at first
 
@@ -35,7 +41,7 @@ holds 'a[1] > 2.9 && a[1] < 3.1 && a[2] > -1.1 && a[2] < -0.9'
 if [[ -n $data_pipeline ]]; then # built with OpenCV
   twice "$data_pipeline" --sheet pipeline.png
   grep -qx 'restored after the first batch: the rest is the same' out || fail "data_pipeline: got $(cat out)"
-  [[ $(head -c 4 pipeline.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'data_pipeline: expected a PNG'
+  is_png pipeline.png
 fi
 
 # A sheet of images for each epoch; the second differs, since the generator has moved.
@@ -45,10 +51,10 @@ for trainer in "joint" "separate --d-period 1 --g-period 2" "multi --devices 2";
   options=(--trainer $trainer --epochs 2 --steps 4 --batch 8 --threads 1)
   twice "$gan" "${options[@]}" --run-dir "$name"
   holds 'a[1] > 0 && a[1] < 10 && a[2] > 0 && a[2] < 10' # the losses are finite
-  [[ $(head -c 15 "$name/epoch-001.pgm" | tr '\n' ' ') == 'P5 224 224 255 ' ]] || fail "$name: expected a sheet of 224 x 224"
-  cmp -s "$name/epoch-001.pgm" "$name/epoch-002.pgm" && fail "$name: the second epoch draws what the first has drawn"
+  is_png "$name/epoch-001.png" 484 484 # 8 x 8 images of 56 x 56, and gaps of 4
+  cmp -s "$name/epoch-001.png" "$name/epoch-002.png" && fail "$name: the second epoch draws what the first has drawn"
   "$gan" "${options[@]}" --run-dir "$name-again" >/dev/null 2>&1
-  cmp -s "$name/epoch-002.pgm" "$name-again/epoch-002.pgm" || fail "$name: expected the same images twice"
+  cmp -s "$name/epoch-002.png" "$name-again/epoch-002.png" || fail "$name: expected the same images twice"
 done
 
 for program in "$@"; do
