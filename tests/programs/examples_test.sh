@@ -1,6 +1,6 @@
-# The examples train, the same way twice: examples_test.sh GAN REINFORCE KMEANS RAW_REGRESSION [DATA_PIPELINE]
+# The examples train, the same way twice: examples_test.sh GAN VAE REINFORCE KMEANS RAW_REGRESSION [DATA_PIPELINE]
 set -euo pipefail
-gan=$1 reinforce=$2 kmeans=$3 raw_regression=$4 data_pipeline=${5:-}
+gan=$1 vae=$2 reinforce=$3 kmeans=$4 raw_regression=$5 data_pipeline=${6:-}
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 cd "$scratch"  # their train_log goes here
@@ -56,6 +56,21 @@ for trainer in "joint" "separate --d-period 1 --g-period 2" "multi --devices 2";
   "$gan" "${options[@]}" --run-dir "$name-again" >/dev/null 2>&1
   cmp -s "$name/epoch-002.png" "$name-again/epoch-002.png" || fail "$name: expected the same images twice"
 done
+
+# Batches of 128, 128 and 44 images. Two sheets for each epoch.
+options=(--epochs 2 --images 300 --batch 128 --threads 1)
+twice "$vae" "${options[@]}" --run-dir vae
+holds 'a[1] > -540 && a[1] < 0' # the ELBO; of images that are grey all over it is -543
+"$vae" "${options[@]}" --run-dir vae-again >/dev/null 2>&1
+for sheet in samples reconstructions; do
+  for epoch in 001 002; do
+    is_png "vae/$sheet-$epoch.png" 484 484
+    cmp -s "vae/$sheet-$epoch.png" "vae-again/$sheet-$epoch.png" || fail "vae: expected the same $sheet-$epoch.png twice"
+  done
+  cmp -s "vae/$sheet-001.png" "vae/$sheet-002.png" && fail "vae: the second epoch draws the $sheet of the first"
+done
+"$vae" "${options[@]}" --devices 2 --run-dir vae-towers >out 2>err || fail "vae --devices 2: ended with $?: $(cat err)"
+holds 'a[1] > -560 && a[1] < 0'
 
 for program in "$@"; do
   "$program" --help >out || fail "$program --help ended with $?"
