@@ -44,6 +44,7 @@ class Partitioner {
   struct ReadBeforeWrite {
     NodeId reader, writer;
   };
+  using ValuesInParts = std::map<std::pair<std::size_t, ValueId>, ValueId>;  // (part, value) -> its value there
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   // Reads that must come before writes. Inside a part they are ordered after fusion (order_variables again), so the
@@ -112,34 +113,34 @@ class Partitioner {
     if (const auto found = local_.find({part, id}); found != local_.end()) return found->second;
     IrNode node = ir_.node(id);
     const OpDef* def = node.def();
-    // Sizes that follow from shapes are worked out in every part that needs them.
-    const bool is_size = def != nullptr && !node.outputs.empty() && copying_sizes_ && from_shapes_(node.outputs[0]);
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       ValueId& input = node.inputs[at(i)];
-      const ValueId whole = input;
       const bool sizes = def != nullptr && std::ranges::find(def->sizes, i) != def->sizes.end();
-      const bool before = std::exchange(copying_sizes_, is_size || sizes);
-      input = value_in(part, whole, def != nullptr && def->uses_only_shape(i));
-      copying_sizes_ = before;
-      if (sizes && !from_shapes_(whole)) {
-        Crossing& crossing = out_.crossings[at(crossings_.at({whole, Crossing::Kind::value}))];
+      if (sizes && !from_shapes_(input)) {
+        Crossing& crossing = out_.crossings[at(crossing_of(input, Crossing::Kind::value))];
         crossing.sizes = crossing.leaves_device = true;
       }
+      const bool shape_only = def != nullptr && def->uses_only_shape(i);
+      input = sizes && from_shapes_(input) ? size_in(part, input) : value_in(part, input, shape_only);
     }
     std::vector<NodeId> after;
     for (NodeId from : node.after) wait_in(part, from, after);
     node.after = std::move(after);
-    node.device = out_.parts[part].device;
+    return local_[{part, id}] = add_copy(part, std::move(node), values_);
+  }
+
+  // Adds what stands for a node of the whole in a part, and remembers its values.
+  NodeId add_copy(std::size_t part, IrNode node, ValuesInParts& values) {
     std::vector<TensorInfo> infos;
     for (ValueId v : node.outputs) infos.push_back(ir_.info(v));
     const std::vector<ValueId> outputs = node.outputs;
+    node.device = out_.parts[part].device;
     Ir& into = out_.parts[part].ir;
     const NodeId made = into.add_node(std::move(node), infos);
-    local_[{part, id}] = made;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const ValueId v = into.node(made).outputs[i];
       into.value(v).variable = ir_.value(outputs[i]).variable;
-      values_[{part, outputs[i]}] = v;
+      values[{part, outputs[i]}] = v;
     }
     return made;
   }
@@ -147,7 +148,7 @@ class Partitioner {
   ValueId value_in(std::size_t part, ValueId v, bool shape_only) {
     if (const auto found = values_.find({part, v}); found != values_.end()) return found->second;
     const NodeId producer = ir_.value(v).producer;
-    if (placeless(ir_.node(producer)) || (!shape_only && copying_sizes_ && from_shapes_(v))) {
+    if (placeless(ir_.node(producer))) {
       copy_into(part, producer);
       return values_.at({part, v});
     }
@@ -158,6 +159,21 @@ class Partitioner {
     const ValueId received = receive(part, crossing, ir_.node(producer), {ir_.info(v)});
     (shape_only ? shapes_ : values_)[{part, v}] = received;
     return received;
+  }
+
+  // A size that follows from shapes. Every part that needs it works it out, from the shapes on: what has come from
+  // another part as a value is known only in a run.
+  ValueId size_in(std::size_t part, ValueId v) {
+    if (const auto found = sizes_.find({part, v}); found != sizes_.end()) return found->second;
+    IrNode node = ir_.node(ir_.value(v).producer);
+    const OpDef* def = node.def();
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+      ValueId& input = node.inputs[at(i)];
+      input = def->uses_only_shape(i) ? value_in(part, input, true) : size_in(part, input);
+    }
+    node.after.clear();
+    add_copy(part, std::move(node), sizes_);
+    return sizes_.at({part, v});
   }
 
   ValueId receive(std::size_t part, int crossing, const IrNode& from, const std::vector<TensorInfo>& infos) {
@@ -239,14 +255,13 @@ class Partitioner {
   FromShapes from_shapes_{ir_};
   const std::vector<DeviceInfo>& devices_;
   Partition out_;
-  bool copying_sizes_ = false;  // what is being copied into a part is a size there, or what one follows from
-  std::set<int> cuts_;          // levels at which shapes follow from data
+  std::set<int> cuts_;  // levels at which shapes follow from data
   std::vector<ReadBeforeWrite> before_;
   std::vector<NodeId> order_;
-  std::vector<int> level_;                                              // by node
-  std::map<std::pair<int, int>, std::size_t> numbers_;                  // (level, device) -> part
-  std::map<std::pair<std::size_t, NodeId>, NodeId> local_;              // (part, node) -> its node there
-  std::map<std::pair<std::size_t, ValueId>, ValueId> values_, shapes_;  // (part, value) -> its value there
+  std::vector<int> level_;                                  // by node
+  std::map<std::pair<int, int>, std::size_t> numbers_;      // (level, device) -> part
+  std::map<std::pair<std::size_t, NodeId>, NodeId> local_;  // (part, node) -> its node there
+  ValuesInParts values_, shapes_, sizes_;
   std::map<std::pair<ValueId, Crossing::Kind>, int> crossings_;
   std::map<NodeId, int> events_;
   std::vector<std::pair<std::pair<const Node*, NodeId>, NodeId>> hazards_;  // ((variable, reader), writer)
