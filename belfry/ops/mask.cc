@@ -6,6 +6,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/gather.h"
+#include "belfry/ops/generate.h"
 #include "belfry/ops/of_shape.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
@@ -72,6 +73,21 @@ Tensor nonzero(const Operand& condition, std::string_view name) {
     rest = floordiv(rest, size);
   }
   return stack(indices, 1, name);
+}
+
+Tensor sequence_mask(const Operand& lengths, const Size& steps, std::string_view name) {
+  const LocationScope location(lengths.where());
+  const Tensor t = lengths.tensor(i64);
+  BELFRY_CHECK(t.dtype() == i32 || t.dtype() == i64,
+               "[sequence_mask] expected lengths of type i32 or i64, got {} (made at {}). Use cast().", to_string(t),
+               to_string(current_location(lengths.where())));
+  const Tensor places = steps.is_number() ? range({.limit = static_cast<double>(steps.number()), .dtype = t.dtype()})
+                                          : range(0, cast(steps.scalar(), t.dtype()));
+  return less(places, expand_dims(t, -1), name);
+}
+Tensor sequence_mask(const Operand& lengths, std::string_view name) {
+  const LocationScope location(lengths.where());
+  return sequence_mask(lengths, maximum(reduce_max(lengths), 0), name);
 }
 
 }  // namespace belfry

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "belfry/graph/tensor.h"
+#include "belfry/ops/sizes.h"
 
 namespace belfry {
 
@@ -17,5 +18,10 @@ Tensor boolean_mask(const Operand& x, const Operand& mask, const MaskOptions& op
 
 // Where a condition is true, i64 [how many, rank]: the index of each place, in row-major order.
 Tensor nonzero(const Operand& condition, std::string_view name = "");
+
+// Which steps belong to sequences of these lengths (i32 or i64, any shape): bool [..., steps], true at those below the
+// length. Without `steps`, as many as the longest has, which follows from data.
+Tensor sequence_mask(const Operand& lengths, const Size& steps, std::string_view name = "");
+Tensor sequence_mask(const Operand& lengths, std::string_view name = "");
 
 }  // namespace belfry

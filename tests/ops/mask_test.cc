@@ -3,9 +3,11 @@
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/control_flow.h"
+#include "belfry/ops/generate.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/unique.h"
+#include "tests/ops/gradient_check.h"
 #include "tests/ops/op_test.h"
 
 namespace belfry {
@@ -71,10 +73,60 @@ TEST_F(MaskTest, TheGradientGoesBackToWhatWasKept) {
   }
 }
 
+// Two of three are true, whatever is fed; what is not read from a feed would be known without a run.
+Tensor two_of_three(const Tensor& x) {
+  const Tensor places = reshape(range(0, reduce_prod(shape_of(x))), shape_of(x));
+  return stop_gradient(x) * 0.f + cast(floormod(places, 3), x.dtype()) > 0.5f;
+}
+
+using X = const Tensors&;
+const bool rows[] = {
+    gradient_row("BooleanMask", {"Gather"}, [](X x) { return boolean_mask(square(x[0]), two_of_three(x[1])); },
+                 {{{4, 2}, {4}}, {{1, 2}, {1}}, {{0, 2}, {0}}}),
+    gradient_row("BooleanMaskOfColumns", {"Gather", "GatherGrad"},
+                 [](X x) { return boolean_mask(square(x[0]), two_of_three(x[1]), {.axis = 1}); },
+                 {{{2, 5}, {5}}, {{0, 3}, {3}}, {{3, 1}, {1}}}),
+    gradient_row("BooleanMaskOfTwoAxes", {"Gather"}, [](X x) { return boolean_mask(square(x[0]), two_of_three(x[1])); },
+                 {{{3, 2, 2}, {3, 2}}, {{0, 2, 1}, {0, 2}}, {{1, 2}, {1, 2}}}),
+    gradient_row("MaskOfSequences", {"Gather"},
+                 [](X x) { return boolean_mask(square(x[0]), sequence_mask(size_of(x[0], 0) / 2, size_of(x[0], 0))); },
+                 {{{4, 2}}, {{1, 2}}, {{0, 2}}}),
+};
+
+TEST_F(MaskTest, SequencesAreMaskedByTheirLengths) {
+  const Tensor lengths = placeholder(i32, {kAny}, "lengths");
+  const Tensor four = sequence_mask(lengths, 4), longest = sequence_mask(lengths),
+               rows = sequence_mask(lengths, size_of(x, 0));
+  EXPECT_EQ(to_string(four.shape()), "[?, 4]");
+  EXPECT_EQ(to_string(longest.shape()), "[?, ?]");
+  for (const std::vector<std::int32_t>& now :
+       std::vector<std::vector<std::int32_t>>{{2, 0, 5}, {1}, {}, {0, 0}, {3, 1, 4, 7}}) {
+    Array fed(i32, {static_cast<std::int64_t>(now.size())});
+    std::int32_t most = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      fed.set_item(static_cast<std::int64_t>(i), now[i]);
+      most = std::max(most, now[i]);
+    }
+    const std::vector<Array> got = session.run({four, longest, rows}, {{lengths, fed}, {x, counting({6, 2})}});
+    const std::int64_t steps[] = {4, most, 6};
+    for (std::size_t k = 0; k < 3; ++k) {
+      ASSERT_EQ(to_string(got[k].shape()), to_string(Shape{fed.elements(), steps[k]}));
+      for (std::int64_t i = 0; i < got[k].elements(); ++i)
+        EXPECT_EQ(got[k].item(i) != 0, i % steps[k] < now[static_cast<std::size_t>(i / steps[k])]) << k << " " << i;
+    }
+  }
+  EXPECT_EQ(values<bool>(sequence_mask(constant(std::int64_t{1}), 3)), (std::vector<bool>{true, false, false}));
+  const std::string text = error_of([&] { sequence_mask(x, 3); });
+  EXPECT_NE(text.find("[sequence_mask] expected lengths of type i32 or i64, got 'x' f32 [?, 2]"), std::string::npos)
+      << text;
+}
+
 TEST_F(MaskTest, NonzeroGivesIndices) {
   const Tensor places = nonzero(x > 2.f);
   EXPECT_EQ(values<std::int64_t>(places, {{x, counting({3, 2})}}), (std::vector<std::int64_t>{1, 1, 2, 0, 2, 1}));
-  EXPECT_EQ(to_string(run(places, {{x, counting({1, 2})}}).shape()), "[0, 2]");
+  for (std::int64_t n : {1, 0, 4, 1})
+    EXPECT_EQ(to_string(session.run(places, {{x, counting({n, 2})}}).shape()),
+              to_string(Shape{std::max<std::int64_t>(2 * n - 3, 0), 2}));
 }
 
 TEST_F(MaskTest, UniqueHasTheLengthOfWhatItFinds) {
