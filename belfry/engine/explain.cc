@@ -130,7 +130,7 @@ std::string Plan::explain() const {
   for (const auto& part : parts_) out.add(*part);
   out.add(precision_);
   const std::string text = out.text(memory());
-  return program_ == nullptr ? text : text + program_->explain_rest(stage_);
+  return rest_ == nullptr ? text : text + rest_->explain();
 }
 
 }  // namespace belfry

@@ -9,7 +9,6 @@
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
 #include "belfry/engine/device_team.h"
-#include "belfry/engine/program.h"
 #include "belfry/engine/variable_store.h"
 
 namespace belfry {
@@ -50,25 +49,6 @@ Plan::Plan(std::vector<std::shared_ptr<const PartPlan>> parts, std::size_t first
     for (const auto& [index, info] : part->fetched) fetched_[at(index)] = info;
   collect_variables(target.store);
   memory_ = memory_of(parts_, partition, target.store);
-}
-
-void Plan::continue_with(std::shared_ptr<Program> program, Stage stage, int kept) {
-  program_ = std::move(program);
-  stage_ = std::move(stage);
-  kept_ = static_cast<std::size_t>(kept);
-}
-
-Plan& Plan::next() {
-  program_->read_sizes(stage_.number, sizes_);
-  const auto found = std::ranges::find(later_, sizes_, &Later::sizes);
-  if (found != later_.end() && found->plan->generation() == generation_) {
-    later_.splice(later_.begin(), later_, found);
-  } else {
-    if (found != later_.end()) later_.erase(found);
-    later_.push_front({sizes_, program_->next(stage_, sizes_)});
-    if (later_.size() > kept_) later_.pop_back();
-  }
-  return *later_.front().plan;
 }
 
 MemoryUse Plan::memory() const {

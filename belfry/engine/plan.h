@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,15 +15,15 @@
 namespace belfry {
 
 class DeviceTeam;
-class Program;
+class Plan;
 
-// What is known between two stages of a run (see program.h).
-struct Stage {
-  int number = 0;  // of the one that comes
-  std::vector<TensorSpec> fed{};
-  std::vector<TensorInfo> carried{};           // by crossing, as far as they are made
-  std::vector<std::vector<HeldValue>> held{};  // by device: what lies in its arena
-  Ints sizes{};                                // computed by stages before it
+// Where shapes follow from data: what comes when a plan has run, which is not the whole of a run then.
+class Continuation {
+ public:
+  virtual ~Continuation() = default;
+  // The plan for the sizes that the run has computed. Valid until the next call for the same stage.
+  virtual Plan& next() = 0;
+  virtual std::string explain() const = 0;  // for people to read
 };
 
 // Before this instruction, so many instructions of another part must have run.
@@ -39,11 +38,9 @@ class Plan {
   Plan(std::vector<std::shared_ptr<const PartPlan>> parts, std::size_t first, const Partition& partition,
        std::shared_ptr<RunSlots> slots, const CompileTarget& target);
 
-  // Another stage comes when this one has run; plans for `kept` different sizes are remembered.
-  void continue_with(std::shared_ptr<Program> program, Stage stage, int kept);
-  bool continues() const { return program_ != nullptr; }
-  // Its plan, for the sizes that the run has computed. Valid until the next call.
-  Plan& next();
+  void continue_with(std::unique_ptr<Continuation> rest) { rest_ = std::move(rest); }
+  bool continues() const { return rest_ != nullptr; }
+  Plan& next() { return rest_->next(); }  // when it has run
 
   // The run: feeds and results are given as raw pointers in the order of the signature.
   void run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team,
@@ -88,16 +85,7 @@ class Plan {
   Precision precision_ = Precision::f32;
   std::size_t first_ = 0;  // the number of its first part
   bool in_parts_ = false;
-
-  struct Later {
-    Ints sizes;
-    std::unique_ptr<Plan> plan;
-  };
-  std::shared_ptr<Program> program_;  // of plans that others follow
-  Stage stage_;
-  std::list<Later> later_;  // most recently used first
-  Ints sizes_;              // of the last run
-  std::size_t kept_ = 0;
+  std::unique_ptr<Continuation> rest_;  // none behind a run's last stage
 };
 
 }  // namespace belfry

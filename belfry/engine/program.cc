@@ -24,14 +24,30 @@ std::int64_t ints_in(const Crossing& crossing) {
 bool same(const TensorInfo& a, const TensorInfo& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.layout == b.layout;
 }
+bool same_fed(const TensorSpec& a, const TensorSpec& b) { return a.dtype == b.dtype && a.shape == b.shape; }
 
 }  // namespace
+
+// What is behind a plan. The plan of a run's first stage keeps the program alive; the others are the program's own.
+class Program::Rest final : public Continuation {
+ public:
+  Rest(Program& program, std::shared_ptr<Program> kept, Stage stage)
+      : program_(program), kept_(std::move(kept)), stage_(std::move(stage)) {}
+  Plan& next() override { return program_.next(stage_); }
+  std::string explain() const override { return program_.explain_rest(stage_); }
+
+ private:
+  Program& program_;
+  std::shared_ptr<Program> kept_;
+  Stage stage_;
+};
 
 Program::Program(const Graph& graph, const Signature& signature, const CompileTarget& target, int kept)
     : target_(target),
       partition_(partition(prune(graph, signature, static_cast<int>(target.devices.size())), target.devices)),
       slots_(std::make_shared<RunSlots>()),
       versions_(partition_.parts.size()),
+      later_(partition_.stages.size()),
       kept_(std::max(1, kept)) {
   if (partition_.parts.size() > 1) target_.snapshots = nullptr;
   slots_->feeds.assign(signature.feeds.size(), nullptr);
@@ -49,10 +65,23 @@ std::unique_ptr<Plan> Program::plan(const std::vector<TensorSpec>& fed) {
                      .held = std::vector<std::vector<HeldValue>>(target_.devices.size())});
 }
 
-std::unique_ptr<Plan> Program::next(const Stage& done, const Ints& sizes) {
-  Stage stage = done;
-  stage.sizes = sizes;
-  return plan_stage(stage);
+// A stage is planned for what it was fed and for the sizes that were computed: all else follows from these.
+Plan& Program::next(const Stage& done) {
+  read_sizes(done.number, sizes_);
+  std::list<Later>& later = later_[static_cast<std::size_t>(done.number)];
+  const auto found = std::ranges::find_if(later, [&](const Later& known) {
+    return known.sizes == sizes_ && std::ranges::equal(known.fed, done.fed, same_fed);
+  });
+  if (found != later.end() && found->plan->generation() == generation_of(target_)) {
+    later.splice(later.begin(), later, found);
+  } else {
+    if (found != later.end()) later.erase(found);
+    Stage stage = done;
+    stage.sizes = sizes_;
+    later.push_front({done.fed, sizes_, plan_stage(stage)});
+    if (static_cast<int>(later.size()) > kept_) later.pop_back();
+  }
+  return *later.front().plan;
 }
 
 std::unique_ptr<Plan> Program::plan_stage(const Stage& before) {
@@ -64,7 +93,8 @@ std::unique_ptr<Plan> Program::plan_stage(const Stage& before) {
     const std::size_t first = first_part(before.number);
     auto plan = std::make_unique<Plan>(std::move(parts), first, partition_, slots_, target_);
     if (first_part(stage.number) < partition_.parts.size())
-      plan->continue_with(shared_from_this(), std::move(stage), kept_);
+      plan->continue_with(
+          std::make_unique<Rest>(*this, before.number == 0 ? shared_from_this() : nullptr, std::move(stage)));
     return plan;
   }
   BELFRY_BUG_IF(true, "the layouts of a plan's variables did not settle in {} rounds", kMostRounds);

@@ -1,7 +1,7 @@
 // Program: what a set of fetches and feeds means, before shapes are known. Pruned and cut into parts once; plans for
 // the shapes that come are linked from parts, which are compiled when a new shape reaches them and kept.
 //
-// Where shapes follow from data, a run has stages. plan() gives the plan of the first; when that has run, next() gives
+// Where shapes follow from data, a run has stages. plan() gives the plan of the first; when that has run, its next() is
 // the plan of the one behind it, for the sizes that were computed.
 #pragma once
 
@@ -13,21 +13,23 @@
 
 namespace belfry {
 
+// What is known between two stages of a run.
+struct Stage {
+  int number = 0;  // of the one that comes
+  std::vector<TensorSpec> fed{};
+  std::vector<TensorInfo> carried{};           // by crossing, as far as they are made
+  std::vector<std::vector<HeldValue>> held{};  // by device: what lies in its arena
+  Ints sizes{};                                // computed by stages before it
+};
+
 class Program : public std::enable_shared_from_this<Program> {
  public:
-  // `signature.fed` may be empty; the target outlives the program. Of each part, `kept` versions are remembered.
+  // `signature.fed` may be empty; the target outlives the program. Of each part, `kept` versions are remembered, and as
+  // many plans of each stage behind the first.
   Program(const Graph& graph, const Signature& signature, const CompileTarget& target, int kept = 32);
 
   // The plan for feeds of these dtypes and concrete shapes. A program with several stages is owned by a shared_ptr.
   std::unique_ptr<Plan> plan(const std::vector<TensorSpec>& fed);
-  // The stage behind one that has just run.
-  std::unique_ptr<Plan> next(const Stage& done, const Ints& sizes);
-  // The sizes that the stage behind it is planned for, read from where the run has left them.
-  void read_sizes(int stage, Ints& into) const;
-
-  // What is planned when the stages before it have run, for people to read.
-  std::string explain_rest(const Stage& stage) const;
-
   int parts() const { return static_cast<int>(partition_.parts.size()); }
   int compiled() const { return compiled_; }                 // how often a part went through the passes
   void collect_kept(std::set<const PartPlan*>& into) const;  // the parts that are remembered
@@ -40,6 +42,18 @@ class Program : public std::enable_shared_from_this<Program> {
     std::shared_ptr<const PartPlan> plan;
   };
   using Parts = std::vector<std::shared_ptr<const PartPlan>>;
+  class Rest;
+  struct Later {
+    std::vector<TensorSpec> fed;
+    Ints sizes;
+    std::unique_ptr<Plan> plan;
+  };
+  // The stage behind one that has just run.
+  Plan& next(const Stage& done);
+  // The sizes that a stage is planned for, read from where the run has left them.
+  void read_sizes(int stage, Ints& into) const;
+  // What is planned when the stages before it have run.
+  std::string explain_rest(const Stage& stage) const;
   std::unique_ptr<Plan> plan_stage(const Stage& before);
   // The parts of the stage behind `stage`, which becomes what is known when those have run.
   Parts collect(Stage& stage);
@@ -54,6 +68,8 @@ class Program : public std::enable_shared_from_this<Program> {
   Partition partition_;
   std::shared_ptr<RunSlots> slots_;
   std::vector<std::list<Version>> versions_;  // by part; the most recently used first
+  std::vector<std::list<Later>> later_;       // by stage; likewise
+  Ints sizes_;                                // of the last run
   int kept_ = 0, compiled_ = 0;
 };
 

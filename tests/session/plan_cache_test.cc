@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include "belfry/engine/kernel.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/conv.h"
+#include "belfry/ops/mask.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/session/session.h"
@@ -71,6 +73,39 @@ TEST_F(PlanCacheTest, TheLeastRecentlyUsedPlanGoesFirst) {
 TEST_F(PlanCacheTest, ManyShapesStayWithinTheBound) {
   Session session(graph, {.plan_cache = 4});
   for (std::int64_t size = 1; size <= 50; ++size) compiles(session, y, size);
+  EXPECT_EQ(session.cached_plans(), 4);
+}
+
+// A kernel that is counted while a plan has it.
+int kernels = 0;
+struct CountedKernel final : Kernel {
+  CountedKernel() { ++kernels; }
+  ~CountedKernel() override { --kernels; }
+  void bind(const Buffers&) override {}
+  void run(const Step&) override {}
+};
+const OpRegistration kept_op = define_op("TestKeptPlan")
+                                   .input("x")
+                                   .output("y")
+                                   .shape([](const ShapeContext& c) { return c.input(0); })
+                                   .not_differentiable()
+                                   .doc("Its kernels are counted.");
+const KernelRegistration kept_kernel =
+    define_kernel("TestKeptPlan").make([](const KernelContext&) { return std::make_unique<CountedKernel>(); });
+
+// However many sizes follow from data, in however many shapes: what is planned behind a cut stays within the bound too.
+TEST_F(PlanCacheTest, ManySizesThatFollowFromDataStayWithinTheBound) {
+  kernels = 0;
+  Session session(graph, {.plan_cache = 4});
+  const Tensor kept = add_tensor(kept_op, {boolean_mask(x, x > 0.f)});
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t size = 1; size <= 8; ++size)
+      for (std::int64_t count = 0; count <= size; ++count) {
+        Array in = Array::zeros(f32, {size});
+        for (std::int64_t i = 0; i < count; ++i) in.set_item(i, 1);
+        ASSERT_EQ(session.run(kept, {{x, in}}).elements(), count);
+        ASSERT_LE(kernels, 8) << "4 plans, and 4 versions of their part";
+      }
   EXPECT_EQ(session.cached_plans(), 4);
 }
 
