@@ -32,6 +32,7 @@ const OpRegistration identity_def = define_op("Identity")
 const OpRegistration stop_gradient_def = define_op("StopGradient")
                                              .input("x")
                                              .output("y")
+                                             .ints(same_ints)
                                              .shape(same_shape)
                                              .not_differentiable()
                                              .doc("The same value, through which no gradient flows.");

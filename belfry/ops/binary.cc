@@ -13,26 +13,9 @@ namespace {
 using T = const Tensor&;
 using enum Elements;
 using Pair = std::pair<Tensor, Tensor>;
-using Int = std::int64_t;
-using Known = std::optional<Int>;
 
-// Sizes: what does not fit is not known.
-Known int_sum(Int a, Int b) {
-  Int out = 0;
-  return __builtin_add_overflow(a, b, &out) ? Known() : Known(out);
-}
-Known int_difference(Int a, Int b) {
-  Int out = 0;
-  return __builtin_sub_overflow(a, b, &out) ? Known() : Known(out);
-}
-Known int_product(Int a, Int b) {
-  Int out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? Known() : Known(out);
-}
-Known int_floordiv(Int a, Int b) {
-  if (b == 0 || b == -1) return {};
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
+// The gradient of an extreme: it goes to a where a is chosen, and to b elsewhere.
+Pair to_chosen(T dy, T chooses_a) { return {select(chooses_a, dy, 0.f), select(chooses_a, 0.f, dy)}; }
 
 const OpRegistration add_def =
     define_binary("Add", numbers, "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; }, int_sum);
@@ -42,22 +25,14 @@ const OpRegistration mul_def =
     define_binary("Mul", numbers, "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; }, int_product);
 // d(a/b)/db = -a/b^2 = -y/b
 const OpRegistration div_def =
-    define_binary("Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; });
+    define_binary("Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; }, int_quotient);
 // A tie sends the whole gradient to a.
 const OpRegistration max_def = define_binary(
-    "Maximum", numbers, "The larger of a and b.",
-    [](T dy, T a, T b, T) {
-      const Tensor first = greater_equal(a, b);
-      return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
-    },
-    [](Int a, Int b) { return Known(std::max(a, b)); });
+    "Maximum", numbers, "The larger of a and b.", [](T dy, T a, T b, T) { return to_chosen(dy, greater_equal(a, b)); },
+    int_maximum);
 const OpRegistration min_def = define_binary(
-    "Minimum", numbers, "The smaller of a and b.",
-    [](T dy, T a, T b, T) {
-      const Tensor first = less_equal(a, b);
-      return Pair{select(first, dy, 0.f), select(first, 0.f, dy)};
-    },
-    [](Int a, Int b) { return Known(std::min(a, b)); });
+    "Minimum", numbers, "The smaller of a and b.", [](T dy, T a, T b, T) { return to_chosen(dy, less_equal(a, b)); },
+    int_minimum);
 // d a^b/da = b a^(b-1), 0 where b is 0;  d a^b/db = a^b log a, 0 where a is 0
 const OpRegistration pow_def = define_binary("Pow", numbers, "a to the b", [](T dy, T a, T b, T y) {
   const Tensor positive = greater(a, 0.f);
@@ -66,9 +41,9 @@ const OpRegistration pow_def = define_binary("Pow", numbers, "a to the b", [](T 
 });
 const OpRegistration floordiv_def =
     define_binary("FloorDiv", numbers, "The largest integer not above a / b.", nullptr, int_floordiv);
-const OpRegistration mod_def =
-    define_binary("Mod", numbers, "a - floor(a / b) * b: the remainder that has the sign of b.",
-                  [](T dy, T a, T b, T) { return Pair{dy, -(dy * floordiv(a, b))}; });
+const OpRegistration mod_def = define_binary(
+    "Mod", numbers, "a - floor(a / b) * b: the remainder that has the sign of b.",
+    [](T dy, T a, T b, T) { return Pair{dy, -(dy * floordiv(a, b))}; }, int_floormod);
 const OpRegistration squared_difference_def =
     define_binary("SquaredDifference", numbers, "(a - b)^2", [](T dy, T a, T b, T) {
       const Tensor da = dy * (a - b) * 2.f;

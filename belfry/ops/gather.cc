@@ -4,6 +4,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/axes.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/known_ints.h"
 #include "belfry/ops/sparse_rows.h"
 
 namespace belfry {
@@ -32,6 +33,14 @@ const OpRegistration gather_def =
         .input("indices")
         .output("y")
         .shape([](const ShapeContext& c) { return gathered_shape(c, 0, 1); })
+        .ints([](const ShapeContext& c) {
+          KnownInts out;
+          const auto size = static_cast<std::int64_t>(c.ints(0).size());
+          if (c.input(0).rank() == 1 && size > 0)
+            for (const KnownInt& i : c.ints(1))
+              out.push_back(i && *i >= 0 && *i < size ? c.ints(0)[static_cast<std::size_t>(*i)] : std::nullopt);
+          return out;
+        })
         .gradient([](const GradientContext& c) {
           return Tensors{gather_grad(c.input(0), c.input(1), c.grad(), c.attributes()), Tensor()};
         })

@@ -9,7 +9,24 @@ namespace belfry {
 KnownInts same_ints(const ShapeContext& c);
 
 // Of two inputs of one size, or one of which is a single number.
-using IntFunction = std::optional<std::int64_t> (*)(std::int64_t, std::int64_t);
+using KnownInt = std::optional<std::int64_t>;
+using IntFunction = KnownInt (*)(std::int64_t, std::int64_t);
 KnownInts combined_ints(const ShapeContext& c, IntFunction function);
+
+// Of an op that makes one number of a whole vector, beginning with `start`.
+KnownInts folded_ints(const ShapeContext& c, IntFunction function, std::int64_t start);
+
+// Of an op that picks elements of a vector: the first, and every `step`-th up to `count` of them.
+KnownInts picked_ints(const ShapeContext& c, std::int64_t first, std::int64_t count, std::int64_t step = 1);
+
+// Arithmetic as kernels do it; what does not fit into 64 bits, and a quotient by 0, is not known.
+KnownInt int_sum(std::int64_t a, std::int64_t b);
+KnownInt int_difference(std::int64_t a, std::int64_t b);
+KnownInt int_product(std::int64_t a, std::int64_t b);
+KnownInt int_quotient(std::int64_t a, std::int64_t b);  // towards zero
+KnownInt int_floordiv(std::int64_t a, std::int64_t b);
+KnownInt int_floormod(std::int64_t a, std::int64_t b);
+KnownInt int_maximum(std::int64_t a, std::int64_t b);
+KnownInt int_minimum(std::int64_t a, std::int64_t b);
 
 }  // namespace belfry

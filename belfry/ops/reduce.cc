@@ -1,6 +1,7 @@
 #include "belfry/ops/reduce.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "belfry/base/check.h"
@@ -10,6 +11,7 @@
 #include "belfry/ops/basic.h"
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/known_ints.h"
 #include "belfry/ops/logic.h"
 #include "belfry/ops/pointwise.h"
 
@@ -40,10 +42,18 @@ Shapes reduce_rule(const ShapeContext& c, Elements allowed) {
   return out;
 }
 
+// What becomes of integers that shapes are made of.
+struct FoldedInts {
+  IntFunction function = nullptr;
+  std::int64_t start = 0;
+};
+
 OpRegistration define_reduction(const char* name, const char* doc, ReduceGradient gradient,
-                                Elements allowed = Elements::numbers) {
-  return define_op(name)
-      .input("x")
+                                Elements allowed = Elements::numbers, FoldedInts folded = {}) {
+  OpDefinition op = define_op(name);
+  if (folded.function != nullptr)
+    op.ints([folded](const ShapeContext& c) { return folded_ints(c, folded.function, folded.start); });
+  return op.input("x")
       .output("y")
       .shape([allowed](const ShapeContext& c) { return reduce_rule(c, allowed); })
       .gradient([gradient](const GradientContext& c) {
@@ -76,8 +86,9 @@ Operand count_of(const Tensor& x, const Ints& axes) {
 }
 
 // dx = dy
-const OpRegistration sum_def = define_reduction("ReduceSum", "The sum over some axes.",
-                                                [](const Reduced& r) { return broadcast_like(r.dy, r.x); });
+const OpRegistration sum_def =
+    define_reduction("ReduceSum", "The sum over some axes.", [](const Reduced& r) { return broadcast_like(r.dy, r.x); },
+                     Elements::numbers, {int_sum, 0});
 // dx = dy / n
 const OpRegistration mean_def = define_reduction(
     "ReduceMean", "The mean over some axes.",
@@ -88,8 +99,12 @@ Tensor share_among_ties(const Reduced& r) {
   const Tensor chosen = cast(equal(r.x, r.y), r.x.dtype());
   return chosen * (r.dy / sum_kept(chosen, r));
 }
-const OpRegistration max_def = define_reduction("ReduceMax", "The largest element over some axes.", share_among_ties);
-const OpRegistration min_def = define_reduction("ReduceMin", "The smallest element over some axes.", share_among_ties);
+const OpRegistration max_def =
+    define_reduction("ReduceMax", "The largest element over some axes.", share_among_ties, Elements::numbers,
+                     {int_maximum, std::numeric_limits<std::int64_t>::min()});
+const OpRegistration min_def =
+    define_reduction("ReduceMin", "The smallest element over some axes.", share_among_ties, Elements::numbers,
+                     {int_minimum, std::numeric_limits<std::int64_t>::max()});
 
 // dx_i = dy * (product of the others). With p the product of what is not zero and z the sum of what is (so 0, but with
 // the derivative that a single zero factor has), the product of the others is
@@ -106,7 +121,8 @@ Tensor product_of_others(const Reduced& r) {
   const Tensor for_zero = select(single, one, select(two, z - r.x, nothing));
   return r.dy * p * select(zero, for_zero, for_nonzero);
 }
-const OpRegistration prod_def = define_reduction("ReduceProd", "The product over some axes.", product_of_others);
+const OpRegistration prod_def = define_reduction("ReduceProd", "The product over some axes.", product_of_others,
+                                                 Elements::numbers, {int_product, 1});
 
 // dx = dy x / y. The norm has a corner at 0, where this takes 0.
 const OpRegistration l2_norm_def = define_reduction(

@@ -7,6 +7,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/box_at.h"
+#include "belfry/ops/known_ints.h"
 #include "belfry/ops/of_shape.h"
 #include "belfry/ops/pointwise.h"
 
@@ -53,6 +54,11 @@ const OpRegistration slice_def =
           }
           check_inside(out, begin, x);
           return out;
+        })
+        .ints([](const ShapeContext& c) {
+          if (c.input(0).rank() != 1) return KnownInts();
+          const std::int64_t begin = c.attributes().get<Ints>("begin")[0], size = c.attributes().get<Ints>("size")[0];
+          return picked_ints(c, begin, size == kAny ? c.input(0)[0] - begin : size);
         })
         .gradient([](const GradientContext& c) {
           return Tensors{slice_grad(c.input(0), c.grad(), c.attributes().get<Ints>("begin"))};
@@ -122,7 +128,7 @@ const OpRegistration pad_def =
         .doc("A tensor surrounded by a constant.");
 
 // The sizes of a box. Only one that reaches to the end depends on where it begins.
-Sizes box_sizes(const Tensor& x, const Sizes& begin, const Sizes& size) {
+Sizes sizes_from(const Tensor& x, const Sizes& begin, const Sizes& size) {
   const std::vector<Size>&from = begin.listed(), &sizes = size.listed();
   if (sizes.empty() || (from.empty() && std::ranges::any_of(sizes, is_open)))
     return box_sizes(x, begin.tensor("slice"), size.tensor("slice"));
@@ -144,7 +150,7 @@ Tensor slice(const Operand& x, const Sizes& begin, const Sizes& size, std::strin
     return add_tensor(slice_def, {x}, {.name = name, .attributes = {{"begin", *known_begin}, {"size", *known_size}}});
   const LocationScope location(x.where());
   const Tensor t = x.tensor(), first = begin.tensor("slice");
-  return slice_at(t, first, of_shape(box_sizes(t, begin, size), "slice"), {}, name);
+  return slice_at(t, first, of_shape(sizes_from(t, begin, size), "slice"), {}, name);
 }
 
 Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value, std::string_view name) {

@@ -7,6 +7,7 @@
 #include "belfry/ops/axes.h"
 #include "belfry/ops/box_at.h"
 #include "belfry/ops/input_checks.h"
+#include "belfry/ops/known_ints.h"
 #include "belfry/ops/of_shape.h"
 #include "belfry/ops/strided_ranges.h"
 
@@ -49,6 +50,11 @@ const OpRegistration strided_slice_def =
         .input("x")
         .output("y")
         .shape([](const ShapeContext& c) { return sliced(c.input(0), c.attributes()); })
+        .ints([](const ShapeContext& c) {
+          if (c.input(0).rank() != 1) return KnownInts();
+          const ResolvedRange range = range_of(c.attributes(), 0, c.input(0)[0]);
+          return picked_ints(c, range.first, range.count, range.step);
+        })
         .gradient([](const GradientContext& c) {
           return Tensors{add_tensor(strided_slice_grad_def, {c.input(0), c.grad()}, {.attributes = c.attributes()})};
         })
