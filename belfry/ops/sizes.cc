@@ -6,6 +6,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
+#include "belfry/ops/left_over.h"
 #include "belfry/ops/of_shape.h"
 
 namespace belfry {
@@ -83,10 +84,10 @@ const OpRegistration complete_sizes_def =
           KnownInts out = c.ints(1);
           const auto open = std::ranges::find(out, std::optional(kAny));
           if (open == out.end()) return out;
-          std::optional<std::int64_t> rest = known(c.input(0).elements());
-          for (auto at = out.begin(); at != out.end(); ++at)
-            if (at != open) rest = rest && *at && **at > 0 ? std::optional(*rest / **at) : std::nullopt;
-          *open = rest;
+          Ints sizes;
+          for (const std::optional<std::int64_t>& size : out)
+            if (size) sizes.push_back(*size);
+          *open = sizes.size() == out.size() && c.input(0).is_concrete() ? left_over(c.input(0), sizes) : std::nullopt;
           return out;
         })
         .not_differentiable()

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "belfry/engine/kernel.h"
+#include "belfry/ops/left_over.h"
 
 namespace belfry {
 namespace {
@@ -28,14 +29,9 @@ const KernelRegistration pack_sizes_kernel = define_kernel("PackSizes").make([](
 
 // More than one -1, or what does not divide, is left as it is: whoever uses the sizes refuses them.
 const KernelRegistration complete_sizes_kernel = define_kernel("CompleteSizes").make([](const KernelContext& c) {
-  return simple_kernel([elements = c.input(0).elements(), rank = c.output().elements()](const Buffers& b, const Step&) {
-    auto* y = b.out<std::int64_t>();
-    std::copy_n(b.in<std::int64_t>(1), rank, y);
-    std::int64_t others = 1;
-    for (std::int64_t i = 0; i < rank; ++i)
-      if (y[i] != kAny) others *= y[i];
-    auto* open = std::find(y, y + rank, kAny);
-    if (open != y + rank && others > 0 && elements % others == 0) *open = elements / others;
+  return simple_kernel([x = c.input(0).shape, rank = c.output().elements()](const Buffers& b, const Step&) {
+    const std::span sizes(b.in<std::int64_t>(1), static_cast<std::size_t>(rank));
+    std::ranges::replace_copy(sizes, b.out<std::int64_t>(), kAny, left_over(x, sizes).value_or(kAny));
   });
 });
 
