@@ -43,6 +43,23 @@ void check_inputs(const Node& node, const Graph& graph) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i, graph);
 }
 
+// Whether the tensor is a few integers that follow from shapes and constants alone.
+bool is_size(const Tensor& t) {
+  const Node& node = *t.node();
+  bool out = !node.ints.empty() && node.control_inputs.empty();
+  for (int i = 0; out && i < static_cast<int>(node.inputs.size()); ++i)
+    out = node.def->uses_only_shape(i) || is_size(node.inputs[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+// Made once more in a sub-graph, from the shapes on: what is captured is known only in a run, and makes no shape.
+Tensor size_inside(const Tensor& outer) {
+  const Node& node = *outer.node();
+  std::vector<Operand> inputs;
+  for (const Tensor& t : node.inputs) inputs.emplace_back(t, node.where);
+  return add_tensor(node.def, inputs, {.attributes = node.attributes});
+}
+
 // In a sub-graph: tensors of the graphs around it become inputs of its own.
 void use_inside(Node& node, Graph& graph) {
   BELFRY_CHECK(
@@ -54,7 +71,7 @@ void use_inside(Node& node, Graph& graph) {
     const Graph* from = t ? &t.graph() : nullptr;
     for (const Graph* g = graph.around(); g != nullptr && from != nullptr && from != &graph; g = g->around())
       if (g == from) {
-        t = graph.capture(t);
+        t = is_size(t) ? size_inside(t) : graph.capture(t);
         break;
       }
   }

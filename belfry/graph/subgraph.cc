@@ -143,15 +143,25 @@ SubGraphPtr gradient_of(const SubGraph& function, std::string_view name) {
 
 Shapes infer_subgraph(const SubGraph& function, std::span<const Shape> inputs) {
   std::map<std::pair<const Node*, int>, Shape> shapes;
+  std::map<const Node*, KnownInts> known;  // of what shapes in it are made of
   for (std::size_t i = 0; i < inputs.size(); ++i) shapes[{function.inputs[i].node(), 0}] = inputs[i];
   for (const auto& node : function.graph->nodes()) {
     if (shapes.contains({node.get(), 0})) continue;
     std::vector<Shape> in;
-    for (const Tensor& t : node->inputs) in.push_back(shapes.at({t.node(), t.output()}));
+    std::vector<KnownInts> ints;
+    for (const Tensor& t : node->inputs) {
+      in.push_back(shapes.at({t.node(), t.output()}));
+      ints.push_back(known[t.node()]);
+    }
     const std::vector<DType> dtypes = dtypes_of(node->inputs);
-    const InferredOutputs inferred = infer_outputs(*node->def, ShapeContext(in, dtypes, node->attributes));
-    for (std::size_t i = 0; i < inferred.shapes.size(); ++i)
+    const ShapeContext context(in, dtypes, node->attributes, ints);
+    const InferredOutputs inferred = infer_outputs(*node->def, context);
+    std::vector<TensorSpec> outputs;
+    for (std::size_t i = 0; i < inferred.shapes.size(); ++i) {
       shapes[{node.get(), static_cast<int>(i)}] = inferred.shapes[i];
+      outputs.push_back({"", inferred.dtypes[i], inferred.shapes[i]});
+    }
+    known[node.get()] = infer_ints(*node->def, context, outputs);
   }
   Shapes out;
   for (const Tensor& t : function.outputs) out.push_back(shapes.at({t.node(), t.output()}));

@@ -3,9 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/box_at.h"
 #include "belfry/ops/broadcast.h"
+#include "belfry/ops/control_flow.h"
+#include "belfry/ops/gather.h"
 #include "belfry/ops/generate.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
@@ -30,6 +34,12 @@ const std::vector rows{
                  [](X x) { return tile(square(x[0]), {size_of(x[0], 0), 2}); }, {{{2, 3}}, {{1, 3}}, {{0, 3}}}),
     gradient_row("SliceAt", {"SliceAt", "PlaceAt"},
                  [](X x) { return slice(square(x[0]), {size_of(x[0], 0) - 1, 1}, {1, kAny}); }, {{{2, 3}}, {{1, 4}}}),
+    gradient_row("SliceOfHalf", {"SliceAt", "PlaceAt"},
+                 [](X x) {
+                   const Tensor half = size_of(x[0], 0) / 2;
+                   return slice(square(x[0]), stack({half, half * 0}), stack({size_of(x[0], 0) - half, half * 0 - 1}));
+                 },
+                 {{{5, 2}}, {{1, 2}}, {{0, 2}}}),
     gradient_row("StridedSliceAt", {"SliceAt", "PlaceAt"},
                  [](X x) { return strided_slice(square(x[0]), {{.begin = size_of(x[0], 0) - 2, .step = -2}, {}}); },
                  {{{5, 3}}, {{2, 1}}}),
@@ -62,6 +72,81 @@ TEST_F(SizesTest, ShapesThatFollowFromOthersAreKnownAsFarAsThoseAre) {
   EXPECT_EQ(to_string(zeros(maximum(minimum(cast(shape_of(x), i32), 1), 1)).shape()), "[?, 1]");
 }
 
+TEST_F(SizesTest, IntegersAreKnownThroughArithmeticReductionsAndPicks) {
+  const Tensor image = placeholder(f32, {kAny, 7, 5, 3}), shape = shape_of(image);
+  const Tensor behind = strided_slice(shape, {{.begin = 1}}), none = slice(shape, {1}, {0});
+  const auto known = [](const Sizes& sizes) { return to_string(zeros(sizes).shape()); };
+  EXPECT_EQ(to_string(reshape(image, {size_of(image, 0), reduce_prod(behind)}).shape()), "[?, 105]");
+  EXPECT_EQ(known({reduce_sum(behind), reduce_max(behind), reduce_min(behind), reduce_prod(none)}), "[15, 7, 3, 1]");
+  EXPECT_EQ(known({reduce_prod(shape), reduce_max(stop_gradient(behind), {.keep_dims = false})}), "[?, 7]");
+  EXPECT_EQ(known(strided_slice(shape, {{.begin = -1, .end = 0, .step = -2}})), "[3, 7]");
+  EXPECT_EQ(known(slice(shape, {1}, {kAny})), "[7, 5, 3]");
+  EXPECT_EQ(known(gather(shape, constant(Array::of<std::int32_t>({3}, {3, 0, 1})))), "[3, ?, 7]");
+  EXPECT_EQ(known({gather(shape, constant(std::int32_t{2})), size_of(image, 1) / 2}), "[5, 3]");
+  EXPECT_EQ(known({floormod(size_of(image, 1), 4), floormod(size_of(image, 1) - 14, 4)}), "[3, 1]");
+  EXPECT_EQ(known(stack({size_of(image, 2), size_of(image, 0)})), "[5, ?]");
+  EXPECT_EQ(known({size_of(image, 1) / 0}), "[?]");
+  EXPECT_EQ(known({unstack(shape)[1]}), "[?]");  // one op, several results: known in a run
+}
+
+// What is written of sizes in a graph, as TensorFlow's users write it, against numbers.
+TEST_F(SizesTest, ArithmeticOnSizesIsThatOfNumbers) {
+  const Tensor n = size_of(x, 0), sizes = shape_of(x);
+  const Tensor parts = concat({strided_slice(sizes, {{.end = 1}}), stack({n + 1, minimum(n, 2)})}, 0);
+  struct Form {
+    Tensor y;
+    Shape (*shape)(std::int64_t n);
+  };
+  const Form forms[] = {
+      {zeros(parts), [](std::int64_t b) { return Shape{b, b + 1, std::min<std::int64_t>(b, 2)}; }},
+      {zeros({reduce_prod(sizes)}), [](std::int64_t b) { return Shape{2 * b}; }},
+      {zeros({n / 2, floormod(n, 2), maximum(n, 2)}),
+       [](std::int64_t b) { return Shape{b / 2, b % 2, std::max<std::int64_t>(b, 2)}; }},
+      {reshape(x, {-1, unstack(sizes)[1]}), [](std::int64_t b) { return Shape{b, 2}; }},
+      {reshape(x, {n, -1}), [](std::int64_t b) { return Shape{b, 2}; }},
+      {reshape(x, {1, n, 2, -1}), [](std::int64_t b) { return Shape{1, b, 2, 1}; }},
+      {zeros({cast(ceil(cast(n, f32) * 0.5f), i32)}), [](std::int64_t b) { return Shape{(b + 1) / 2}; }},
+      {zeros({gather(sizes, constant(std::int32_t{0})), 3}), [](std::int64_t b) { return Shape{b, 3}; }},
+      {zeros({where(n > 1, n, constant(Array(std::int64_t{5})))}), [](std::int64_t b) { return Shape{b > 1 ? b : 5}; }},
+      {strided_slice(x, {{.begin = -minimum(n, 2), .end = n}}),
+       [](std::int64_t b) { return Shape{b == 0 ? 0 : std::min<std::int64_t>(b, 2), 2}; }},
+      {slice(x, {0, 0}, sizes - constant(Array::of<std::int64_t>({2}, {0, 1}))),
+       [](std::int64_t b) { return Shape{b, 1}; }},
+      {expand_dims(reshape(range(0, n * 2), sizes), 0), [](std::int64_t b) { return Shape{1, b, 2}; }},
+  };
+  for (std::int64_t b : kBatches)
+    for (const Form& form : forms)
+      EXPECT_EQ(to_string(run_with(form.y, b).shape()), to_string(form.shape(b))) << form.y.name() << " of " << b;
+}
+
+// The gradients of every form, for every batch in one session, against those of fixed shapes.
+TEST_F(SizesTest, GradientsFollowTheBatch) {
+  using Form = Tensor (*)(const Tensor& x, const Size& n);
+  const Form forms[] = {
+      [](const Tensor& t, const Size& n) { return reshape(t, {2, n}); },
+      [](const Tensor& t, const Size& n) { return reshape(t, {n, 1, 2}); },
+      [](const Tensor& t, const Size& n) { return broadcast_to(reduce_sum(t), {n, 3}); },
+      [](const Tensor& t, const Size& n) { return tile(t, {2, n}); },
+      [](const Tensor& t, const Size& n) { return pad(t, {{n, 1}, {0, n}}, 3); },
+      [](const Tensor& t, const Size& n) { return slice(t, {0, 1}, {n, 1}); },
+      [](const Tensor& t, const Size& n) { return strided_slice(t, {{.end = n, .step = 2}}); },
+      [](const Tensor& t, const Size& n) { return strided_slice(t, {{.begin = n, .step = -1}, {.begin = 1}}); },
+      [](const Tensor& t, const Size& n) { return placeholder_with_default(t, {kAny, 2}) * ones({n, 1}); },
+  };
+  const auto gradient = [&](Form form, const Size& n) {
+    const Tensor y = form(square(x), n);
+    return gradients({reduce_sum(square(y) * 0.5f + y)}, {x})[0];
+  };
+  Tensors of_run;
+  for (Form form : forms) of_run.push_back(gradient(form, size_of(x, 0)));
+  for (std::int64_t b : kBatches)
+    for (std::size_t i = 0; i < std::size(forms); ++i) {
+      const Array got = run_with(of_run[i], b), wanted = run_with(gradient(forms[i], b), b);
+      EXPECT_TRUE(equal(got, wanted)) << i << " with a batch of " << b << ": " << to_string(got) << ", not "
+                                      << to_string(wanted);
+    }
+}
+
 TEST_F(SizesTest, EveryFormFollowsTheBatch) {
   const Tensor n = size_of(x, 0);
   const Tensor forms[] = {zeros({n, 4}),
@@ -88,17 +173,56 @@ TEST_F(SizesTest, EveryFormFollowsTheBatch) {
                             {b, 3},
                             {b},
                             {2, b},
-                            {b == 0 ? 0 : 1, b, 2},
+                            {1, b, 2},
                             {b, 2},
                             {2 * b, 2 * b},
                             {2 * b, 2},
                             {b - b / 2, 1},
                             {std::min<std::int64_t>(b, 2), 2},
                             {b, b}};
-    for (std::size_t i = 0; i < std::size(forms); ++i) {
-      if (b == 0 && i == 8) continue;  // what is left over of nothing is not known
+    for (std::size_t i = 0; i < std::size(forms); ++i)
       EXPECT_EQ(to_string(run_with(forms[i], b).shape()), to_string(shapes[i])) << i << " with a batch of " << b;
-    }
+  }
+}
+
+TEST_F(SizesTest, BranchesAndLoopsMakeShapesOfTheTensorsInside) {
+  const Tensor branch = cond(
+      reduce_sum(x) > 3.f, [&] { return Tensors{fill({size_of(x, 0) * 2, 3}, 7)}; },
+      [&] { return Tensors{reshape(tile(x, {3, 1}), {size_of(x, 0) * 2, kAny})}; })[0];
+  const Tensor loop = while_loop(
+      {constant(0), x}, [](X v) { return v[0] < 3; },
+      [](X v) { return Tensors{v[0] + 1, v[1] + ones({size_of(v[1], 0), 1})}; })[1];
+  for (std::int64_t b : {3, 1, 7, 3}) {
+    const Array chosen = run_with(branch, b), sum = run_with(loop, b);
+    ASSERT_EQ(to_string(chosen.shape()), to_string(Shape{2 * b, 3}));
+    EXPECT_EQ(chosen.item(1), b > 1 ? 7 : 1);
+    ASSERT_EQ(to_string(sum.shape()), to_string(Shape{b, 2}));
+    EXPECT_EQ(sum.item(1), 4);
+  }
+  EXPECT_EQ(to_string(run_with(loop, 0).shape()), "[0, 2]");
+}
+
+// What a branch or a loop takes from outside as a size is a size inside too.
+TEST_F(SizesTest, BranchesAndLoopsUseSizesFromOutside) {
+  const Tensor n = size_of(x, 0), twice = n * 2, few = constant(Array(std::int64_t{3}));
+  const auto nested = [&] {
+    return cond(n > 0, [&] { return Tensors{zeros({twice, 3})}; }, [&] { return Tensors{fill({n + n, few}, 5)}; });
+  };
+  const Tensor branch = cond(reduce_sum(x) > 3.f, [&] { return Tensors{ones({twice, few})}; }, nested)[0];
+  const Tensor loop = while_loop(
+      {constant(0), tile(x, {2, 1})}, [&](X v) { return v[0] < cast(n, i32); },
+      [&](X v) { return Tensors{v[0] + 1, v[1] + slice(v[1], {0, 0}, {twice, 1})}; })[1];
+  const Tensor grad = gradients({reduce_sum(loop)}, {x})[0];
+  for (std::int64_t b : kBatches) {
+    const Array chosen = run_with(branch, b), back = run_with(grad, b);
+    ASSERT_EQ(to_string(chosen.shape()), to_string(Shape{2 * b, 3}));
+    EXPECT_EQ(to_string(run_with(loop, b).shape()), to_string(Shape{2 * b, 2}));
+    ASSERT_EQ(to_string(back.shape()), to_string(Shape{b, 2}));
+    if (b == 0) continue;
+    EXPECT_EQ(chosen.item(0), b > 1);
+    // Each pass doubles the first column and adds what it was to the second; there are two copies of each row.
+    EXPECT_EQ(back.item(0), 2 * (std::exp2(b) + std::exp2(b) - 1));
+    EXPECT_EQ(back.item(1), 2);
   }
 }
 
@@ -165,7 +289,11 @@ TEST_F(SizesTest, APlaceholderWithADefaultMayBeFed) {
   const Tensor twice = y * 2.f;
   EXPECT_EQ(to_string(twice.shape()), "[?]");
   EXPECT_EQ(session.run(twice).item(1), 4);
-  EXPECT_EQ(session.run(twice, {{y, Array::of<float>({3}, {5, 6, 7})}}).item(2), 14);
+  for (std::int64_t n : {3, 1, 0, 5, 3}) {
+    const Array got = session.run(twice, {{y, counting({n})}});
+    ASSERT_EQ(got.elements(), n);
+    for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(got.item(i), 2 * i);
+  }
   EXPECT_EQ(session.run(twice).item(0), 2);
   EXPECT_NE(
       error_of([&] { session.run(twice, {{y, Array::of<float>({1, 1}, {5})}}); }).find("expected f32 [?] for 'y'"),
