@@ -12,6 +12,7 @@ void measure_rounds(const Options& options);   // either of the two, on command
 void measure_input(const Options& options);     // what QueueInput costs and gains
 void measure_overhead(const Options& options);  // what the trainer's loop costs
 void measure_sample(const Options& options);    // sampling from a transformer with a cache, beside PyTorch
+void measure_shapes(const Options& options);    // what changing batch sizes and lengths cost
 void measure_data(const Options& options);      // what data pipelines cost; only with OpenCV
 void measure_soak(const Options& options);      // whether a pipeline's memory grows; only with OpenCV
 

@@ -1,10 +1,8 @@
 // Pipelines with everything that buffers or runs in threads, at full speed: their memory must not grow.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -26,6 +24,7 @@
 #include "benchmarks/data/bare_loop.h"
 #include "benchmarks/data/pictures.h"
 #include "benchmarks/modes.h"
+#include "benchmarks/resident.h"
 #include "tools/scratch_directory.h"
 #ifdef BELFRY_HAS_ZEROMQ
 #include "belfry/dataflow/remote/remote_flow.h"
@@ -33,13 +32,6 @@
 
 namespace belfry::bench {
 namespace {
-
-double resident_megabytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t total = 0, resident = 0;
-  file >> total >> resident;
-  return static_cast<double>(resident * sysconf(_SC_PAGESIZE)) / 1e6;
-}
 
 constexpr int kSoakBatch = 32;
 

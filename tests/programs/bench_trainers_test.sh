@@ -33,6 +33,7 @@ same() {
 few=(--steps 2 --warmup 1 --repeats 1 --json)
 prints 'queue_over_feed feedfree_overhead' --input "${few[@]}"
 prints 'trainer_us trainer_percent' --overhead "${few[@]}"
+prints 'changing_over_fixed plans new_length_ms growth_late_kb' --shapes "${few[@]}"
 prints 'devices trainer scaling of_ceiling' --suite mlp --trainer simple "${few[@]}"
 printf '\n\n' | "$bench" --suite mlp --rounds --steps 2 >"$scratch/out"
 if [[ $(grep -cE '^(ready|64 [0-9.e-]+)$' "$scratch/out") != 3 ]]; then
