@@ -56,6 +56,21 @@ TEST_F(DeviceShapesTest, ASizeOfOneDeviceMakesAShapeOnAnother) {
     EXPECT_EQ(to_string(session.run(back, {{x, rows(b)}}).shape()), to_string(Shape{3, b + 1}));
 }
 
+// Where a later stage fails, on whichever device, the session goes on.
+TEST_F(DeviceShapesTest, AnErrorBehindACutLeavesTheSessionUsable) {
+  const Tensor at = placeholder(i32, {}, "at");
+  const Tensor kept = boolean_mask(x, reduce_sum(x, {.axes = {1}}) > 0.f);
+  const Tensor here = slice(kept, {at, 0}, {1, 2}), there = on(1, [&] { return slice(kept * 2.f, {at, 0}, {1, 2}); });
+  const auto run = [&](int place) { return session.run({here, there}, {{x, rows(6)}, {at, Array(place)}}); };
+  const std::vector<Array> wanted = run(0);
+  for (int outside : {7, -1}) {
+    const std::string text = error_of<NumericError>([&] { run(outside); });
+    EXPECT_NE(text.find("expected a box inside"), std::string::npos) << text;
+    const std::vector<Array> got = run(0);
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(equal(got[i], wanted[i])) << i;
+  }
+}
+
 // A model in which sizes go everywhere: each step may be on any device, and the results are always the same bits.
 class Everywhere {
  public:
