@@ -21,69 +21,54 @@ Shape with_axis(const Shape& indices, std::int64_t axis, std::int64_t depth) {
   return out;
 }
 
-const OpRegistration one_hot_def = define_op("OneHot")
-                                       .input("indices")
-                                       .output("y")
-                                       .dtype(type_rule)
-                                       .shape([](const ShapeContext& c) {
-                                         check_label_type(c, 0, "indices");
-                                         const std::int64_t depth = c.attributes().integer("depth"),
-                                                            axis = c.attributes().integer("axis");
-                                         BELFRY_CHECK(depth >= 0, "expected a depth of 0 or more, got {}", depth);
-                                         return with_axis(c.input(0), axis, depth);
-                                       })
-                                       .not_differentiable()
-                                       .doc("One number at each index along a new axis, another elsewhere.");
+// An op whose shape is in its attributes, and the same with the shape of another tensor.
+struct FixedAndLike {
+  OpRegistration fixed, like;
+};
 
-const OpRegistration one_hot_like_def =
-    define_op("OneHotLike")
-        .input("indices")
-        .input("classes")
-        .output("y")
-        .shape_only(1)
-        .dtype(type_rule)
-        .shape([](const ShapeContext& c) {
-          check_label_type(c, 0, "indices");
-          return with_axis(c.input(0), c.attributes().integer("axis"), c.input(1)[0]);
-        })
-        .not_differentiable()
-        .doc("One number at each index along a new axis as long as a vector, another elsewhere.");
+FixedAndLike define_one_hot() {
+  const auto common = [](OpDefinition& op) -> OpDefinition& {
+    return op.output("y").dtype(type_rule).not_differentiable().doc(
+        "One number at each index along a new axis, another elsewhere.");
+  };
+  OpDefinition fixed = define_op("OneHot"), like = define_op("OneHotLike");
+  fixed.input("indices").shape([](const ShapeContext& c) {
+    check_label_type(c, 0, "indices");
+    const std::int64_t depth = c.attributes().integer("depth");
+    BELFRY_CHECK(depth >= 0, "expected a depth of 0 or more, got {}", depth);
+    return with_axis(c.input(0), c.attributes().integer("axis"), depth);
+  });
+  like.input("indices").input("classes").shape_only(1).shape([](const ShapeContext& c) {
+    check_label_type(c, 0, "indices");
+    return with_axis(c.input(0), c.attributes().integer("axis"), c.input(1)[0]);
+  });
+  return {.fixed = common(fixed), .like = common(like)};
+}
+const FixedAndLike one_hot_defs = define_one_hot();
 
-const OpRegistration range_like_def = define_op("RangeLike")
-                                          .input("like")
-                                          .output("y")
-                                          .shape_only(0)
-                                          .dtype(type_rule)
-                                          .shape([](const ShapeContext& c) { return c.input(0); })
-                                          .not_differentiable()
-                                          .doc("0, 1, 2, ... along a vector.");
-
-const OpRegistration range_def = define_op("Range")
-                                     .output("y")
-                                     .dtype(type_rule)
-                                     .shape([](const ShapeContext& c) { return Shape{c.attributes().integer("size")}; })
-                                     .not_differentiable()
-                                     .doc("Numbers in steps of one size.");
+FixedAndLike define_range() {
+  const auto common = [](OpDefinition& op) -> OpDefinition& {
+    return op.output("y").dtype(type_rule).not_differentiable().doc("Numbers in steps of one size.");
+  };
+  OpDefinition fixed = define_op("Range"), like = define_op("RangeLike");
+  fixed.shape([](const ShapeContext& c) { return Shape{c.attributes().integer("size")}; });
+  like.input("like").shape_only(0).shape([](const ShapeContext& c) { return c.input(0); });
+  return {.fixed = common(fixed), .like = common(like)};
+}
+const FixedAndLike range_defs = define_range();
 
 }  // namespace
 
 Tensor one_hot(const Operand& indices, const Size& depth, const OneHotOptions& options, std::string_view name) {
   const std::int64_t axis = normalize_axis(indices, options.axis, indices.tensor(i32).rank() + 1, "one_hot");
-  if (!depth.is_number()) {
-    const LocationScope location(indices.where());
-    const Tensor classes = of_shape({depth}, "one_hot");
-    return add_tensor(
-        one_hot_like_def, {indices, classes},
-        {.name = name,
-         .attributes = {{"axis", axis}, {"on", options.on}, {"off", options.off}, {"dtype", options.dtype}}});
+  Attributes attributes{{"axis", axis}, {"on", options.on}, {"off", options.off}, {"dtype", options.dtype}};
+  if (depth.is_number()) {
+    attributes.set("depth", depth.number());
+    return add_tensor(one_hot_defs.fixed, {indices}, {.name = name, .attributes = std::move(attributes)});
   }
-  return add_tensor(one_hot_def, {indices},
-                    {.name = name,
-                     .attributes = {{"depth", depth.number()},
-                                    {"axis", axis},
-                                    {"on", options.on},
-                                    {"off", options.off},
-                                    {"dtype", options.dtype}}});
+  const LocationScope location(indices.where());
+  const Tensor classes = of_shape({depth}, "one_hot");
+  return add_tensor(one_hot_defs.like, {indices, classes}, {.name = name, .attributes = std::move(attributes)});
 }
 
 Tensor range(const RangeOptions& options, std::string_view name, const Location& where) {
@@ -94,7 +79,7 @@ Tensor range(const RangeOptions& options, std::string_view name, const Location&
                options.start, options.limit, options.delta, to_string(current_location(where)));
   BELFRY_CHECK(options.dtype != boolean, "[range] expected a type of numbers, got bool (made at {})",
                to_string(current_location(where)));
-  return add_tensor(range_def, {},
+  return add_tensor(range_defs.fixed, {},
                     {.name = name,
                      .attributes = {{"size", static_cast<std::int64_t>(std::max(size, 0.0))},
                                     {"start", options.start},
@@ -121,7 +106,7 @@ Tensor range(const Operand& start, const Operand& limit, const Operand& delta, s
     BELFRY_CHECK(t.rank() == 0 && t.dtype() == dtype && dtype != boolean && dtype != u8,
                  "[range] expected scalars of one type of numbers, got {} (made at {}). Use cast() or reshape().",
                  to_string(t), to_string(current_location(limit.where())));
-  const Tensor places = add_tensor(range_like_def, {of_shape({range_size(first, last, step)}, "range")},
+  const Tensor places = add_tensor(range_defs.like, {of_shape({range_size(first, last, step)}, "range")},
                                    {.attributes = {{"start", 0.0}, {"delta", 1.0}, {"dtype", dtype}}});
   return add(places * step, first, name);
 }
