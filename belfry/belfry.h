@@ -149,6 +149,7 @@
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/resize.h"
 #include "belfry/ops/sampling.h"
+#include "belfry/ops/scan.h"
 #include "belfry/ops/scatter_nd.h"
 #include "belfry/ops/sigmoid_cross_entropy.h"
 #include "belfry/ops/sizes.h"

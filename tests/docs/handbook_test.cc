@@ -87,6 +87,21 @@ TEST(Handbook, BranchesAndLoops) {
   EXPECT_EQ(session.run(end[1], {{x, bf::Array::of<float>({2}, {1024, 0})}}).item(0), 1);
 }
 
+TEST(Handbook, LoopsOverSequences) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder(bf::f32, {bf::kAny, bf::kAny}), start = bf::placeholder(bf::f32, {bf::kAny});
+  const bf::ScanResult sums = bf::scan({start}, {x}, [](const bf::Tensors& state, const bf::Tensors& step) {
+    const bf::Tensor sum = state[0] * 0.5f + step[0];
+    return bf::ScanStep{.state = {sum}, .outputs = {sum}};
+  });
+  const bf::Tensor all = sums.outputs[0], last = sums.last[0];  // [time, batch], [batch]
+  bf::Session session(graph);
+  const bf::Feeds feeds{{x, bf::Array::full(bf::f32, {3, 1}, 1)}, {start, bf::Array::full(bf::f32, {1}, 0)}};
+  EXPECT_EQ(session.run(all, feeds).item(1), 1.5);
+  EXPECT_EQ(session.run(last, feeds).item(), 1.75);
+}
+
 namespace {
 const bf::OpRegistration cube_op =
     bf::define_op("HandbookCube")
