@@ -108,6 +108,8 @@
 #include "belfry/nn/recurrent.h"
 #include "belfry/nn/regularizers.h"
 #include "belfry/nn/replace_variables.h"
+#include "belfry/nn/rnn.h"
+#include "belfry/nn/rnn_cell.h"
 #include "belfry/nn/shape_layers.h"
 #include "belfry/nn/summary.h"
 #include "belfry/nn/update_ops.h"
