@@ -16,6 +16,7 @@
 //   ./bench --input                                     what it costs and gains to have data waiting for the step
 //   ./bench --overhead                                  what the trainer's loop and default callbacks add to a step
 //   ./bench --sample                                    sampling from char_transformer with a cache, beside PyTorch
+//   ./bench --ptb-medium                                PTB's medium model beside PyTorch, by perplexity
 //   ./bench --data                                      data pipelines beside bare loops and PyTorch's DataLoader
 //   ./bench --soak 600                                  a pipeline at full speed: does its memory grow?
 #include <fmt/core.h>
@@ -45,6 +46,8 @@ void add_modes(CLI::App& app, Options& o) {
       app.add_flag("--overhead", o.overhead, "what the trainer's loop and default callbacks add to a step");
   CLI::Option* sample =
       app.add_flag("--sample", o.sample, "tokens sampled from char_transformer with a cache, beside PyTorch");
+  CLI::Option* ptb_medium =
+      app.add_flag("--ptb-medium", o.ptb_medium, "the perplexity of PTB's medium model, beside PyTorch's");
   CLI::Option* data =
       app.add_flag("--data", o.data, "what data pipelines cost beside bare loops, and beside PyTorch's DataLoader");
   CLI::Option* soak = app.add_option("--soak", o.soak, "run a pipeline for so many seconds, and watch its memory")
@@ -53,14 +56,15 @@ void add_modes(CLI::App& app, Options& o) {
     for (std::size_t i = 0; i < options.size(); ++i)
       for (std::size_t k = 0; k < i; ++k) options[i]->excludes(options[k]);
   };
-  one_of({numerics, explain, limit, rounds, input, overhead, sample, data, soak});
-  one_of({numerics, explain, trace, rounds, input, overhead, sample, data, soak});
-  one_of({trainer, explain, input, overhead, sample, data, soak});
-  for (CLI::Option* alone : {input, overhead, sample, data, soak}) alone->excludes(app.get_option("--suite"));
+  one_of({numerics, explain, limit, rounds, input, overhead, sample, ptb_medium, data, soak});
+  one_of({numerics, explain, trace, rounds, input, overhead, sample, ptb_medium, data, soak});
+  one_of({trainer, explain, input, overhead, sample, ptb_medium, data, soak});
+  for (CLI::Option* alone : {input, overhead, sample, ptb_medium, data, soak})
+    alone->excludes(app.get_option("--suite"));
 }
 
 void check(const Options& o) {
-  if (o.suite.empty() && !o.input && !o.overhead && !o.sample && !o.data && o.soak == 0)
+  if (o.suite.empty() && !o.input && !o.overhead && !o.sample && !o.ptb_medium && !o.data && o.soak == 0)
     throw CLI::RequiredError("--suite");
   if (o.trainer == "simple" && o.devices != 1)
     throw CLI::ValidationError(fmt::format("--devices: expected 1 for the trainer simple, got {}", o.devices));
@@ -96,6 +100,7 @@ int main_of(int argc, char** argv) {
     if (o.input) return measure_input(o);
     if (o.overhead) return measure_overhead(o);
     if (o.sample) return measure_sample(o);
+    if (o.ptb_medium) return measure_ptb_medium(o);
     if (o.data || o.soak > 0) return measure_pipelines(o);
     if (o.rounds) return measure_rounds(o);
     if (!o.trainer.empty()) return measure_trainer(o);
