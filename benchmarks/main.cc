@@ -17,6 +17,7 @@
 //   ./bench --overhead                                  what the trainer's loop and default callbacks add to a step
 //   ./bench --sample                                    sampling from char_transformer with a cache, beside PyTorch
 //   ./bench --shapes                                    what changing batch sizes and new sequence lengths cost
+//   ./bench --ptb-medium                                PTB's medium model beside PyTorch, by perplexity
 //   ./bench --data                                      data pipelines beside bare loops and PyTorch's DataLoader
 //   ./bench --soak 600                                  a pipeline at full speed: does its memory grow?
 #include <fmt/core.h>
@@ -26,10 +27,36 @@
 #include "tools/command_line.h"
 
 namespace belfry::bench {
+
+#ifndef BELFRY_DATA_BENCH
+void measure_data(const Options&) {
+  throw Error("[bench] expected a build with OpenCV for --data, got one without. Install it and build again.");
+}
+void measure_soak(const Options&) {
+  throw Error("[bench] expected a build with OpenCV for --soak, got one without. Install it and build again.");
+}
+#endif
+
 namespace {
 
-// What is measured is one of these; of a suite, unless it has a network of its own.
-void add_modes(CLI::App& app, Options& o) {
+// What has a network of its own, or none.
+struct OwnMode {
+  const char *flag, *meaning;
+  void (*measure)(const Options& options);
+  bool chosen = false;
+};
+
+std::vector<OwnMode> own_modes() {
+  return {{"--input", "what it costs and gains to have data waiting for the step", measure_input},
+          {"--overhead", "what the trainer's loop and default callbacks add to a step", measure_overhead},
+          {"--sample", "tokens sampled from char_transformer with a cache, beside PyTorch", measure_sample},
+          {"--shapes", "what changing batch sizes and new sequence lengths cost", measure_shapes},
+          {"--ptb-medium", "the perplexity of PTB's medium model, beside PyTorch's", measure_ptb_medium},
+          {"--data", "what data pipelines cost beside bare loops, and beside PyTorch's DataLoader", measure_data}};
+}
+
+// What is measured is one of these; of a suite, unless it is one of `own`.
+void add_modes(CLI::App& app, Options& o, std::vector<OwnMode>& own) {
   CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
   CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan");
   CLI::Option* limit = app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's");
@@ -41,46 +68,33 @@ void add_modes(CLI::App& app, Options& o) {
   app.add_option("--devices", o.devices, "devices of the trainer")->check(CLI::Range(1, 1024))->needs(trainer);
   CLI::Option* rounds =
       app.add_flag("--rounds", o.rounds, "time a round of steps for each line on stdin, and print items and seconds");
-  CLI::Option* input = app.add_flag("--input", o.input, "what it costs and gains to have data waiting for the step");
-  CLI::Option* overhead =
-      app.add_flag("--overhead", o.overhead, "what the trainer's loop and default callbacks add to a step");
-  CLI::Option* sample =
-      app.add_flag("--sample", o.sample, "tokens sampled from char_transformer with a cache, beside PyTorch");
-  CLI::Option* shapes = app.add_flag("--shapes", o.shapes, "what changing batch sizes and new sequence lengths cost");
-  CLI::Option* data =
-      app.add_flag("--data", o.data, "what data pipelines cost beside bare loops, and beside PyTorch's DataLoader");
-  CLI::Option* soak = app.add_option("--soak", o.soak, "run a pipeline for so many seconds, and watch its memory")
-                          ->check(CLI::Range(1, 1'000'000));
+  std::vector<CLI::Option*> alone{
+      app.add_option("--soak", o.soak, "run a pipeline for so many seconds, and watch its memory")
+          ->check(CLI::Range(1, 1'000'000))};
+  for (OwnMode& mode : own) alone.push_back(app.add_flag(mode.flag, mode.chosen, mode.meaning));
   const auto one_of = [](const std::vector<CLI::Option*>& options) {
     for (std::size_t i = 0; i < options.size(); ++i)
       for (std::size_t k = 0; k < i; ++k) options[i]->excludes(options[k]);
   };
-  one_of({numerics, explain, limit, rounds, input, overhead, sample, shapes, data, soak});
-  one_of({numerics, explain, trace, rounds, input, overhead, sample, shapes, data, soak});
-  one_of({trainer, explain, input, overhead, sample, shapes, data, soak});
-  for (CLI::Option* alone : {input, overhead, sample, shapes, data, soak}) alone->excludes(app.get_option("--suite"));
+  one_of({numerics, explain, limit, rounds});
+  one_of({numerics, explain, trace, rounds});
+  one_of({trainer, explain});
+  one_of(alone);
+  for (CLI::Option* mode : alone)
+    for (CLI::Option* other : {numerics, explain, limit, trace, rounds, trainer, app.get_option("--suite")})
+      mode->excludes(other);
 }
 
 void check(const Options& o) {
-  if (o.suite.empty() && !o.input && !o.overhead && !o.sample && !o.shapes && !o.data && o.soak == 0)
-    throw CLI::RequiredError("--suite");
   if (o.trainer == "simple" && o.devices != 1)
     throw CLI::ValidationError(fmt::format("--devices: expected 1 for the trainer simple, got {}", o.devices));
   if (o.recompute && o.suite != "resnet50")
     throw CLI::ValidationError(fmt::format("--recompute: expected the suite resnet50, got {}", o.suite));
 }
 
-void measure_pipelines(const Options& o) {
-#ifdef BELFRY_DATA_BENCH
-  return o.data ? measure_data(o) : measure_soak(o);
-#else
-  throw Error(fmt::format("[bench] expected a build with OpenCV for {}, got one without. Install it and build again.",
-                          o.data ? "--data" : "--soak"));
-#endif
-}
-
 int main_of(int argc, char** argv) {
   Options o;
+  std::vector<OwnMode> own = own_modes();
   CLI::App app("Belfry's benchmark suite", "bench");
   app.add_option("--suite", o.suite, "a name from the suite")->check(CLI::IsMember(suite_names()));
   app.add_option("--threads", o.threads, "threads of a device")->check(CLI::Range(1, 1024));
@@ -91,15 +105,14 @@ int main_of(int argc, char** argv) {
       ->check(CLI::IsMember({"f32", "bf16", "bf16_emulated"}));
   app.add_flag("--json", o.json, "one JSON line");
   app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");
-  add_modes(app, o);
+  add_modes(app, o, own);
   return tools::main_of(app, argc, argv, [&] {
     check(o);
     o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down
-    if (o.input) return measure_input(o);
-    if (o.overhead) return measure_overhead(o);
-    if (o.sample) return measure_sample(o);
-    if (o.shapes) return measure_shapes(o);
-    if (o.data || o.soak > 0) return measure_pipelines(o);
+    for (const OwnMode& mode : own)
+      if (mode.chosen) return mode.measure(o);
+    if (o.soak > 0) return measure_soak(o);
+    if (o.suite.empty()) throw CLI::RequiredError("--suite");
     if (o.rounds) return measure_rounds(o);
     if (!o.trainer.empty()) return measure_trainer(o);
     measure_step(o);

@@ -9,12 +9,13 @@ void measure_step(const Options& options);     // the plain step of a suite
 void measure_trainer(const Options& options);  // a suite through a trainer, beside independent processes
 void measure_rounds(const Options& options);   // either of the two, on command
 
-void measure_input(const Options& options);     // what QueueInput costs and gains
-void measure_overhead(const Options& options);  // what the trainer's loop costs
-void measure_sample(const Options& options);    // sampling from a transformer with a cache, beside PyTorch
-void measure_shapes(const Options& options);    // what changing batch sizes and lengths cost
-void measure_data(const Options& options);      // what data pipelines cost; only with OpenCV
-void measure_soak(const Options& options);      // whether a pipeline's memory grows; only with OpenCV
+void measure_input(const Options& options);       // what QueueInput costs and gains
+void measure_overhead(const Options& options);    // what the trainer's loop costs
+void measure_sample(const Options& options);      // sampling from a transformer with a cache, beside PyTorch
+void measure_shapes(const Options& options);      // what changing batch sizes and lengths cost
+void measure_ptb_medium(const Options& options);  // PTB's medium model beside PyTorch, by perplexity
+void measure_data(const Options& options);        // what data pipelines cost; only with OpenCV
+void measure_soak(const Options& options);        // whether a pipeline's memory grows; only with OpenCV
 
 // --numerics: the loss of each step.
 void print_losses(const Suite& suite, const std::vector<Array>& losses, const Options& options);

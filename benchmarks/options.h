@@ -16,7 +16,7 @@ struct Options {
   std::string trace, precision = "f32";
   std::string trainer;  // empty: the plain step
   int devices = 1;
-  bool rounds = false, input = false, overhead = false, sample = false, shapes = false, data = false;
+  bool rounds = false;
   int soak = 0;  // seconds
 
   int repeats_or(int usual) const { return repeats > 0 ? repeats : usual; }

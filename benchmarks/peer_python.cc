@@ -21,11 +21,12 @@ std::optional<std::string> python_with_torch() {
 std::string last_line_of_python(const std::string& python, const std::string& script, const std::string& arguments) {
   FILE* printed = popen(fmt::format("'{}' '{}' {} 2>/dev/null", python, script, arguments).c_str(), "r");
   if (printed == nullptr) return "";
-  std::string last;
+  std::string text;
   char buffer[4096];
-  while (std::fgets(buffer, sizeof buffer, printed) != nullptr) last = buffer;
-  const bool worked = pclose(printed) == 0;
-  return worked ? last.substr(0, last.find('\n')) : "";
+  while (std::fgets(buffer, sizeof buffer, printed) != nullptr) text += buffer;
+  if (pclose(printed) != 0) return "";
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
 }
 
 }  // namespace belfry::bench

@@ -1,5 +1,4 @@
-// Trains an LSTM language model on the files of Penn Treebank, with a reading pipeline made of graph ops.
-#include <belfry/base/file.h>
+// Trains a recurrent language model on the files of Penn Treebank; --resume goes on with a run that ended.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
@@ -13,38 +12,10 @@ namespace {
 
 struct Options {
   std::string data, run_dir = "train_log/ptb";
-  int epochs = 13, batch = 20, time = 20, units = 200, words = 10'000;
+  int epochs = 13, batch = 20, time = 20, units = 200, layers = 2, words = 10'000;
+  double dropout = 0;
+  bool resume = false;
 };
-
-// A text as `batch` streams side by side: ids [length, batch].
-bf::Array read_streams(const std::string& path, const bf::Vocabulary& words, const Options& options) {
-  const std::vector<std::int32_t> ids = words.encode(bf::read_file(path));
-  const std::int64_t batch = options.batch, needed = batch * (options.time + 1);
-  if (static_cast<std::int64_t>(ids.size()) < needed)
-    throw bf::Error(fmt::format("[ptb] expected {} words or more in '{}', for {} streams of {} a step, got {}.", needed,
-                                path, batch, options.time, ids.size()));
-  const auto length = static_cast<std::int64_t>(ids.size()) / batch;
-  bf::Array out(bf::i32, {length, batch});
-  for (std::int64_t t = 0; t < length; ++t)
-    for (std::int64_t b = 0; b < batch; ++b)
-      out.values<std::int32_t>()[t * batch + b] = ids[static_cast<std::size_t>(b * length + t)];
-  return out;
-}
-
-// The next `time` ids of each stream, and the ones that follow them; a variable says where the streams stand.
-bf::InputSourcePtr reading(const bf::Array& streams, int time) {
-  const std::int64_t steps = (streams.shape()[0] - 1) / time;
-  return bf::TensorInput(
-      [=] {
-        const bf::Tensor text = bf::constant(streams);
-        const bf::Variable step = bf::new_variable("step", {.dtype = bf::i32, .initializer = bf::init::zeros()});
-        const bf::Tensor now = bf::floormod(step, static_cast<std::int32_t>(steps));
-        const bf::Tensor rows = now * time + bf::range({.limit = static_cast<double>(time)});
-        const bf::ControlDependencies count({step.assign_add(1)});
-        return bf::Tensors{bf::gather(text, rows), bf::gather(text, rows + 1)};
-      },
-      steps);
-}
 
 class LanguageModel final : public bf::ModelDesc {
  public:
@@ -52,18 +23,14 @@ class LanguageModel final : public bf::ModelDesc {
 
   std::vector<bf::TensorSpec> inputs() const override {
     const bf::Shape ids{options_.time, options_.batch};
-    return {{"ids", bf::i32, ids}, {"next", bf::i32, ids}};
+    return {{"ids", bf::i32, ids}, {"next", bf::i32, ids}, {"begins", bf::boolean, {}}};
   }
 
   bf::Tensor build_graph(bf::Inputs in) override {
     const auto uniform = bf::init::uniform({.low = -0.1, .high = 0.1});
-    const bf::VariableOptions state{
-        .shape = {options_.batch, options_.units}, .initializer = bf::init::zeros(), .trainable = false};
-    const bf::Variable h = bf::get_variable("h", state), c = bf::get_variable("c", state);
-    const bf::LstmLayerResult rnn = bf::lstm_with_state(
-        in["ids"] | bf::embedding("words", {.rows = options_.words, .width = options_.units, .initializer = uniform}),
-        "rnn", {.units = options_.units, .kernel_initializer = uniform, .recurrent_initializer = uniform}, {{h, c}});
-    const bf::ControlDependencies carried({h.assign(rnn.last[0].h), c.assign(rnn.last[0].c)});  // in validation too
+    const bf::Tensor words =
+        in["ids"] | bf::embedding("words", {.rows = options_.words, .width = options_.units, .initializer = uniform});
+    const bf::RnnResult rnn = carried(network(uniform), words, in["begins"]);
     const bf::Tensor logits = bf::reshape(rnn.output, {bf::kAny, options_.units}) |
                               bf::fully_connected("head", {.units = options_.words, .kernel_initializer = uniform});
     const bf::Tensor loss =
@@ -78,37 +45,58 @@ class LanguageModel final : public bf::ModelDesc {
   }
 
  private:
+  bf::RnnCell network(const bf::Initializer& uniform) const {
+    std::vector<bf::RnnCell> layers;
+    for (int k = 0; k < options_.layers; ++k) {
+      const bf::RnnCell lstm =
+          bf::cell::lstm("layer" + std::to_string(k),
+                         {.units = options_.units, .kernel_initializer = uniform, .recurrent_initializer = uniform});
+      layers.push_back(bf::cell::dropout(lstm, {.output = options_.dropout}));
+    }
+    return bf::cell::stacked("rnn", layers);
+  }
+
+  // Begins where the tower's last step ended, in validation too, or with zeros where the text begins anew.
+  static bf::RnnResult carried(const bf::RnnCell& cell, const bf::Tensor& x, const bf::Tensor& begins) {
+    std::vector<bf::Variable> state;
+    bf::Tensors before;
+    for (const std::int64_t size : cell.state_sizes()) {
+      state.push_back(bf::new_variable("state", {.shape = {x.shape()[1], size}, .initializer = bf::init::zeros()}));
+      before.push_back(bf::select(begins, bf::zeros_like(state.back()), state.back()));
+    }
+    bf::RnnResult out = bf::rnn(cell, x, {.initial = before});
+    bf::Tensors kept;
+    for (std::size_t k = 0; k < state.size(); ++k) kept.push_back(state[k].assign(out.last[k]));
+    const bf::ControlDependencies after(kept);
+    out.output = bf::identity(out.output);
+    return out;
+  }
+
   Options options_;
 };
-
-// The streams of words begin anew: the state is that of the start.
-bf::RunOp restart() {
-  return bf::RunOp([] {
-    bf::Tensors zeroed;
-    for (const char* name : {"h", "c"}) {
-      const bf::Variable state = bf::current_graph().get_variable_by_name(name);
-      zeroed.push_back(state.assign(bf::zeros_like(state)));
-    }
-    return bf::group(zeroed);
-  });
-}
 
 void train(const Options& options) {
   const bf::Vocabulary words = bf::Vocabulary::from_files({options.data + "/ptb.train.txt"},
                                                           {.max_size = options.words, .end_of_line = "<eos>"});
   Options fitted = options;
   fitted.words = static_cast<int>(words.size());
-  const auto input = [&](const std::string& part) {
-    return reading(read_streams(options.data + "/ptb." + part + ".txt", words, options), options.time);
+  const auto streams = [&](const std::string& part) {
+    return bf::text_streams(
+        options.data + "/ptb." + part + ".txt",
+        {.vocabulary = words, .streams = {.streams = options.batch, .sequence_length = options.time, .begins = true}});
   };
   bf::TrainConfig config{
       .model = bf::model<LanguageModel>(fitted),
-      .input = input("train"),
-      .callbacks = {bf::ModelSaver(), restart(), bf::InferenceRunner(input("valid"), {bf::ScalarStats("loss")}),
-                    restart(), bf::MinSaver("validation_loss"),
+      .dataflow = streams("train"),
+      .callbacks = {bf::ModelSaver(), bf::InferenceRunner(streams("valid"), {bf::ScalarStats("loss")}),
+                    bf::MinSaver("validation_loss"),
                     bf::ScheduledHyperParamSetter("learning_rate", {{4, 0.5}, {5, 0.25}, {6, 0.125}, {7, 0.0625}})},
       .max_epoch = options.epochs,
       .run_dir = options.run_dir};
+  if (options.resume) {
+    config.session_init = bf::ContinueRun(options.run_dir);
+    config.starting_epoch = bf::run_position(bf::load_checkpoint(options.run_dir).state).next_epoch;
+  }
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   fmt::print("validation perplexity {:.2f}\n", std::exp(*trainer.monitors().latest("validation_loss")));
@@ -118,7 +106,7 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains an LSTM language model on the files of Penn Treebank", "ptb");
+  CLI::App app("Trains a recurrent language model on the files of Penn Treebank", "ptb");
   app.add_option("data", options.data, "the folder of ptb.train.txt and ptb.valid.txt")->required();
   app.add_option("--run-dir", options.run_dir, "where checkpoints and metrics go")->capture_default_str();
   app.add_option("--epochs", options.epochs)->capture_default_str()->check(CLI::Range(1, 1'000'000));
@@ -127,5 +115,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 100'000));
   app.add_option("--time", options.time, "words of each a step")->capture_default_str()->check(CLI::Range(1, 100'000));
   app.add_option("--units", options.units)->capture_default_str()->check(CLI::Range(1, 100'000));
+  app.add_option("--layers", options.layers)->capture_default_str()->check(CLI::Range(1, 100));
+  app.add_option("--dropout", options.dropout, "of what a layer gives")
+      ->capture_default_str()
+      ->check(CLI::Range(0., 0.99));
+  app.add_flag("--resume", options.resume, "go on with the run in --run-dir");
   return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
 }

@@ -87,6 +87,21 @@ TEST(Handbook, BranchesAndLoops) {
   EXPECT_EQ(session.run(end[1], {{x, bf::Array::of<float>({2}, {1024, 0})}}).item(0), 1);
 }
 
+TEST(Handbook, LoopsOverSequences) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::Tensor x = bf::placeholder(bf::f32, {bf::kAny, bf::kAny}), start = bf::placeholder(bf::f32, {bf::kAny});
+  const bf::ScanResult sums = bf::scan({start}, {x}, [](const bf::Tensors& state, const bf::Tensors& step) {
+    const bf::Tensor sum = state[0] * 0.5f + step[0];
+    return bf::ScanStep{.state = {sum}, .outputs = {sum}};
+  });
+  const bf::Tensor all = sums.outputs[0], last = sums.last[0];  // [time, batch], [batch]
+  bf::Session session(graph);
+  const bf::Feeds feeds{{x, bf::Array::full(bf::f32, {3, 1}, 1)}, {start, bf::Array::full(bf::f32, {1}, 0)}};
+  EXPECT_EQ(session.run(all, feeds).item(1), 1.5);
+  EXPECT_EQ(session.run(last, feeds).item(), 1.75);
+}
+
 namespace {
 const bf::OpRegistration cube_op =
     bf::define_op("HandbookCube")
@@ -347,6 +362,32 @@ TEST(Handbook, SequencesAndEmbeddings) {
   for (int step = 0; step < 3; ++step) session.run(train, feeds);
   EXPECT_LT(session.run(loss, feeds).item(), first);
   EXPECT_NE(session.value(h).item(), 0);
+}
+
+TEST(Handbook, RecurrentCells) {
+  bf::Graph graph;
+  const bf::GraphScope scope(graph);
+  const bf::TrainTowerContext tower("");
+  const bf::Tensor x = bf::placeholder(bf::f32, {bf::kAny, bf::kAny, 8}),
+                   lengths = bf::placeholder(bf::i32, {bf::kAny});
+  const bf::RnnCell lstm = bf::cell::lstm("layer0", {.units = 64});
+  const bf::RnnCell top = bf::cell::residual(bf::cell::dropout(bf::cell::gru("layer1", {.units = 64}), {.input = 0.3}));
+  const bf::RnnCell net = bf::cell::stacked("rnn", {lstm, top});
+  const bf::RnnResult r = bf::rnn(net, x, {.lengths = lengths});  // x [time, batch, features]
+  const bf::Tensor output = r.output, h = r.last[0];              // [time, batch, 64], the first layer's h
+  const bf::RnnCell leaky("leaky", {.state = {32}, .output = 32}, [](const bf::Tensor& x, const bf::Tensors& state) {
+    const bf::Tensor now = bf::concat({x, state[0]}, 1) | bf::fully_connected("mix", {.units = 32});
+    const bf::Tensor h = state[0] * 0.9f + bf::tanh(now) * 0.1f;
+    return bf::RnnStep{.output = h, .state = {h}};
+  });
+  const bf::BidirectionalResult both =
+      bf::bidirectional(leaky, bf::cell::plain("back", {.units = 32}), x, {.lengths = lengths});  // [time, batch, 64]
+  bf::Session session(graph);
+  session.initialize();
+  const bf::Feeds feeds{{x, bf::Array::full(bf::f32, {5, 2, 8}, 1)}, {lengths, bf::Array::full(bf::i32, {2}, 3)}};
+  EXPECT_EQ(session.run(output, feeds).shape(), bf::Shape({5, 2, 64}));
+  EXPECT_EQ(session.run(h, feeds).shape(), bf::Shape({2, 64}));
+  EXPECT_EQ(session.run(both.output, feeds).shape(), bf::Shape({5, 2, 64}));
 }
 
 TEST(Handbook, ShapesKnownOnlyInARun) {

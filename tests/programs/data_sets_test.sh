@@ -22,6 +22,19 @@ below() {
     fail "expected a number below $1, got: $(cat out err)"
 }
 
+# same_end RUN RUN STEP: two runs have the same statistics and, after so many steps, the same tensors.
+same_end() {
+  local run length
+  for run in "$1" "$2"; do
+    sed -E 's/"input_queue_size":[^,]*,//' "$run/stats.json" >"$run.stats" # how full the queue was is a matter of time
+    # The tensors alone: the header, whose length is in the first eight bytes, has the statistics too.
+    length=$(od -An -tu8 -N8 "$run/model-$3.safetensors")
+    tail -c +$((length + 9)) "$run/model-$3.safetensors" >"$run.tensors"
+  done
+  cmp "$1.stats" "$2.stats" || fail "expected the statistics of a whole run, got $(cat "$2/stats.json")"
+  cmp "$1.tensors" "$2.tensors" || fail 'expected a resumed run to end with the same bits'
+}
+
 # MNIST: two epochs and three more are five at once, to the last bit; then it ends by itself.
 mkdir idx
 write_split idx train 80
@@ -31,14 +44,7 @@ trains "${mnist[@]}" --epochs 5 --patience 5 --run-dir whole
 below 0.1
 trains "${mnist[@]}" --epochs 2 --patience 5 --run-dir parts
 trains "${mnist[@]}" --epochs 5 --patience 5 --run-dir parts --resume
-for run in whole parts; do
-  sed -E 's/"input_queue_size":[^,]*,//' "$run/stats.json" >"$run.stats" # how full the queue was is a matter of time
-  # The tensors alone: the header, whose length is in the first eight bytes, has the statistics too.
-  length=$(od -An -tu8 -N8 "$run/model-50.safetensors")
-  tail -c +$((length + 9)) "$run/model-50.safetensors" >"$run.tensors"
-done
-cmp whole.stats parts.stats || fail "expected the statistics of five epochs, got $(cat parts/stats.json)"
-cmp whole.tensors parts.tensors || fail 'expected a resumed run to end with the same bits'
+same_end whole parts 50
 trains "${mnist[@]}" --epochs 60 --patience 3 --run-dir early
 grep -q "'validation_error' has not fallen for 3 epochs" out || fail "expected an early stop, got $(cat out)"
 [[ ! -e early/model-600.safetensors ]] || fail 'expected an end before epoch 60'
@@ -48,15 +54,21 @@ mkdir text
 for part in train valid; do
   for _ in {1..60}; do echo 'the quick brown fox jumps over the lazy dog'; done >text/ptb.$part.txt
 done
-trains "$ptb" text --epochs 6 --batch 4 --time 5 --units 32
+language=("$ptb" text --batch 4 --time 5 --units 32)
+trains "${language[@]}" --epochs 6 --run-dir language
 below 1.5
 ! grep -q 'error' err || fail "expected no errors in the log, got $(cat err)"
+language+=(--layers 3 --dropout 0.2)
+trains "${language[@]}" --epochs 2 --run-dir deep
+trains "${language[@]}" --epochs 1 --run-dir deeper
+trains "${language[@]}" --epochs 2 --run-dir deeper --resume
+same_end deep deeper 58
 echo 'the quick' >text/ptb.valid.txt
 ! "$ptb" text --batch 4 --time 5 >out 2>err || fail "expected a text that is too short to be refused, got $(cat out)"
-grep -q "^\[ptb\] expected 24 words or more in 'text/ptb.valid.txt', for 4 streams of 5 a step, got 3" err || fail "expected an error that names the text, got $(cat err)"
+grep -q "^\[token_streams\] expected 21 tokens or more for 4 streams of 5 steps, got 3 in 'text/ptb.valid.txt'" err || fail "expected an error that names the text, got $(cat err)"
 rm text/ptb.valid.txt
 ! "$ptb" text >out 2>err || fail "expected a missing text to be an error, got $(cat out)"
-grep -q "expected to open 'text/ptb.valid.txt'" err || fail "expected an error that names the text, got $(cat err)"
+grep -q "cannot open 'text/ptb.valid.txt'" err || fail "expected an error that names the text, got $(cat err)"
 
 [[ -n $image_folder ]] || exit 0
 # Pictures: two classes, then three with the weights of the two.

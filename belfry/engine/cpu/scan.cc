@@ -1,0 +1,92 @@
+#include <cstring>
+
+#include "belfry/base/check.h"
+#include "belfry/base/random.h"
+#include "belfry/engine/own_memory.h"
+#include "belfry/engine/sub_plan.h"
+
+namespace belfry {
+namespace {
+
+TensorInfo step_of(const TensorInfo& sequence) {
+  TensorInfo out{.dtype = sequence.dtype, .shape = {}};
+  for (int i = 1; i < sequence.shape.rank(); ++i) out.shape.push_back(sequence.shape[i]);
+  return out;
+}
+
+// states, sequences [time, ...], captured -> states, outputs [time, ...] (, the states before each step [time, ...])
+class ScanKernel final : public Kernel, public OwnMemory {
+ public:
+  explicit ScanKernel(const KernelContext& c)
+      : states_(static_cast<std::size_t>(c.attributes->integer("states"))),
+        sequences_(static_cast<std::size_t>(c.attributes->integer("sequences"))),
+        time_(c.inputs[states_].shape[0]),
+        reverse_(c.attributes->get<bool>("reverse")),
+        keeps_(c.attributes->get<bool>("keeps")),
+        body_(*c.attributes->get<SubGraphPtr>("body"), step_inputs(c), c, states_ + sequences_) {
+    for (std::size_t i = 0; i < states_; ++i) {
+      const TensorInfo &next = body_.outputs()[i], &state = c.inputs[i];
+      BELFRY_CHECK(next.shape == state.shape,
+                   "{} expected a body that keeps the shapes of the state, got {} for number {} of {} with the shapes "
+                   "fed in this run {}",
+                   describe_node(c), to_string(next.shape), i, to_string(state.shape), made_at(*c.origin));
+    }
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) in_bytes_.push_back(step_inputs(c)[i].bytes());
+    for (const TensorInfo& info : body_.outputs()) out_bytes_.push_back(info.bytes());
+  }
+
+  void bind(const Buffers& b) override {
+    buffers_ = b;
+    in_ = b.inputs;
+    for (std::size_t i = 0; i < states_; ++i) in_[i] = b.outputs[i];  // the state is where the last one is to be
+    out_.assign(b.outputs.begin(), b.outputs.begin() + static_cast<std::ptrdiff_t>(out_bytes_.size()));
+  }
+
+  void run(const Step& step) override {
+    for (std::size_t i = 0; i < states_; ++i) copy(buffers_.outputs[i], buffers_.inputs[i], in_bytes_[i]);
+    for (std::int64_t pass = 0; pass < time_; ++pass) {
+      const auto t = static_cast<std::size_t>(reverse_ ? time_ - 1 - pass : pass);
+      for (std::size_t i = states_; i < states_ + sequences_; ++i)
+        in_[i] = static_cast<const std::byte*>(buffers_.inputs[i]) + t * in_bytes_[i];
+      for (std::size_t i = states_; i < out_bytes_.size(); ++i)
+        out_[i] = static_cast<std::byte*>(buffers_.outputs[i]) + t * out_bytes_[i];
+      if (keeps_) keep(t);
+      // A step draws random numbers of its own, and its gradient the same.
+      body_.run({.number = mix_seed(step.number, t), .seed = step.seed}, in_, out_);
+    }
+  }
+
+  std::size_t own_bytes() const override { return body_.bytes(); }
+  std::string describe() const override { return "own:loop"; }
+
+ private:
+  static std::string describe_node(const KernelContext& c) { return belfry::describe(*c.origin); }
+  std::vector<TensorInfo> step_inputs(const KernelContext& c) const {
+    std::vector<TensorInfo> out(c.inputs.begin(), c.inputs.end());
+    for (std::size_t i = states_; i < states_ + sequences_; ++i) out[i] = step_of(out[i]);
+    return out;
+  }
+
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void keep(std::size_t t) const {
+    for (std::size_t i = 0; i < states_; ++i)
+      copy(static_cast<std::byte*>(buffers_.outputs[out_bytes_.size() + i]) + t * in_bytes_[i], in_[i], in_bytes_[i]);
+  }
+
+  std::size_t states_, sequences_;
+  std::int64_t time_;
+  bool reverse_, keeps_;
+  SubPlan body_;
+  std::vector<std::size_t> in_bytes_, out_bytes_;  // of one step
+  std::vector<const void*> in_;
+  std::vector<void*> out_;
+  Buffers buffers_;
+};
+
+const KernelRegistration scan_kernel =
+    define_kernel("Scan").runs_plans().make([](const KernelContext& c) { return std::make_unique<ScanKernel>(c); });
+
+}  // namespace
+}  // namespace belfry

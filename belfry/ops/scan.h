@@ -1,0 +1,43 @@
+// A function of a state and of one step of sequences, over all their steps: what a recurrent network is. In one op, so
+// the number of steps may differ from run to run.
+//
+//   // Running sums of x [time, batch]:
+//   ScanResult r = scan({zeros_of_batch}, {x}, [](const Tensors& state, const Tensors& step) {
+//     const Tensor sum = state[0] + step[0];
+//     return ScanStep{.state = {sum}, .outputs = {sum}};
+//   });
+//   r.last[0];     // [batch], after the last step
+//   r.outputs[0];  // [time, batch]
+//
+// Differentiable, any number of times. What it keeps for that is the state before each step; the rest of a step is
+// computed again when its gradient comes, from the last step to the first.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "belfry/graph/tensor.h"
+
+namespace belfry {
+
+struct ScanStep {
+  Tensors state{};    // for the next step, in the types and shapes that the scan starts with
+  Tensors outputs{};  // of this step
+};
+
+struct ScanResult {
+  Tensors last{};     // the state after the last step
+  Tensors outputs{};  // of all steps, [time, ...]
+};
+
+struct ScanOptions {
+  bool reverse = false;  // from the last step to the first; outputs stay where their steps are
+};
+
+// sequences [time, ...], one or more, of one length. `body` is called once, to build a step; it may use tensors of the
+// graph around it, and may not assign variables.
+ScanResult scan(const Tensors& start, const Tensors& sequences,
+                const std::function<ScanStep(const Tensors& state, const Tensors& step)>& body,
+                const ScanOptions& options = {}, std::string_view name = "scan");
+
+}  // namespace belfry
