@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/image/internal/fill.h"
+#include "belfry/dataflow/image/internal/take_pixels.h"
 
 namespace belfry {
 namespace {
@@ -22,22 +23,13 @@ int pixel_at(int i, int length, BorderMode mode) {
   return place < length ? place : period - place;
 }
 
-// Pixels [begin, end) of a row of the part, one by one.
-struct Columns {
-  ImagePart part;
-  int width;  // of the picture
-  BorderMode mode;
-  std::size_t pixel_bytes;
-  const std::byte* outside;  // a pixel of the border's value
-
-  void copy(const std::byte* from, std::byte* to, int begin, int end) const {
-    for (int x = begin; x < end; ++x) {
-      const int column = pixel_at(part.x + x, width, mode);
-      const std::byte* pixel = column == kOutside ? outside : from + static_cast<std::size_t>(column) * pixel_bytes;
-      std::memcpy(to + static_cast<std::size_t>(x) * pixel_bytes, pixel, pixel_bytes);
-    }
-  }
-};
+// Of places [begin, end) of a row that starts at column `first`, the pixels to take. None of a constant.
+std::vector<int> columns_of(int first, int begin, int end, int width, BorderMode mode) {
+  std::vector<int> columns;
+  if (mode == BorderMode::constant) return columns;
+  for (int x = begin; x < end; ++x) columns.push_back(pixel_at(first + x, width, mode));
+  return columns;
+}
 
 }  // namespace
 
@@ -48,28 +40,35 @@ void check_border(const char* where, const Border& border) {
 
 Array padded_part(ImageView& picture, const ImagePart& part, BorderMode mode, double value) {
   picture.settle();
-  const int height = picture.height(), width = picture.width();
-  const std::size_t pixel_bytes = picture.pixel_bytes(), row_bytes = pixel_bytes * static_cast<std::size_t>(part.width);
+  const int width = picture.width();
   // The columns of the part that lie in the picture.
   const int begin = std::clamp(-part.x, 0, part.width), end = std::clamp(width - part.x, begin, part.width);
-  const std::size_t inside = static_cast<std::size_t>(end - begin) * pixel_bytes;
+  const std::vector<int> left = columns_of(part.x, 0, begin, width, mode);
+  const std::vector<int> right = columns_of(part.x, end, part.width, width, mode);
+  const auto bytes = [&](int pixels) { return picture.pixel_bytes() * static_cast<std::size_t>(pixels); };
+  const std::size_t before = bytes(begin), inside = bytes(end - begin), after = bytes(part.width - end);
+  const bool constant = mode == BorderMode::constant;
   const std::vector<std::byte> outside =
-      filled_bytes(value, picture.dtype(), static_cast<std::size_t>(part.width) * picture.channels());
-  const Columns columns{part, width, mode, pixel_bytes, outside.data()};
+      constant ? filled_bytes(value, picture.dtype(), static_cast<std::size_t>(part.width * picture.channels()))
+               : std::vector<std::byte>();
+  const TakePixels take = take_pixels_of(picture.pixel_bytes());
   Array made(picture.dtype(), {part.height, part.width, picture.channels()});
   auto* to = static_cast<std::byte*>(made.raw());
-  for (int y = 0; y < part.height; ++y, to += row_bytes) {
-    const int row = pixel_at(part.y + y, height, mode);
+  for (int y = 0; y < part.height; ++y, to += bytes(part.width)) {
+    const int row = pixel_at(part.y + y, picture.height(), mode);
     if (row == kOutside) {
-      std::memcpy(to, outside.data(), row_bytes);
+      std::memcpy(to, outside.data(), outside.size());
       continue;
     }
     const std::byte* from = picture.stored_row(row);
-    columns.copy(from, to, 0, begin);
-    if (inside > 0)
-      std::memcpy(to + static_cast<std::size_t>(begin) * pixel_bytes,
-                  from + static_cast<std::size_t>(part.x + begin) * pixel_bytes, inside);
-    columns.copy(from, to, end, part.width);
+    if (inside > 0) std::memcpy(to + before, from + bytes(part.x + begin), inside);
+    if (constant) {
+      std::memcpy(to, outside.data(), before);
+      std::memcpy(to + before + inside, outside.data(), after);
+    } else {
+      take(from, to, left);
+      take(from, to + before + inside, right);
+    }
   }
   return made;
 }

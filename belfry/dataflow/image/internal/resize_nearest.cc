@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
-#include "belfry/base/check.h"
 #include "belfry/dataflow/image/internal/resize_pixels.h"
+#include "belfry/dataflow/image/internal/take_pixels.h"
 
 namespace belfry {
 namespace {
@@ -22,35 +22,12 @@ std::vector<int> places(int from, int to) {
   return at;
 }
 
-template <int size>
-void take_pixels(const std::byte* from, std::byte* to, const std::vector<int>& columns) {
-  for (const int x : columns) {
-    std::memcpy(to, from + static_cast<std::size_t>(x) * size, size);
-    to += size;
-  }
-}
-
-using TakePixels = void (*)(const std::byte*, std::byte*, const std::vector<int>&);
-
-TakePixels for_pixels_of(std::size_t bytes) {
-  switch (bytes) {
-    case 1: return take_pixels<1>;
-    case 2: return take_pixels<2>;
-    case 3: return take_pixels<3>;
-    case 4: return take_pixels<4>;
-    case 8: return take_pixels<8>;
-    case 12: return take_pixels<12>;
-    case 16: return take_pixels<16>;
-    default: BELFRY_BUG_IF(true, "a pixel of {} bytes", bytes); return nullptr;
-  }
-}
-
 }  // namespace
 
 Array resize_nearest(ImageView& picture, int height, int width) {
   picture.settle();
   const std::vector<int> rows = places(picture.height(), height), columns = places(picture.width(), width);
-  const TakePixels take = for_pixels_of(picture.pixel_bytes());
+  const TakePixels take = take_pixels_of(picture.pixel_bytes());
   const std::size_t row_bytes = picture.pixel_bytes() * columns.size();
   Array made(picture.dtype(), {height, width, picture.channels()});
   auto* to = static_cast<std::byte*>(made.raw());

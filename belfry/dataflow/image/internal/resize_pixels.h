@@ -1,4 +1,4 @@
-// Pictures of another size. Each has the bits of cv::resize() in OpenCV 4.6, except where the function says otherwise.
+// Pictures of another size, with the bits of cv::resize() in OpenCV 4.6.
 #pragma once
 
 #include "belfry/dataflow/image/internal/image_view.h"
@@ -9,8 +9,7 @@ namespace belfry {
 // and more, where OpenCV's numbers overflow, are exact here.
 Array resize_nearest(ImageView& picture, int height, int width);
 
-// INTER_LINEAR, of u8 and f32. OpenCV takes another way for pictures that become exactly half as high and half as wide:
-// there u8 with 2 channels may be 1 apart (it rounds halves to even), f32 by the rounding of a sum of four.
+// INTER_LINEAR, of u8 and f32.
 Array resize_linear(ImageView& picture, int height, int width);
 
 }  // namespace belfry

@@ -42,8 +42,9 @@ void reverse_row(const std::byte* from, std::byte* to, int width, std::size_t pi
     case 4: return reverse_pixels<4>(from, to, width);
     case 8: return reverse_pixels<8>(from, to, width);
     case 12: return reverse_pixels<12>(from, to, width);
-    case 16: return reverse_pixels<16>(from, to, width);
-    default: BELFRY_BUG_IF(true, "a pixel of {} bytes", pixel_bytes);
+    default:
+      BELFRY_BUG_IF(pixel_bytes != 16, "a pixel of {} bytes", pixel_bytes);
+      return reverse_pixels<16>(from, to, width);
   }
 }
 
