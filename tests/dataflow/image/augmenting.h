@@ -78,4 +78,16 @@ inline void expect_all_move_together(const std::vector<Augmentor>& augmentors) {
     }
 }
 
+// For an augmentor that ends in f32: masks, points and the picture that was given stay as they are.
+inline void expect_only_pixels_change(const Augmentor& augmentor) {
+  const Array picture = numbered_picture(16, 16), before = picture.clone();
+  RandomStream random(3);
+  const ImageTransform transform = augmentor.sample(picture.shape(), random);
+  EXPECT_TRUE(equal(transform.mask(picture), picture));
+  const Array points = Array::of<float>({1, 2}, {3, 4});
+  EXPECT_TRUE(equal(transform.points(points), points));
+  EXPECT_EQ(transform.image(picture).dtype(), f32);
+  EXPECT_TRUE(equal(picture, before));
+}
+
 }  // namespace belfry

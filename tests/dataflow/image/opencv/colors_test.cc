@@ -147,17 +147,9 @@ TEST(JpegNoise, IsWorseForLowerQuality) {
 }
 
 TEST(Colors, MasksAndPointsStayAsTheyAre) {
-  const Augmentor all = color_jitter({.brightness = 0.5, .contrast = 0.5, .saturation = 0.5, .hue = 0.2}) |
-                        random_gamma({0.5, 2}) | gaussian_noise({0, 0.1}) | gaussian_blur() | jpeg_noise({30, 90}) |
-                        cutout() | to_float() | normalize({0}, {1});
-  const Array picture = numbered_picture(16, 16), before = picture.clone();
-  RandomStream random(3);
-  const ImageTransform transform = all.sample(picture.shape(), random);
-  EXPECT_TRUE(equal(transform.mask(picture), picture));
-  const Array points = Array::of<float>({1, 2}, {3, 4});
-  EXPECT_TRUE(equal(transform.points(points), points));
-  EXPECT_EQ(transform.image(picture).dtype(), f32);
-  EXPECT_TRUE(equal(picture, before));
+  expect_only_pixels_change(color_jitter({.brightness = 0.5, .contrast = 0.5, .saturation = 0.5, .hue = 0.2}) |
+                            random_gamma({0.5, 2}) | gaussian_noise({0, 0.1}) | gaussian_blur() | jpeg_noise({30, 90}) |
+                            cutout() | to_float() | normalize({0}, {1}));
 }
 
 }  // namespace
