@@ -2,9 +2,10 @@
 #
 # Some parts of it need a library that may be missing. What is there is built; ON makes a missing one an error, OFF
 # leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake). Images are decoded
-# by OpenCV; only .strict asks libjpeg itself, and says so where it is missing.
+# by OpenCV; only .strict asks libjpeg itself, and says so where it is missing, as some kinds of resize() do without
+# OpenCV.
 include(BelfryOptionalPart)
-belfry_optional_part(OPENCV images FOLDER image PURPOSE "decoding and augmentation" HEADER opencv2/core.hpp
+belfry_optional_part(OPENCV images FOLDER image/opencv PURPOSE "decoding, warps and colours" HEADER opencv2/core.hpp
   LIBRARIES opencv_core opencv_imgproc opencv_imgcodecs
   PACKAGES libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev)
 belfry_optional_part(LIBJPEG jpeg NEEDS images PURPOSE "strict decoding of JPEGs" HEADER jpeglib.h LIBRARIES jpeg
@@ -33,8 +34,14 @@ foreach(part IN LISTS belfry_parts)
   target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:${part}>)
 endforeach()
 if(BELFRY_HAS_LIBJPEG)
-  set_source_files_properties(belfry/dataflow/image/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
+  set_source_files_properties(belfry/dataflow/image/opencv/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
 endif()
+if(BELFRY_HAS_OPENCV)
+  set_source_files_properties(belfry/dataflow/image/internal/interpolations.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_OPENCV)
+endif()
+# As OpenCV is compiled: products are rounded before they are added. (g++ takes that option from precompiled headers.)
+set_source_files_properties(belfry/dataflow/image/internal/resize_linear.cc PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 if(BELFRY_PRECOMPILE)
   target_precompile_headers(belfry_dataflow PRIVATE ${belfry_heavy_headers})
 endif()

@@ -88,6 +88,7 @@ const std::vector<StageWord>& stage_words() {
   static const std::vector<StageWord> words = [] {
     std::vector<StageWord> out = plain_stage_words();
     for (StageWord& word : image_stage_words()) out.push_back(std::move(word));
+    for (StageWord& word : opencv_stage_words()) out.push_back(std::move(word));
     return out;
   }();
   return words;

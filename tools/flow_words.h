@@ -22,8 +22,9 @@ using StageWord = Word<FlowStage>;
 
 const std::vector<SourceWord>& source_words();
 const std::vector<StageWord>& stage_words();
-// Those of stage_words() that change images; none in a build without OpenCV.
+// Those of stage_words() that change images, and those of them that are OpenCV's: none in a build without it.
 std::vector<StageWord> image_stage_words();
+std::vector<StageWord> opencv_stage_words();
 
 inline std::uint64_t seed_of(Call& call) { return static_cast<std::uint64_t>(call.whole_or("seed", 0)); }
 

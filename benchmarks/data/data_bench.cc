@@ -10,8 +10,8 @@
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/image/augmentor.h"
-#include "belfry/dataflow/image/decode.h"
 #include "belfry/dataflow/image/geometry.h"
+#include "belfry/dataflow/image/opencv/decode.h"
 #include "belfry/dataflow/image/pixels.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/sources/list.h"

@@ -1,5 +1,5 @@
 // The code of docs/dataflow.md: ./dev docs checks that every block there stands here word for word. What needs OpenCV
-// or ZeroMQ is in tests/dataflow/image and tests/dataflow/remote.
+// or ZeroMQ is in tests/dataflow/image/opencv and tests/dataflow/remote.
 #include <belfry/base/file.h>
 #include <belfry/belfry.h>
 #include <belfry/dataflow/indexed_flow.h>

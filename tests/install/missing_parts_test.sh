@@ -27,24 +27,27 @@ cat >fine.cc <<'END'
 #include <belfry/belfry.h>
 extern const belfry::OnBadImage skip;
 const belfry::OnBadImage skip = belfry::OnBadImage::skip;
+belfry::Augmentor train() { return belfry::pad(4) | belfry::random_crop(32) | belfry::flip_horizontal() | belfry::normalize({0}, {1}); }
 END
 expect '' 0 "$compiler" -std=c++20 -Wall -Wextra -Werror -Iprefix/include -c fine.cc -o fine.o
 cat >uses.cc <<'END'
 #include <belfry/belfry.h>
 belfry::Flow folder() { return belfry::image_folder("photos", {.decode = false}); }
+belfry::Augmentor turned() { return belfry::rotate(90); }
+belfry::Augmentor darker() { return belfry::random_gamma(2); }
 belfry::Flow lmdb() { return belfry::from_lmdb("points.lmdb"); }
 belfry::Flow remote() { return belfry::from_remote("tcp://127.0.0.1:5000"); }
 auto* const address = &belfry::image_files;
 belfry::InputSourcePtr input() { return belfry::ZMQInput("tcp://127.0.0.1:5000"); }
 END
 "$compiler" -std=c++20 -Iprefix/include -c uses.cc -o uses.o 2>said && { echo 'expected errors in uses.cc, got none'; exit 1; }
-for name in image_folder image_files from_lmdb from_remote ZMQInput; do
-  part=$(case $name in image*) echo images ;; *lmdb) echo lmdb ;; *) echo remote ;; esac)
+for name in image_folder image_files rotate random_gamma from_lmdb from_remote ZMQInput; do
+  part=$(case $name in image* | r*_gamma | rotate) echo images ;; *lmdb) echo lmdb ;; *) echo remote ;; esac)
   grep -E "error: .*Belfry was built without its part '$part': it was switched off with BELFRY_WITH_" -A 1 said | grep -q "$name" ||
     { echo "expected an error that names the part of $name, got"; cat said; exit 1; }
 done
 # Every function of such a header says it, however it is declared.
-plain=$(grep -nE '^[A-Za-z_][^=({]* [a-z_0-9]+\(' -r prefix/include/belfry/dataflow/{image,lmdb,remote} | grep -v :BELFRY_WITHOUT_ || true)
+plain=$(grep -nE '^[A-Za-z_][^=({]* [a-z_0-9]+\(' -r prefix/include/belfry/dataflow/{image/opencv,lmdb,remote} | grep -v :BELFRY_WITHOUT_ || true)
 [[ -z $plain ]] || { printf 'expected an error from each function, but these say nothing:\n%s\n' "$plain"; exit 1; }
 
 # find_package says why.

@@ -43,6 +43,9 @@ expect 0 '' "$belfry" data inspect 'fake(side=8)' --points 7 --show 0
 shows '^components over 7 point\(s\):$'
 ! grep -q '^point ' out || fail 'expected no points with --show 0'
 
+expect 0 '' "$belfry" data inspect 'fake(side=8, size=20) | pad(2) | random_resized_crop(6) | flip | normalize(0.5, 0.5)' --show 0
+shows '^  0  f32 \[6, 6, 3\] '
+
 expect 0 '' "$belfry" data inspect 'fake(side=8, size=20) | batch(4)' --sheet sheet.png --images 6
 shows '^sheet\.png: 6 image\(s\)$'
 [[ $(head -c 4 sheet.png | od -An -c | tr -d ' ') == '211PNG' ]] || fail 'expected sheet.png to be a PNG'
@@ -52,6 +55,7 @@ expect 1 "^\[sheet\] expected a name that ends in .png, got 'x.bmp'" "$belfry" d
 expect 1 '^\[sheet\] expected points with an image' "$belfry" data inspect 'fake | select(1)' --sheet none.png
 [[ ! -e none.png ]] || fail 'expected no sheet without images'
 if [[ $images != 1 ]]; then
+  expect 1 "got 'rotate'\..* This build is without the words of: images" "$belfry" data inspect 'fake | rotate(3)'
   expect 1 "got 'image_folder'\..* This build is without the words of: images" "$belfry" data inspect 'image_folder(photos)'
 fi
 

@@ -89,9 +89,7 @@ Array ImageTransform::image(const Array& image) const {
   BELFRY_CHECK(image.shape() == from_,
                "[augment] expected an image of shape {}, as the transform was sampled for, got {}.", to_string(from_),
                to_string(image.shape()));
-  with_opencv("augment", [&] {
-    for (const auto& step : steps_) step->image(view);
-  });
+  for (const auto& step : steps_) step->image(view);
   return view.to_array();
 }
 
@@ -100,9 +98,7 @@ Array ImageTransform::mask(const Array& mask) const {
   BELFRY_CHECK(mask.shape()[0] == from_[0] && mask.shape()[1] == from_[1],
                "[augment] expected a mask of {} x {} pixels, as the transform was sampled for, got {}.", from_[0],
                from_[1], to_string(mask.shape()));
-  with_opencv("augment", [&] {
-    for (const auto& step : steps_) step->mask(view);
-  });
+  for (const auto& step : steps_) step->mask(view);
   return view.to_array();
 }
 

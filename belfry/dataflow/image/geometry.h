@@ -1,4 +1,5 @@
-// Augmentors that change where pixels are. They move masks and points along with the image.
+// Augmentors that change where pixels are. They move masks and points along with the image. (Those that turn and shear
+// are in opencv/warp.h.)
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct Interval {
 enum class Interpolation : std::uint8_t {
   nearest,
   linear,
+  // These need Belfry's part images (OpenCV).
   area,  // the mean of the pixels that become one: the best for much smaller images; for warps, the same as linear
   cubic,
   lanczos,
@@ -46,6 +48,14 @@ Augmentor resize(ImageSize size, Interpolation interpolation = Interpolation::li
 // The shorter side becomes that long, the other one in proportion (rounded down).
 Augmentor resize_shortest(int side, Interpolation interpolation = Interpolation::linear);
 
+struct PadOptions {
+  int top = 0, bottom = 0, left = 0, right = 0;  // pixels
+  Border border{};
+};
+// More pixels on the sides.
+Augmentor pad(PadOptions options);
+Augmentor pad(int sides, Border border = {});  // the same on all four
+
 // An image that is smaller is an error. The middle is rounded to the top left.
 Augmentor center_crop(ImageSize size);
 
@@ -67,24 +77,5 @@ Augmentor random_resized_crop(ImageSize size, RandomResizedCropOptions options =
 
 Augmentor flip_horizontal(double probability = 0.5);  // left becomes right
 Augmentor flip_vertical(double probability = 0.5);
-
-struct WarpOptions {
-  Interpolation interpolation = Interpolation::linear;
-  Border border{};
-};
-// About the middle, counter-clockwise, by an angle from the range. The size stays.
-Augmentor rotate(Interval degrees, WarpOptions options = {});
-
-struct AffineOptions {
-  Interval degrees = 0;    // counter-clockwise
-  double translate_x = 0;  // up to this part of the width, to either side
-  double translate_y = 0;  // of the height
-  Interval scale = 1;
-  Interval shear = 0;  // degrees, along x
-  Interpolation interpolation = Interpolation::linear;
-  Border border{};
-};
-// Sheared, scaled, turned about the middle, and moved, all in one. The size stays.
-Augmentor affine(AffineOptions options);
 
 }  // namespace belfry

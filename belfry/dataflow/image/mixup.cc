@@ -1,12 +1,12 @@
 #include "belfry/dataflow/image/mixup.h"
 
+#include <immintrin.h>
+
 #include <cmath>
 #include <numeric>
-#include <opencv2/core.hpp>
 
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
-#include "belfry/dataflow/image/internal/image_view.h"
 #include "belfry/dataflow/internal/map_as.h"
 #include "belfry/dataflow/permute.h"
 
@@ -54,20 +54,28 @@ Array as_one_hot(const Array& labels, const MixupOptions& options) {
   return labels;
 }
 
+// lambda * first + (1 - lambda) * second
+void mix(const float* first, const float* second, double lambda, float* to, std::int64_t count) {
+  const auto weight = static_cast<float>(lambda), rest = static_cast<float>(1 - lambda);
+  const __m256 w = _mm256_set1_ps(weight), r = _mm256_set1_ps(rest);
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    _mm256_storeu_ps(to + i,
+                     _mm256_fmadd_ps(_mm256_loadu_ps(first + i), w, _mm256_mul_ps(_mm256_loadu_ps(second + i), r)));
+  // std::fma: a value comes out the same wherever it is.
+  for (; i < count; ++i) to[i] = std::fma(first[i], weight, second[i] * rest);
+}
+
 // Row i becomes lambda * row i + (1 - lambda) * row partner[i].
 Array mix_rows(const Array& batch, const std::vector<std::int64_t>& partner, double lambda) {
   Array made(f32, batch.shape());
   const auto rows = static_cast<std::int64_t>(partner.size());
   if (batch.elements() == 0) return made;
   const std::int64_t columns = batch.elements() / rows;
-  BELFRY_CHECK(columns <= 0x7fffffff, "[mixup] expected images of less than 2^31 values, got {}.", columns);
-  const auto row = [&](const Array& array, std::int64_t i) {
-    return cv::Mat(1, static_cast<int>(columns), CV_32F,
-                   const_cast<float*>(static_cast<const float*>(array.raw())) + i * columns);
-  };
+  const float* from = batch.values<float>().data();
+  float* to = made.values<float>().data();
   for (std::int64_t i = 0; i < rows; ++i)
-    cv::addWeighted(row(batch, i), lambda, row(batch, partner[static_cast<std::size_t>(i)]), 1 - lambda, 0,
-                    row(made, i));
+    mix(from + i * columns, from + partner[static_cast<std::size_t>(i)] * columns, lambda, to + i * columns, columns);
   return made;
 }
 
@@ -88,10 +96,8 @@ DataPoint mixed(DataPoint point, const MixupOptions& options, RandomStream& rand
   std::vector<std::int64_t> partner(static_cast<std::size_t>(images.shape()[0]));
   std::iota(partner.begin(), partner.end(), 0);
   permute(partner, random.bits());
-  with_opencv("mixup", [&] {
-    images = mix_rows(images, partner, lambda);
-    labels = mix_rows(weights, partner, lambda);
-  });
+  images = mix_rows(images, partner, lambda);
+  labels = mix_rows(weights, partner, lambda);
   return point;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "belfry/base/check.h"
 #include "belfry/dataflow/image/internal/image_step.h"
 #include "belfry/dataflow/image/internal/scale_rows.h"
 #include "belfry/dataflow/image/pixels.h"
@@ -21,7 +22,7 @@ class NormalizeStep final : public ImageStep {
     }
   }
   void image(ImageView& image) const override {
-    image.replace(scale_pixels(image, image.depth() == CV_8U ? of_bytes_ : of_floats_));
+    image.replace(scale_pixels(image, image.dtype() == u8 ? of_bytes_ : of_floats_));
   }
 
  private:
@@ -31,7 +32,7 @@ class NormalizeStep final : public ImageStep {
 class ToFloatStep final : public ImageStep {
  public:
   void image(ImageView& image) const override {
-    if (image.depth() == CV_8U) by_white_.image(image);
+    if (image.dtype() == u8) by_white_.image(image);
   }
 
  private:

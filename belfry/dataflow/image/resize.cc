@@ -1,30 +1,31 @@
 #include <algorithm>
 #include <cmath>
-#include <opencv2/imgproc.hpp>
 
+#include "belfry/base/check.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/internal/geometry_steps.h"
-#include "belfry/dataflow/image/internal/opencv_options.h"
+#include "belfry/dataflow/image/internal/interpolations.h"
+#include "belfry/dataflow/image/internal/options.h"
 
 namespace belfry {
 namespace {
 
 void add_resize(Sampling& sampling, int height, int width, Interpolation interpolation) {
   if (height == sampling.height() && width == sampling.width()) return;
-  sampling.add(ResizeStep({sampling.width(), sampling.height()}, {width, height}, interpolation));
+  sampling.add(ResizeStep({sampling.height(), sampling.width()}, {height, width}, interpolation));
   sampling.set_size(height, width);
 }
 
 // The largest part in the middle whose proportions are within the range.
-cv::Rect middle_part(int height, int width, const Interval& ratio) {
+ImagePart middle_part(int height, int width, const Interval& ratio) {
   const double own = static_cast<double>(width) / height;
-  cv::Size size(width, height);
+  ImageSize size(height, width);
   if (own < ratio.low) size.height = std::max(1, static_cast<int>(std::lround(width / ratio.low)));
   if (own > ratio.high) size.width = std::max(1, static_cast<int>(std::lround(height * ratio.high)));
-  return {{(width - size.width) / 2, (height - size.height) / 2}, size};
+  return {(width - size.width) / 2, (height - size.height) / 2, size.width, size.height};
 }
 
-cv::Rect random_part(int height, int width, const RandomResizedCropOptions& options, RandomStream& random) {
+ImagePart random_part(int height, int width, const RandomResizedCropOptions& options, RandomStream& random) {
   const Interval log_ratio(std::log(options.ratio.low), std::log(options.ratio.high));
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double area = draw(options.scale, random) * height * width;
@@ -33,40 +34,23 @@ cv::Rect random_part(int height, int width, const RandomResizedCropOptions& opti
     if (part_width < 1 || part_height < 1 || part_width > width || part_height > height) continue;
     const auto x = random.below(static_cast<std::uint64_t>(width - part_width + 1));
     const auto y = random.below(static_cast<std::uint64_t>(height - part_height + 1));
-    return cv::Rect(static_cast<int>(x), static_cast<int>(y), static_cast<int>(part_width),
-                    static_cast<int>(part_height));
+    return {static_cast<int>(x), static_cast<int>(y), static_cast<int>(part_width), static_cast<int>(part_height)};
   }
   return middle_part(height, width, options.ratio);
 }
 
 }  // namespace
 
-void ResizeStep::apply(ImageView& picture, Interpolation interpolation) const {
-  cv::Mat made;
-  cv::resize(picture.pixels(), made, to_, 0, 0, resize_flag(interpolation));
-  picture.replace(std::move(made));
-}
-
-// Pixels are areas: the left edge, at -0.5, stays where it is.
-void ResizeStep::points(std::span<float> points) const {
-  const float x_scale = static_cast<float>(to_.width) / static_cast<float>(from_.width);
-  const float y_scale = static_cast<float>(to_.height) / static_cast<float>(from_.height);
-  for (std::size_t i = 0; i + 1 < points.size(); i += 2) {
-    points[i] = (points[i] + 0.5f) * x_scale - 0.5f;
-    points[i + 1] = (points[i + 1] + 0.5f) * y_scale - 0.5f;
-  }
-}
-
 Augmentor resize(ImageSize size, Interpolation interpolation) {
   check_size("resize", size);
-  resize_flag(interpolation);
+  check_interpolation("resize", interpolation);
   return make_augmentor(
       [=](Sampling& sampling, RandomStream&) { add_resize(sampling, size.height, size.width, interpolation); });
 }
 
 Augmentor resize_shortest(int side, Interpolation interpolation) {
   check_size("resize_shortest", side);
-  resize_flag(interpolation);
+  check_interpolation("resize_shortest", interpolation);
   return make_augmentor([=](Sampling& sampling, RandomStream&) {
     const std::int64_t height = sampling.height(), width = sampling.width(), shortest = std::min(height, width);
     const std::int64_t new_height = side * height / shortest, new_width = side * width / shortest;
@@ -82,9 +66,9 @@ Augmentor random_resized_crop(ImageSize size, RandomResizedCropOptions options) 
   check_size("random_resized_crop", size);
   check_interval("random_resized_crop", "the scale", options.scale, 0, 1);
   check_interval("random_resized_crop", "the ratio", options.ratio, 1e-3, 1e3);
-  resize_flag(options.interpolation);
+  check_interpolation("random_resized_crop", options.interpolation);
   return make_augmentor([=](Sampling& sampling, RandomStream& random) {
-    const cv::Rect part = random_part(sampling.height(), sampling.width(), options, random);
+    const ImagePart part = random_part(sampling.height(), sampling.width(), options, random);
     sampling.add(CropStep(part));
     sampling.set_size(part.height, part.width);
     add_resize(sampling, size.height, size.width, options.interpolation);

@@ -1,43 +1,13 @@
 #include "belfry/dataflow/image/geometry.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "tests/dataflow/image/pictures.h"
+#include "tests/dataflow/image/augmenting.h"
 #include "tests/support/errors.h"
 
 namespace belfry {
 namespace {
-
-Array augmented(const Array& image, const Augmentor& augmentor, std::uint64_t seed = 0) {
-  RandomStream random(seed);
-  return augment(image, augmentor, random);
-}
-
-// The part of a picture, the slow way.
-Array part_of(const Array& picture, int y0, int x0, int height, int width) {
-  Array part(picture.dtype(), {height, width, picture.shape()[2]});
-  for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x)
-      for (int c = 0; c < picture.shape()[2]; ++c)
-        part.set_item(place_of(part, y, x, c), pixel(picture, y0 + y, x0 + x, c));
-  return part;
-}
-
-// Pixel (y, x) of the result is at place(y, x) of the picture.
-template <class Place>
-void expect_pixels(const Array& result, const Array& picture, Place place) {
-  for (std::int64_t y = 0; y < result.shape()[0]; ++y)
-    for (std::int64_t x = 0; x < result.shape()[1]; ++x)
-      for (std::int64_t c = 0; c < result.shape()[2]; ++c) {
-        const auto [from_y, from_x] = place(y, x);
-        ASSERT_EQ(pixel(result, y, x, c), pixel(picture, from_y, from_x, c)) << y << " " << x << " " << c;
-      }
-}
-
-using At = std::pair<std::int64_t, std::int64_t>;
 
 TEST(Crop, TheMiddleIsCutOutExactly) {
   const Array picture = numbered_picture(7, 10);
@@ -105,6 +75,68 @@ TEST(Crop, NeverLooksBeyondThePartThatIsLeft) {
   EXPECT_TRUE(equal(augmented(picture, center_crop(2) | pad), whole));
 }
 
+TEST(Pad, AddsPixelsOnEachSideAndKeepsThePicture) {
+  const Array picture = numbered_picture(3, 4);
+  const Array padded = augmented(picture, pad({.top = 1, .bottom = 2, .left = 3, .right = 4, .border = {.value = 9}}));
+  ASSERT_EQ(padded.shape(), (Shape{6, 11, 3}));
+  EXPECT_TRUE(equal(part_of(padded, 1, 3, 3, 4), picture));
+  for (int y = 0; y < 6; ++y)
+    for (int x = 0; x < 11; ++x)
+      if (y < 1 || y > 3 || x < 3 || x > 6) {
+        EXPECT_EQ(pixel(padded, y, x, 1), 9) << y << " " << x;
+      }
+  EXPECT_TRUE(equal(augmented(picture, pad(2, {.mode = BorderMode::reflect})),
+                    augmented(picture, random_crop({7, 8}, {.padding = 2, .border = {.mode = BorderMode::reflect}}))));
+  EXPECT_EQ(augmented(picture, pad(0)).raw(), picture.raw());
+}
+
+TEST(Pad, ReachesBeyondSmallPictures) {
+  // abc -> ... c b | a b c | b a b c b ...
+  const Array row = Array::of<float>({1, 3, 1}, {1, 2, 3});
+  EXPECT_TRUE(equal(augmented(row, pad({.left = 6, .right = 5, .border = {.mode = BorderMode::reflect}})),
+                    Array::of<float>({1, 14, 1}, {3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2})));
+  const Array dot = solid_picture(1, 1, {7});
+  for (const BorderMode mode : {BorderMode::replicate, BorderMode::reflect})
+    EXPECT_TRUE(equal(augmented(dot, pad(3, {.mode = mode})), solid_picture(7, 7, {7})));
+}
+
+TEST(Pad, MasksHaveTheirOwnValueAndPointsMove) {
+  RandomStream random(0);
+  const ImageTransform transform =
+      pad({.top = 2, .left = 5, .border = {.value = 9, .mask_value = 255}}).sample({4, 4, 1}, random);
+  EXPECT_EQ(transform.result(), (Shape{6, 9, 1}));
+  EXPECT_EQ(pixel(transform.image(solid_picture(4, 4, {50})), 0, 0), 9);
+  const Array mask = transform.mask(Array::full(i32, {4, 4}, 50));
+  EXPECT_EQ(mask.shape(), (Shape{6, 9}));
+  EXPECT_EQ(pixel(mask, 0, 0), 255);
+  EXPECT_EQ(pixel(mask, 2, 5), 50);
+  EXPECT_TRUE(equal(transform.points(Array::of<float>({1, 2}, {1, 3})), Array::of<float>({1, 2}, {6, 5})));
+}
+
+TEST(Pad, ValuesAreRoundedAndCutToTheType) {
+  const auto value = [](const Array& picture, double padding) {
+    return augmented(picture, pad(1, {.value = padding})).item();
+  };
+  const Array bytes = solid_picture(1, 1, {1}), floats = bytes.cast(f32);
+  EXPECT_EQ(value(bytes, 2.5), 2);
+  EXPECT_EQ(value(bytes, 2.6), 3);
+  EXPECT_EQ(value(bytes, 300), 255);
+  EXPECT_EQ(value(bytes, -1e30), 0);
+  EXPECT_EQ(value(floats, -2.5), -2.5);
+}
+
+TEST(Pad, MistakesAreErrors) {
+  EXPECT_EQ(error_of([] { pad({.left = -1}); }),
+            "[pad] expected 0 to 2^20 pixels for left, got -1. A crop makes images smaller.");
+  EXPECT_EQ(error_of([] { pad((1 << 20) + 1); }), "[pad] expected 0 to 2^20 pixels for top, got 1048577.");
+  EXPECT_EQ(error_of([] { pad(1, {.mode = static_cast<BorderMode>(7)}); }),
+            "[pad] expected a BorderMode, got the number 7.");
+  EXPECT_EQ(error_of([] { random_crop(1, {.border = {.mode = static_cast<BorderMode>(7)}}); }),
+            "[random_crop] expected a BorderMode, got the number 7.");
+  EXPECT_EQ(error_of([] { resize(1, static_cast<Interpolation>(9)); }),
+            "[resize] expected an Interpolation, got the number 9.");
+}
+
 TEST(Flip, MirrorsAndTwiceIsNone) {
   const Array picture = numbered_picture(3, 5);
   expect_pixels(augmented(picture, flip_horizontal(1)), picture, [](auto y, auto x) { return At{y, 4 - x}; });
@@ -126,37 +158,8 @@ TEST(Flip, HappensAsOftenAsAskedFor) {
   EXPECT_EQ(error_of([] { flip_horizontal(1.5); }), "[flip_horizontal] expected a probability from 0 to 1, got 1.5.");
 }
 
-TEST(Rotate, QuarterTurnsAreExact) {
-  const Array picture = numbered_picture(5, 5);
-  expect_pixels(augmented(picture, rotate(90)), picture, [](auto y, auto x) { return At{x, 4 - y}; });
-  expect_pixels(augmented(picture, rotate(180)), picture, [](auto y, auto x) { return At{4 - y, 4 - x}; });
-  expect_pixels(augmented(picture, rotate(-90)), picture, [](auto y, auto x) { return At{4 - x, y}; });
-  EXPECT_TRUE(equal(augmented(picture, rotate(0)), picture));
-  const Array even = numbered_picture(6, 6, 1).cast(f32);
-  expect_pixels(augmented(even, rotate(90)), even, [](auto y, auto x) { return At{x, 5 - y}; });
-}
-
-TEST(Affine, TheIdentityChangesNothing) {
-  for (const Interpolation interpolation : {Interpolation::nearest, Interpolation::linear, Interpolation::area,
-                                            Interpolation::cubic, Interpolation::lanczos}) {
-    const Array picture = numbered_picture(6, 9);
-    EXPECT_TRUE(equal(augmented(picture, affine({.interpolation = interpolation})), picture));
-  }
-}
-
-TEST(Affine, ScalesAboutTheMiddleAndFillsTheRest) {
-  const Array white = solid_picture(9, 9, {255});
-  const Array small = augmented(white, affine({.scale = 0.5, .border = {.value = 7}}));
-  EXPECT_EQ(pixel(small, 4, 4), 255);
-  EXPECT_EQ(pixel(small, 0, 0), 7);
-  EXPECT_EQ(pixel(small, 8, 4), 7);
-  EXPECT_EQ(error_of([] { affine({.scale = {2, 1}}); }),
-            "[affine] expected the scale as a range within 0.001 to 1000, got 2 to 1.");
-}
-
 TEST(Resize, KeepsWhatIsUniformAndHasTheSizeAskedFor) {
-  for (const Interpolation interpolation : {Interpolation::nearest, Interpolation::linear, Interpolation::area,
-                                            Interpolation::cubic, Interpolation::lanczos})
+  for (const Interpolation interpolation : {Interpolation::nearest, Interpolation::linear})
     for (const DType dtype : {u8, f32}) {
       const Array grey = solid_picture(10, 20, {50, 100, 150}).cast(dtype);
       EXPECT_LE(distance(augmented(grey, resize({5, 7}, interpolation)), solid_picture(5, 7, {50, 100, 150})), 1e-4);
@@ -177,13 +180,42 @@ TEST(Resize, SizesThatAreTooLargeAreRefused) {
   EXPECT_EQ(resize_shortest(10).sample({1, 100'000, 3}, random).result(), (Shape{10, 1'000'000, 3}));
 }
 
-TEST(Resize, AreaIsTheMeanAndNearestTakesPixels) {
+TEST(Resize, NearestTakesPixelsAndLinearMixesThem) {
   const Array picture = Array::of<std::uint8_t>({2, 4, 1}, {0, 4, 10, 20, 8, 12, 30, 40});
-  EXPECT_TRUE(
-      equal(augmented(picture, resize({1, 2}, Interpolation::area)), Array::of<std::uint8_t>({1, 2, 1}, {6, 25})));
+  EXPECT_TRUE(equal(augmented(picture, resize({1, 2})), Array::of<std::uint8_t>({1, 2, 1}, {6, 25})));
+  EXPECT_TRUE(equal(augmented(picture.cast(f32), resize({1, 8})),
+                    Array::of<float>({1, 8, 1}, {4, 5, 7, 11, 17, 22.5f, 27.5f, 30})));
   expect_pixels(augmented(picture, resize({4, 8}, Interpolation::nearest)), picture,
                 [](auto y, auto x) { return At{y / 2, x / 2}; });
 }
+
+TEST(Resize, NearestIsExactForSidesThatFixedPointCannotReach) {
+  const Array row = Array::of<std::uint8_t>({1, 3, 1}, {1, 2, 3});
+  const int width = 3 * 40'000;
+  const Array wide = augmented(row, resize({1, width}, Interpolation::nearest));
+  for (int x = 0; x < width; ++x) ASSERT_EQ(wide.item(x), 1 + x / 40'000) << x;
+}
+
+TEST(Resize, APictureWithoutPixelsIsRefused) {
+  RandomStream random(0);
+  for (const Augmentor& augmentor : {resize(3), pad(1), flip_horizontal(1), center_crop(1)})
+    EXPECT_EQ(error_of([&] { augmentor.sample({0, 5, 3}, random); }),
+              "[augment] expected the shape of an image, [height, width, channels], got [0, 5, 3].");
+}
+
+#ifndef BELFRY_HAS_OPENCV
+TEST(Resize, InterpolationsOfAPartThatIsNotBuiltSaySo) {
+  const std::string remedy =
+      ", got a Belfry that was built without it. Install libopencv-core-dev, libopencv-imgproc-dev and "
+      "libopencv-imgcodecs-dev and build Belfry again, or take Interpolation::linear.";
+  EXPECT_EQ(error_of([] { resize(3, Interpolation::area); }),
+            "[resize] expected Belfry's part 'images' (OpenCV) for Interpolation::area" + remedy);
+  EXPECT_EQ(error_of([] { resize_shortest(3, Interpolation::cubic); }),
+            "[resize_shortest] expected Belfry's part 'images' (OpenCV) for Interpolation::cubic" + remedy);
+  EXPECT_EQ(error_of([] { random_resized_crop(3, {.interpolation = Interpolation::lanczos}); }),
+            "[random_resized_crop] expected Belfry's part 'images' (OpenCV) for Interpolation::lanczos" + remedy);
+}
+#endif
 
 TEST(RandomResizedCrop, HasTheSizeAskedForAndSeesPartsOfManyAreas) {
   const Array picture = smooth_picture(64, 64);
@@ -208,62 +240,31 @@ TEST(RandomResizedCrop, WhereNothingFitsItTakesTheMiddle) {
   EXPECT_TRUE(equal(transform.image(picture), part_of(picture, 0, 28, 3, 4)));
 }
 
-// A bright dot on black, the same in a mask, and its place as a point.
 TEST(Geometry, ImageMaskAndPointsStayTogether) {
-  const std::vector<Augmentor> augmentors{
+  expect_all_move_together({
       resize({50, 90}),
-      resize_shortest(33, Interpolation::area),
+      resize_shortest(33),
+      resize_shortest(60, Interpolation::nearest),
+      pad({.top = 3, .bottom = 7, .left = 20}),
+      pad(8, {.value = 0}),
       center_crop({60, 60}),
       random_crop(70, {.padding = 10}),
       random_resized_crop({64, 48}, {.scale = {0.6, 1}}),
       flip_horizontal(1),
       flip_vertical(1),
-      rotate({-30, 30}),
-      affine({.degrees = {-20, 20}, .translate_x = 0.1, .translate_y = 0.1, .scale = {0.8, 1.2}, .shear = {-10, 10}}),
-      flip_horizontal() | rotate({-10, 10}) | random_crop(64) | flip_vertical() | resize(100),
-      random_choice({flip_vertical(1), rotate(90)}) | random_apply(0.5, resize(40)),
-  };
-  const int dot_y = 33, dot_x = 45;
-  Array image = Array::zeros(u8, {80, 80, 3}), mask = Array::zeros(i32, {80, 80});
-  for (int y = dot_y - 1; y <= dot_y + 1; ++y)
-    for (int x = dot_x - 1; x <= dot_x + 1; ++x) {
-      for (int c = 0; c < 3; ++c) image.set_item(place_of(image, y, x, c), 255);
-      mask.set_item(place_of(mask, y, x), 1000);
-    }
-  const Array points = Array::of<float>({2, 2}, {dot_x, dot_y, 0, 0});
-  const auto middle_of = [](const Array& picture) {
-    double sum = 0, sum_x = 0, sum_y = 0;
-    for (std::int64_t y = 0; y < picture.shape()[0]; ++y)
-      for (std::int64_t x = 0; x < picture.shape()[1]; ++x) {
-        const double value = pixel(picture, y, x);
-        sum += value, sum_x += value * static_cast<double>(x), sum_y += value * static_cast<double>(y);
-      }
-    EXPECT_GT(sum, 0);
-    return std::pair(sum_x / sum, sum_y / sum);
-  };
-  for (std::size_t which = 0; which < augmentors.size(); ++which)
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      SCOPED_TRACE(fmt::format("augmentor {}, seed {}", which, seed));
-      RandomStream random(seed);
-      const ImageTransform transform = augmentors[which].sample(image.shape(), random);
-      const Array new_image = transform.image(image), new_mask = transform.mask(mask), moved = transform.points(points);
-      EXPECT_EQ(new_image.shape(), transform.result());
-      EXPECT_EQ(new_mask.shape(), (Shape{transform.result()[0], transform.result()[1]}));
-      EXPECT_EQ(new_mask.dtype(), i32);
-      for (const double value : new_mask.values<std::int32_t>()) EXPECT_TRUE(value == 0 || value == 1000);
-      for (const Array& picture : {new_image, new_mask}) {
-        const auto [x, y] = middle_of(picture);
-        EXPECT_NEAR(moved.item(0), x, 0.8);
-        EXPECT_NEAR(moved.item(1), y, 0.8);
-      }
-    }
+      flip_horizontal() | pad(4) | random_crop(64) | flip_vertical() | resize(100),
+      random_choice({flip_vertical(1), pad(5)}) | random_apply(0.5, resize(40)),
+  });
 }
 
-TEST(Geometry, OutsideOfAMaskIsItsOwnValue) {
-  RandomStream random(0);
-  const ImageTransform transform = rotate(45, {.border = {.value = 9, .mask_value = 255}}).sample({9, 9, 1}, random);
-  EXPECT_EQ(pixel(transform.image(solid_picture(9, 9, {50})), 0, 0), 9);
-  EXPECT_EQ(pixel(transform.mask(solid_picture(9, 9, {50})), 0, 0), 255);
+TEST(Geometry, ImagesOfFourChannelsAndFloatsMoveAsBytesDo) {
+  const Augmentor augmentor = flip_horizontal(1) | pad(3, {.mode = BorderMode::replicate}) | random_crop({9, 8}) |
+                              flip_vertical(1) | resize({20, 17}, Interpolation::nearest);
+  for (int channels = 1; channels <= 4; ++channels)
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      const Array bytes = numbered_picture(12, 11, channels);
+      EXPECT_TRUE(equal(augmented(bytes.cast(f32), augmentor, seed), augmented(bytes, augmentor, seed).cast(f32)));
+    }
 }
 
 }  // namespace

@@ -57,4 +57,17 @@ inline double distance(const Array& a, const Array& b) {
   return largest;
 }
 
+// The picture with values in [0, 1].
+inline Array as_floats(const Array& picture) {
+  Array made = picture.cast(f32);
+  for (float& value : made.values<float>()) value /= 255;
+  return made;
+}
+
+inline double mean_of(const Array& array) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < array.elements(); ++i) sum += array.item(i);
+  return sum / static_cast<double>(array.elements());
+}
+
 }  // namespace belfry

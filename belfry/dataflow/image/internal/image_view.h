@@ -1,16 +1,19 @@
-// Where arrays meet OpenCV: ImageView, the picture that goes from step to step of an augmentation.
+// ImageView: the picture that goes from step to step of an augmentation.
 //
-// It wraps an array's memory instead of copying it; a crop only moves its corner, and a mirror image is only noted,
-// until a step needs the pixels in place. So crop, flip and normalize are one pass over the pixels.
+// It points into an array's memory instead of copying it; a crop only moves its corner, and a mirror image is only
+// noted, until a step needs the pixels in place. So crop, flip and normalize are one pass over the pixels.
 #pragma once
 
-#include <opencv2/core.hpp>
+#include <cstddef>
 
 #include "belfry/array/array.h"
-#include "belfry/base/check.h"
-#include "belfry/base/error.h"
 
 namespace belfry {
+
+// A part of a picture, in pixels.
+struct ImagePart {
+  int x = 0, y = 0, width = 0, height = 0;
+};
 
 class ImageView {
  public:
@@ -18,59 +21,46 @@ class ImageView {
   static ImageView of_image(Array image, const char* where);
   // A mask may be i32, too, and have no axis of channels.
   static ImageView of_mask(Array mask, const char* where);
-  explicit ImageView(cv::Mat made) : mat_(std::move(made)), own_(true) {}  // nobody else sees its memory
 
-  int height() const { return mat_.rows; }
-  int width() const { return mat_.cols; }
-  int channels() const { return mat_.channels(); }
-  int depth() const { return mat_.depth(); }  // CV_8U, ...
+  int height() const { return height_; }
+  int width() const { return width_; }
+  int channels() const { return channels_; }
+  DType dtype() const { return array_.dtype(); }
+  std::size_t pixel_bytes() const { return pixel_bytes_; }
+  std::size_t row_bytes() const { return pixel_bytes_ * static_cast<std::size_t>(width_); }
+  std::size_t step() const { return step_; }  // bytes from a row to the next
 
-  void crop(cv::Rect part);  // must lie inside
+  void crop(const ImagePart& part);  // must lie inside
   void flip(bool horizontal, bool vertical);
 
-  // The pixels in place, to be read; or to be changed, too: a copy if somebody else can see them.
-  const cv::Mat& pixels();
-  cv::Mat& own_pixels();
-  // The pixels as they lie in memory, and whether columns and rows are meant in reverse.
-  const cv::Mat& stored() const { return mat_; }
+  // A row as it lies in memory, where columns and rows may be meant in reverse.
+  const std::byte* stored_row(int y) const { return data_ + step_ * static_cast<std::size_t>(y); }
   bool reversed_columns() const { return reversed_columns_; }
   bool reversed_rows() const { return reversed_rows_; }
+  // Puts the pixels in place: stored_row(y) is row y.
+  void settle();
+  // The same, and the pixels may be changed: they are copied if somebody else can see them. Returns the first row.
+  std::byte* own();
 
-  // What a step made takes the place of the picture.
-  void replace(cv::Mat made);
-  void replace(Array made);  // an image that nobody else sees
+  // What a step made takes the place of the picture: [height, width, channels], which nobody else sees.
+  void replace(Array made);
 
   // The picture as an array, without a copy where its memory is dense.
-  Array to_array();
+  Array to_array() const;
 
  private:
-  ImageView(Array array, int type, bool own);
+  explicit ImageView(Array array);
 
-  Array array_;  // what mat_ points into, unless OpenCV allocated that
-  cv::Mat mat_;
+  Array array_;  // what data_ points into
+  std::byte* data_ = nullptr;
+  std::size_t step_ = 0, pixel_bytes_ = 0;
+  int height_ = 0, width_ = 0, channels_ = 1;
   bool own_ = false;
   bool reversed_columns_ = false, reversed_rows_ = false;
   bool no_channels_ = false;  // a mask of rank 2
 };
 
-// An image's memory as a Mat, without a copy. The array must outlive it.
-cv::Mat mat_of(const Array& image, const char* where);
-// An array that shares the Mat's memory if that is dense and OpenCV's, else a copy.
-Array array_of(const cv::Mat& mat);
-
-// Switches OpenCV's own threads off, once: flows bring theirs, and the two would fight for the cores. Called by all
-// that wraps or decodes an image.
-void prepare_opencv();
-
-// function(), with OpenCV's exceptions as ours.
-template <class ErrorType = Error, class Function>
-auto with_opencv(const char* where, Function&& function) {
-  prepare_opencv();
-  try {
-    return function();
-  } catch (const cv::Exception& e) {
-    fail<ErrorType>("[{}] OpenCV failed: {}", where, e.err);
-  }
-}
+// Throws unless ImageView::of_image() takes it.
+void check_image(const Array& image, const char* where);
 
 }  // namespace belfry

@@ -2,10 +2,10 @@
 
 #include <immintrin.h>
 
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <vector>
+
+#include "belfry/dataflow/image/internal/reverse_row.h"
 
 namespace belfry {
 namespace {
@@ -48,33 +48,17 @@ void scale_row(const T* from, float* to, int count, const Pattern& pattern) {
     to[i] = std::fma(static_cast<float>(from[i]), pattern.scale[k], pattern.shift[k]);
 }
 
-template <class T, int channels>
-void reverse_pixels(const T* from, T* to, int width) {
-  for (int x = 0; x < width; ++x)
-    std::memcpy(to + x * channels, from + (width - 1 - x) * channels, channels * sizeof(T));
-}
-
-template <class T>
-void reverse_row(const T* from, T* to, int width, int channels) {
-  switch (channels) {
-    case 1: return reverse_pixels<T, 1>(from, to, width);
-    case 2: return reverse_pixels<T, 2>(from, to, width);
-    case 3: return reverse_pixels<T, 3>(from, to, width);
-    default: return reverse_pixels<T, 4>(from, to, width);
-  }
-}
-
 template <class T>
 void scale_rows(const ImageView& image, const Pattern& pattern, float* to) {
-  const int height = image.height(), width = image.width(), channels = image.channels(), count = width * channels;
-  std::vector<T> reversed(image.reversed_columns() ? static_cast<std::size_t>(count) : 0);
+  const int height = image.height(), width = image.width(), count = width * image.channels();
+  std::vector<std::byte> reversed(image.reversed_columns() ? image.row_bytes() : 0);
   for (int y = 0; y < height; ++y, to += count) {
-    const T* from = image.stored().ptr<T>(image.reversed_rows() ? height - 1 - y : y);
+    const std::byte* from = image.stored_row(image.reversed_rows() ? height - 1 - y : y);
     if (image.reversed_columns()) {
-      reverse_row(from, reversed.data(), width, channels);
+      reverse_row(from, reversed.data(), width, image.pixel_bytes());
       from = reversed.data();
     }
-    scale_row(from, to, count, pattern);
+    scale_row(reinterpret_cast<const T*>(from), to, count, pattern);
   }
 }
 
@@ -84,7 +68,7 @@ Array scale_pixels(const ImageView& image, const ChannelScale& by) {
   Array made(f32, {image.height(), image.width(), image.channels()});
   const Pattern pattern = pattern_of(by, image.channels());
   auto* to = static_cast<float*>(made.raw());
-  if (image.depth() == CV_8U)
+  if (image.dtype() == u8)
     scale_rows<std::uint8_t>(image, pattern, to);
   else
     scale_rows<float>(image, pattern, to);

@@ -3,12 +3,13 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "belfry/dataflow/image/internal/color.h"
-#include "belfry/dataflow/image/internal/encoding.h"
 #include "belfry/dataflow/image/internal/image_step.h"
-#include "belfry/dataflow/image/internal/opencv_options.h"
-#include "belfry/dataflow/image/internal/swap_channels.h"
-#include "belfry/dataflow/image/pixels.h"
+#include "belfry/dataflow/image/internal/options.h"
+#include "belfry/dataflow/image/opencv/colors.h"
+#include "belfry/dataflow/image/opencv/internal/color.h"
+#include "belfry/dataflow/image/opencv/internal/encoding.h"
+#include "belfry/dataflow/image/opencv/internal/mats.h"
+#include "belfry/dataflow/image/opencv/internal/swap_channels.h"
 
 namespace belfry {
 namespace {
@@ -17,7 +18,11 @@ class GammaStep final : public ImageStep {
  public:
   explicit GammaStep(double gamma) : gamma_(gamma) {}
   void image(ImageView& image) const override {
-    cv::Mat& pixels = image.own_pixels();
+    change_pixels(image, [&](cv::Mat& pixels) { apply(pixels); });
+  }
+
+ private:
+  void apply(cv::Mat& pixels) const {
     if (pixels.depth() == CV_32F) {
       cut_to_range(pixels);
       cv::pow(pixels, gamma_, pixels);
@@ -29,7 +34,6 @@ class GammaStep final : public ImageStep {
     cv::LUT(pixels, table, pixels);
   }
 
- private:
   double gamma_;
 };
 
@@ -37,7 +41,11 @@ class NoiseStep final : public ImageStep {
  public:
   NoiseStep(double deviation, std::uint64_t seed) : deviation_(deviation), seed_(seed) {}
   void image(ImageView& image) const override {
-    cv::Mat& pixels = image.own_pixels();
+    change_pixels(image, [&](cv::Mat& pixels) { apply(pixels); });
+  }
+
+ private:
+  void apply(cv::Mat& pixels) const {
     const bool bytes = pixels.depth() == CV_8U;
     // As one channel: of several, OpenCV would give the deviation to the first.
     cv::Mat noise(pixels.size(), CV_MAKETYPE(bytes ? CV_16S : CV_32F, pixels.channels()));
@@ -47,7 +55,6 @@ class NoiseStep final : public ImageStep {
     cut_to_range(pixels);
   }
 
- private:
   double deviation_;
   std::uint64_t seed_;
 };
@@ -56,10 +63,9 @@ class BlurStep final : public ImageStep {
  public:
   BlurStep(double sigma, int kernel) : sigma_(sigma), kernel_(kernel) {}
   void image(ImageView& image) const override {
-    cv::Mat made;
-    cv::GaussianBlur(image.pixels(), made, {kernel_, kernel_}, sigma_, sigma_,
-                     cv::BORDER_REFLECT_101 | cv::BORDER_ISOLATED);
-    image.replace(std::move(made));
+    remake_pixels(image, [&](const cv::Mat& pixels, cv::Mat& made) {
+      cv::GaussianBlur(pixels, made, {kernel_, kernel_}, sigma_, sigma_, cv::BORDER_REFLECT_101 | cv::BORDER_ISOLATED);
+    });
   }
 
  private:
@@ -71,31 +77,18 @@ class JpegStep final : public ImageStep {
  public:
   explicit JpegStep(int quality) : quality_(quality) {}
   void image(ImageView& image) const override {
-    BELFRY_CHECK(image.depth() == CV_8U,
+    BELFRY_CHECK(image.dtype() == u8,
                  "[jpeg_noise] expected an image of u8, got f32. Put it before to_float() and "
                  "normalize().");
-    const int channels = image.channels();
-    const auto file = encode_mat(image.pixels(), ".jpg", {cv::IMWRITE_JPEG_QUALITY, quality_});
-    cv::Mat made = cv::imdecode(file, channels == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
-    if (channels == 3) swap_red_and_blue(made.ptr(), made.total());
-    image.replace(std::move(made));
+    remake_pixels(image, [&](const cv::Mat& pixels, cv::Mat& made) {
+      const auto file = encode_mat(pixels, ".jpg", {cv::IMWRITE_JPEG_QUALITY, quality_});
+      made = cv::imdecode(file, pixels.channels() == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+      if (pixels.channels() == 3) swap_red_and_blue(made.ptr(), made.total());
+    });
   }
 
  private:
   int quality_;
-};
-
-class CoverStep final : public ImageStep {
- public:
-  CoverStep(std::vector<cv::Rect> parts, double value) : parts_(std::move(parts)), value_(value) {}
-  void image(ImageView& image) const override {
-    cv::Mat& pixels = image.own_pixels();
-    for (const cv::Rect& part : parts_) pixels(part).setTo(in_all_channels(value_));
-  }
-
- private:
-  std::vector<cv::Rect> parts_;  // inside of the image
-  double value_;
 };
 
 }  // namespace
@@ -131,21 +124,6 @@ Augmentor jpeg_noise(Interval quality) {
   return make_augmentor([=](Sampling& sampling, RandomStream& random) {
     check_colours("jpeg_noise", sampling);
     sampling.add(JpegStep(static_cast<int>(std::lround(draw(quality, random)))));
-  });
-}
-
-Augmentor cutout(CutoutOptions options) {
-  BELFRY_CHECK(options.side > 0 && options.count > 0,
-               "[cutout] expected squares with a side of 1 or more, got {} of {}.", options.count, options.side);
-  return make_augmentor([=](Sampling& sampling, RandomStream& random) {
-    const int width = sampling.width(), height = sampling.height(), side = options.side;
-    std::vector<cv::Rect> parts;
-    for (int i = 0; i < options.count; ++i) {
-      const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width)));
-      const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height)));
-      parts.push_back(cv::Rect(x - side / 2, y - side / 2, side, side) & cv::Rect(0, 0, width, height));
-    }
-    sampling.add(CoverStep(std::move(parts), options.value));
   });
 }
 

@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/image_folder.h"
+#include "belfry/dataflow/image/opencv/image_folder.h"
 
 #include <filesystem>
 #include <opencv2/imgcodecs.hpp>
@@ -9,6 +9,7 @@
 #include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/mixup.h"
+#include "belfry/dataflow/image/opencv/colors.h"
 #include "belfry/dataflow/image/pixels.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/shuffle.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "belfry/dataflow/flow.h"
-#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/opencv/decode.h"
 
 namespace belfry {
 

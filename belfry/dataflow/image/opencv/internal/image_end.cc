@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/internal/image_end.h"
+#include "belfry/dataflow/image/opencv/internal/image_end.h"
 
 #include <algorithm>
 #include <array>

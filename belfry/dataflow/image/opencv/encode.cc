@@ -3,10 +3,10 @@
 #include <opencv2/imgproc.hpp>
 
 #include "belfry/base/file.h"
-#include "belfry/dataflow/image/decode.h"
-#include "belfry/dataflow/image/internal/decoding.h"
-#include "belfry/dataflow/image/internal/encoding.h"
-#include "belfry/dataflow/image/internal/image_view.h"
+#include "belfry/dataflow/image/opencv/decode.h"
+#include "belfry/dataflow/image/opencv/internal/decoding.h"
+#include "belfry/dataflow/image/opencv/internal/encoding.h"
+#include "belfry/dataflow/image/opencv/internal/mats.h"
 #include "belfry/dataflow/internal/png_writer.h"
 
 namespace belfry {

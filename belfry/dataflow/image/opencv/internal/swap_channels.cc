@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/internal/swap_channels.h"
+#include "belfry/dataflow/image/opencv/internal/swap_channels.h"
 
 #include <immintrin.h>
 

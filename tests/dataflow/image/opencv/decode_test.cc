@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/opencv/decode.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

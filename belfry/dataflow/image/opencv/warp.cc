@@ -1,10 +1,15 @@
+#include "belfry/dataflow/image/opencv/warp.h"
+
 #include <cmath>
 #include <numbers>
 #include <opencv2/imgproc.hpp>
 
-#include "belfry/dataflow/image/geometry.h"
+#include "belfry/dataflow/image/internal/border.h"
 #include "belfry/dataflow/image/internal/image_step.h"
-#include "belfry/dataflow/image/internal/opencv_options.h"
+#include "belfry/dataflow/image/internal/interpolations.h"
+#include "belfry/dataflow/image/internal/options.h"
+#include "belfry/dataflow/image/opencv/internal/mats.h"
+#include "belfry/dataflow/image/opencv/internal/opencv_options.h"
 
 namespace belfry {
 namespace {
@@ -28,11 +33,10 @@ class WarpStep final : public ImageStep {
 
  private:
   void apply(ImageView& picture, int interpolation, double value) const {
-    const cv::Mat& from = picture.pixels();
-    cv::Mat made;
-    cv::warpAffine(from, made, matrix_, from.size(), interpolation, border_flag(options_.border.mode),
-                   in_all_channels(value));
-    picture.replace(std::move(made));
+    remake_pixels(picture, [&](const cv::Mat& from, cv::Mat& made) {
+      cv::warpAffine(from, made, matrix_, from.size(), interpolation, border_flag(options_.border.mode),
+                     in_all_channels(value));
+    });
   }
 
   cv::Matx23d matrix_;
@@ -56,16 +60,16 @@ cv::Matx23d matrix_of(const Motion& motion, const Sampling& sampling) {
   return {m(0, 0), m(0, 1), shift[0], m(1, 0), m(1, 1), shift[1]};
 }
 
-void check_warp(const WarpOptions& options) {
-  warp_flag(options.interpolation);
-  border_flag(options.border.mode);
+void check_warp(const char* where, const WarpOptions& options) {
+  check_interpolation(where, options.interpolation);
+  check_border(where, options.border);
 }
 
 }  // namespace
 
 Augmentor rotate(Interval degrees, WarpOptions options) {
   check_interval("rotate", "the angle", degrees, -360, 360);
-  check_warp(options);
+  check_warp("rotate", options);
   return make_augmentor([=](Sampling& sampling, RandomStream& random) {
     sampling.add(WarpStep(matrix_of({.degrees = draw(degrees, random)}, sampling), options));
   });
@@ -78,7 +82,7 @@ Augmentor affine(AffineOptions options) {
   check_interval("affine", "translate_x", options.translate_x, 0, 1);
   check_interval("affine", "translate_y", options.translate_y, 0, 1);
   const WarpOptions warp{options.interpolation, options.border};
-  check_warp(warp);
+  check_warp("affine", warp);
   return make_augmentor([=](Sampling& sampling, RandomStream& random) {
     Motion motion;
     motion.degrees = draw(options.degrees, random);

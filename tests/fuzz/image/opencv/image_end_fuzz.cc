@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "belfry/dataflow/image/internal/image_end.h"
-#include "belfry/dataflow/image/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/opencv/internal/image_end.h"
+#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
 #include "tests/fuzz/fuzzing.h"
 
 using namespace belfry::fuzzing;  // NOLINT(google-build-using-namespace)

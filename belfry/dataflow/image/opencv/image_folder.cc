@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/image_folder.h"
+#include "belfry/dataflow/image/opencv/image_folder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
-#include "belfry/dataflow/image/internal/decoding.h"
-#include "belfry/dataflow/image/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/opencv/internal/decoding.h"
+#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
 #include "belfry/dataflow/indexed_flow.h"
 #include "belfry/dataflow/internal/origin.h"
 

@@ -3,10 +3,11 @@
 #include <opencv2/imgproc.hpp>
 #include <vector>
 
-#include "belfry/dataflow/image/internal/color.h"
 #include "belfry/dataflow/image/internal/image_step.h"
-#include "belfry/dataflow/image/internal/opencv_options.h"
-#include "belfry/dataflow/image/pixels.h"
+#include "belfry/dataflow/image/internal/options.h"
+#include "belfry/dataflow/image/opencv/colors.h"
+#include "belfry/dataflow/image/opencv/internal/color.h"
+#include "belfry/dataflow/image/opencv/internal/mats.h"
 #include "belfry/dataflow/permute.h"
 
 namespace belfry {
@@ -71,7 +72,9 @@ using Adjust = void (*)(cv::Mat&, double);
 class AdjustStep final : public ImageStep {
  public:
   AdjustStep(Adjust adjust, double amount) : adjust_(adjust), amount_(amount) {}
-  void image(ImageView& image) const override { adjust_(image.own_pixels(), amount_); }
+  void image(ImageView& image) const override {
+    change_pixels(image, [&](cv::Mat& pixels) { adjust_(pixels, amount_); });
+  }
 
  private:
   Adjust adjust_;

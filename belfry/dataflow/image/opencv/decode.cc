@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/decode.h"
+#include "belfry/dataflow/image/opencv/decode.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,11 +7,11 @@
 #include <opencv2/imgproc.hpp>
 
 #include "belfry/base/file.h"
-#include "belfry/dataflow/image/internal/decoding.h"
-#include "belfry/dataflow/image/internal/image_end.h"
-#include "belfry/dataflow/image/internal/image_view.h"
-#include "belfry/dataflow/image/internal/strict_jpeg.h"
-#include "belfry/dataflow/image/internal/swap_channels.h"
+#include "belfry/dataflow/image/opencv/internal/decoding.h"
+#include "belfry/dataflow/image/opencv/internal/image_end.h"
+#include "belfry/dataflow/image/opencv/internal/mats.h"
+#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/opencv/internal/swap_channels.h"
 
 namespace belfry {
 namespace {

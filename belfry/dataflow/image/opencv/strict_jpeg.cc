@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
 
 #include "belfry/base/check.h"
 

@@ -1,0 +1,18 @@
+#include "belfry/dataflow/image/opencv/internal/resize_by_opencv.h"
+
+#include <opencv2/imgproc.hpp>
+
+#include "belfry/dataflow/image/opencv/internal/mats.h"
+#include "belfry/dataflow/image/opencv/internal/opencv_options.h"
+
+namespace belfry {
+
+Array resize_by_opencv(ImageView& picture, const ImageSize& to, Interpolation interpolation) {
+  return with_opencv("augment", [&] {
+    cv::Mat made;
+    cv::resize(pixels_of(picture), made, {to.width, to.height}, 0, 0, interpolation_flag(interpolation));
+    return array_of(made);
+  });
+}
+
+}  // namespace belfry
