@@ -129,12 +129,12 @@ Graph* current_graph_or_null();
 Graph* chosen_graph_or_null();  // by a GraphScope, not by a DefaultGraph
 
 struct OpOptions {
-  std::string_view name = "";  // under the current name scope; empty: the op's type, made unique
+  std::string_view name = "";  // under the current name scope; empty: the op's type
   Attributes attributes{};
 };
 
 // Adds an op to the current graph (the operands' graph must be the same one). Checks the number of inputs, runs the
-// shape rule, applies the scopes. An explicit name that exists already is an error.
+// shape rule, applies the scopes. A name that exists already gets _1, _2, ...; that of a variable is an error.
 Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
 // The usual case: one output.
 Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
