@@ -20,23 +20,12 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kSizes[] = {2, 5, 0, 4, 7, 2, 1, 6, 4, 3};
+const std::vector<std::int64_t> kSizes{2, 5, 0, 4, 7, 2, 1, 6, 4, 3};
 constexpr int kIds = 16;
 constexpr std::int64_t kSteps = 20;
 constexpr double kRoundings = 80;
 
-std::vector<DataPoint> batches() {
-  std::vector<DataPoint> out;
-  for (const std::int64_t n : kSizes) {
-    DataPoint point{Array(f32, {n, 6}), Array(i32, {n})};
-    const auto seed = static_cast<std::int64_t>(out.size());
-    for (std::int64_t i = 0; i < n * 6; ++i)
-      point[0].set_item(i, static_cast<double>((i * 5 + seed * 11) % 17) / 17.0 - 0.4);
-    for (std::int64_t i = 0; i < n; ++i) point[1].set_item(i, static_cast<double>((i + seed) % 2));
-    out.push_back(std::move(point));
-  }
-  return out;
-}
+std::vector<DataPoint> batches() { return batches_of(kSizes); }
 
 // What counts of a batch: the mean of some points' losses, the rows of a table that occur, and places that are
 // positive.

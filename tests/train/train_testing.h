@@ -34,6 +34,20 @@ inline Flow points(int count) {
   return from_list(std::move(out));
 }
 
+// Batches of these sizes.
+inline std::vector<DataPoint> batches_of(const std::vector<std::int64_t>& sizes) {
+  std::vector<DataPoint> out;
+  for (const std::int64_t n : sizes) {
+    DataPoint point{Array(f32, {n, 6}), Array(i32, {n})};
+    const auto seed = static_cast<std::int64_t>(out.size());
+    for (std::int64_t i = 0; i < n * 6; ++i)
+      point[0].set_item(i, static_cast<double>((i * 5 + seed * 11) % 17) / 17.0 - 0.4);
+    for (std::int64_t i = 0; i < n; ++i) point[1].set_item(i, static_cast<double>((i + seed) % 2));
+    out.push_back(std::move(point));
+  }
+  return out;
+}
+
 inline std::unique_ptr<Optimizer> make_momentum() { return momentum({.learning_rate = 0.1f, .momentum = 0.9}); }
 
 struct Trained {
