@@ -104,8 +104,10 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a small GPT on the characters of a text", "char_transformer");
   app.add_option("text", options.text, "a UTF-8 file, or a folder of them")->capture_default_str();
   app.add_option("--run-dir", options.run_dir, "where checkpoints and the vocabulary go")->capture_default_str();
-  const auto number = [&](const char* name, auto& value, double low, double high, const char* meaning) {
-    app.add_option(name, value, meaning)->capture_default_str()->check(CLI::Range(low, high));
+  const auto number = [&]<class T>(const char* name, T& value, double low, double high, const char* meaning) {
+    app.add_option(name, value, meaning)
+        ->capture_default_str()
+        ->check(CLI::Range(static_cast<T>(low), static_cast<T>(high)));
   };
   number("--epochs", options.epochs, 1, 1e6, "the last one");
   number("--steps", options.steps, 1, 1e9, "steps an epoch");
