@@ -3,6 +3,7 @@
 // What parts of one device leave to one another has its place already, and is in the way until its last reader is done.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/engine/passes.h"
@@ -92,11 +93,23 @@ class Planner {
         if (node.op == "Send") last_[r] = end;
       }
     }
+    keep_next_carried();
     for (const HeldValue& value : held_)
       if (const ValueId v = received_.at(value.crossing); v != kNone) {
         first_[static_cast<std::size_t>(v)] = 0;
         if (!value.ends) last_[static_cast<std::size_t>(v)] = end;
       }
+  }
+
+  // What a carried feed is in the next run may lie in its memory: nothing that is computed from it is put there.
+  void keep_next_carried() {
+    std::set<std::int64_t> carried;
+    for (NodeId id : order_)
+      if (const IrNode& node = ir_.node(id); node.op == "Feed" && ir_.value(node.outputs[0]).carried)
+        carried.insert(node.attributes.integer("index"));
+    for (NodeId id : order_)
+      if (const IrNode& node = ir_.node(id); node.op == "Fetch" && carried.contains(node.attributes.integer("index")))
+        last_[static_cast<std::size_t>(root(node.inputs[0]))] = static_cast<int>(order_.size());
   }
 
   void share_in_place() {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "belfry/graph/gradients.h"
+#include "belfry/ops/array_ops.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/random.h"
@@ -163,6 +164,30 @@ TEST_F(ControlFlowTest, SwappedLoopTensorsDoNotOverwriteEachOther) {
       [](const Tensors& v) { return Tensors{v[0] + 1, v[2], v[1]}; });
   EXPECT_EQ(floats(end[1]), (std::vector<float>{2}));
   EXPECT_EQ(floats(end[2]), (std::vector<float>{1}));
+}
+
+// The sum is updated where it lies; what is made of it afterwards may not take its place.
+TEST_F(ControlFlowTest, ATensorThatIsCarriedInPlaceIsNotOverwrittenByWhatIsComputedFromIt) {
+  const Tensor x = input(counting({4})), w = input(Array::of<float>({4, 4}, std::vector<float>(16, 0.5f)));
+  const Tensors end = while_loop(
+      {constant(0), x, zeros_like(x)}, [](const Tensors& v) { return less(v[0], 3); },
+      [&](const Tensors& v) {
+        const Tensor sum = sigmoid(matmul(expand_dims(v[2], 0), w)) + expand_dims(v[1], 0) * 0.5f;
+        return Tensors{v[0] + 1, squeeze(sum, {0}), squeeze(sum - x, {0})};
+      });
+  std::vector<float> sum{0, 1, 2, 3}, last(4);
+  for (int pass = 0; pass < 3; ++pass) {
+    float product = 0;
+    for (const float v : last) product += v * 0.5f;
+    for (std::size_t i = 0; i < 4; ++i) {
+      sum[i] = 1 / (1 + std::exp(-product)) + sum[i] * 0.5f;
+      last[i] = sum[i] - static_cast<float>(i);
+    }
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(floats(end[1])[i], sum[i], 1e-5);
+    EXPECT_NEAR(floats(end[2])[i], last[i], 1e-5);
+  }
 }
 
 TEST_F(ControlFlowTest, WhileGradientReachesStartAndCaptures) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "belfry/base/check.h"
@@ -23,44 +24,49 @@ class ScanKernel final : public Kernel, public OwnMemory {
         time_(c.inputs[states_].shape[0]),
         reverse_(c.attributes->get<bool>("reverse")),
         keeps_(c.attributes->get<bool>("keeps")),
-        body_(*c.attributes->get<SubGraphPtr>("body"), step_inputs(c), c, states_ + sequences_) {
+        body_(*c.attributes->get<SubGraphPtr>("body"), step_inputs(c), c, states_) {
     for (std::size_t i = 0; i < states_; ++i) {
       const TensorInfo &next = body_.outputs()[i], &state = c.inputs[i];
       BELFRY_CHECK(next.shape == state.shape,
                    "{} expected a body that keeps the shapes of the state, got {} for number {} of {} with the shapes "
                    "fed in this run {}",
-                   describe_node(c), to_string(next.shape), i, to_string(state.shape), made_at(*c.origin));
+                   belfry::describe(*c.origin), to_string(next.shape), i, to_string(state.shape), made_at(*c.origin));
     }
-    for (std::size_t i = 0; i < c.inputs.size(); ++i) in_bytes_.push_back(step_inputs(c)[i].bytes());
+    for (const TensorInfo& info : step_inputs(c)) in_bytes_.push_back(info.bytes());
     for (const TensorInfo& info : body_.outputs()) out_bytes_.push_back(info.bytes());
   }
 
   void bind(const Buffers& b) override {
     buffers_ = b;
     in_ = b.inputs;
-    for (std::size_t i = 0; i < states_; ++i) in_[i] = b.outputs[i];  // the state is where the last one is to be
     out_.assign(b.outputs.begin(), b.outputs.begin() + static_cast<std::ptrdiff_t>(out_bytes_.size()));
+    for (std::size_t i = 0; i < states_; ++i)
+      if (body_.in_place(i) != nullptr) out_[i] = nullptr;  // stays in the body's memory
   }
 
   void run(const Step& step) override {
-    for (std::size_t i = 0; i < states_; ++i) copy(buffers_.outputs[i], buffers_.inputs[i], in_bytes_[i]);
+    std::copy_n(buffers_.inputs.begin(), states_, in_.begin());
     for (std::int64_t pass = 0; pass < time_; ++pass) {
       const auto t = static_cast<std::size_t>(reverse_ ? time_ - 1 - pass : pass);
       for (std::size_t i = states_; i < states_ + sequences_; ++i)
         in_[i] = static_cast<const std::byte*>(buffers_.inputs[i]) + t * in_bytes_[i];
       for (std::size_t i = states_; i < out_bytes_.size(); ++i)
         out_[i] = static_cast<std::byte*>(buffers_.outputs[i]) + t * out_bytes_[i];
-      if (keeps_) keep(t);
+      for (std::size_t i = 0; keeps_ && i < states_; ++i)
+        copy(static_cast<std::byte*>(buffers_.outputs[out_bytes_.size() + i]) + t * in_bytes_[i], state(i, pass),
+             in_bytes_[i]);
       // A step draws random numbers of its own, and its gradient the same.
       body_.run({.number = mix_seed(step.number, t), .seed = step.seed}, in_, out_);
+      if (pass == 0) std::copy_n(out_.begin(), states_, in_.begin());  // from now on where the last step left them
     }
+    for (std::size_t i = 0; i < states_; ++i)
+      if (state(i, time_) != buffers_.outputs[i]) copy(buffers_.outputs[i], state(i, time_), in_bytes_[i]);
   }
 
   std::size_t own_bytes() const override { return body_.bytes(); }
   std::string describe() const override { return "own:loop"; }
 
  private:
-  static std::string describe_node(const KernelContext& c) { return belfry::describe(*c.origin); }
   std::vector<TensorInfo> step_inputs(const KernelContext& c) const {
     std::vector<TensorInfo> out(c.inputs.begin(), c.inputs.end());
     for (std::size_t i = states_; i < states_ + sequences_; ++i) out[i] = step_of(out[i]);
@@ -70,9 +76,10 @@ class ScanKernel final : public Kernel, public OwnMemory {
   static void copy(void* to, const void* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
-  void keep(std::size_t t) const {
-    for (std::size_t i = 0; i < states_; ++i)
-      copy(static_cast<std::byte*>(buffers_.outputs[out_bytes_.size() + i]) + t * in_bytes_[i], in_[i], in_bytes_[i]);
+  // Where a tensor of the state lies after so many passes.
+  const void* state(std::size_t i, std::int64_t passes) const {
+    if (passes == 0) return buffers_.inputs[i];
+    return out_[i] != nullptr ? out_[i] : body_.in_place(i);
   }
 
   std::size_t states_, sequences_;
