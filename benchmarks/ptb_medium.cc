@@ -96,6 +96,7 @@ void measure_ptb_medium(const Options& options) {
                      {"threads", options.threads},
                      {"perplexity", so_far.back()},
                      {"last_step_perplexity", std::exp(run.losses.back())},
+                     {"losses", run.losses},
                      {"seconds", run.seconds}};
   if (const std::optional<nlohmann::json> peer = pytorchs(steps, options.threads)) {
     const std::vector<double> losses = (*peer)["losses"], theirs = perplexities(losses);
@@ -105,6 +106,7 @@ void measure_ptb_medium(const Options& options) {
     out["pytorch"] = (*peer)["torch"];
     out["pytorch_perplexity"] = theirs.back();
     out["pytorch_last_step_perplexity"] = theirs_each.back();
+    out["pytorch_losses"] = losses;
     out["pytorch_seconds"] = (*peer)["seconds"];
     out["largest_difference"] = largest_difference(so_far, theirs);
     out["largest_difference_of_a_step"] = largest_difference(each, theirs_each);
