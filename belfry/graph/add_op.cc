@@ -1,5 +1,6 @@
 // Adding an operation: resolve operands, apply scopes, infer shapes, report mistakes where they are made.
 #include <algorithm>
+#include <map>
 
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
@@ -43,21 +44,23 @@ void check_inputs(const Node& node, const Graph& graph) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i, graph);
 }
 
-// Whether the tensor is a few integers that follow from shapes and constants alone.
-bool is_size(const Tensor& t) {
+// Whether the tensor is a few integers that follow from shapes and constants alone. `known`: what was found out before.
+bool is_size(const Tensor& t, std::map<const Node*, bool>& known) {
   const Node& node = *t.node();
+  if (const auto found = known.find(&node); found != known.end()) return found->second;
   bool out = !node.ints.empty() && node.control_inputs.empty();
   for (int i = 0; out && i < static_cast<int>(node.inputs.size()); ++i)
-    out = node.def->uses_only_shape(i) || is_size(node.inputs[static_cast<std::size_t>(i)]);
-  return out;
+    out = node.def->uses_only_shape(i) || is_size(node.inputs[static_cast<std::size_t>(i)], known);
+  return known[&node] = out;
 }
 
 // Made once more in a sub-graph, from the shapes on: what is captured is known only in a run, and makes no shape.
-Tensor size_inside(const Tensor& outer) {
+Tensor size_inside(const Tensor& outer, Graph& graph) {
   const Node& node = *outer.node();
+  if (const Tensor made = graph.size_inside(&node); made) return made;
   std::vector<Operand> inputs;
   for (const Tensor& t : node.inputs) inputs.emplace_back(t, node.where);
-  return add_tensor(node.def, inputs, {.attributes = node.attributes});
+  return graph.keep_size(&node, add_tensor(node.def, inputs, {.attributes = node.attributes}));
 }
 
 // In a sub-graph: tensors of the graphs around it become inputs of its own.
@@ -67,11 +70,12 @@ void use_inside(Node& node, Graph& graph) {
       "{} expected no assignment inside cond() or while_loop(), got one {}. Return the new value and assign it "
       "outside.",
       describe(node), made_at(node));
+  std::map<const Node*, bool> known;
   for (Tensor& t : node.inputs) {
     const Graph* from = t ? &t.graph() : nullptr;
     for (const Graph* g = graph.around(); g != nullptr && from != nullptr && from != &graph; g = g->around())
       if (g == from) {
-        t = is_size(t) ? size_inside(t) : graph.capture(t);
+        t = is_size(t, known) ? size_inside(t, graph) : graph.capture(t);
         break;
       }
   }
@@ -125,7 +129,9 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   node->def = def;
   node->where = current_location(inputs.empty() ? Location{} : inputs.front().where());
   const std::string full = join_scope(scope.name_scope, options.name.empty() ? def->name : options.name);
-  node->name = def == variable_op() ? full : graph.unique_name(full);  // a checkpoint finds a variable by its name
+  // A checkpoint finds a variable by its name.
+  const auto name = [&] { return def == variable_op() ? full : graph.unique_name(full); };
+  node->name = name();
   if (!options.name.empty()) check_name(options.name, describe(*node), node->where);
   check_live(*node, inputs);
   const DType dtype = common_dtype(inputs);
@@ -133,7 +139,10 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
   for (const int updated : def->updates)  // the variable itself, not what was read from it
     if (const auto i = static_cast<std::size_t>(updated); i < inputs.size() && inputs[i].variable())
       node->inputs[i] = inputs[i].variable();
-  if (graph.around() != nullptr) use_inside(*node, graph);
+  if (graph.around() != nullptr) {
+    use_inside(*node, graph);
+    node->name = name();  // what was made for it may have taken the first one
+  }
   node->control_inputs = scope.control;
   if (!def->updates.empty()) apply_conditions(*node, scope);
   node->attributes = std::move(options.attributes);

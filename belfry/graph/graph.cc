@@ -121,6 +121,12 @@ const VariableRecord& Graph::record(const Node* variable) const {
   return at->second;
 }
 
+Tensor Graph::size_inside(const Node* outer) const {
+  const auto found = sizes_inside_.find(outer);
+  // What a definition that failed had made is not in this graph any more.
+  return found == sizes_inside_.end() || &found->second.graph() != this ? Tensor() : found->second;
+}
+
 Node* Graph::add_node(std::unique_ptr<Node> node) {
   BELFRY_CHECK(!finalized_,
                "{} expected a graph that is still being defined, got a finalised one (the run phase has begun). "

@@ -76,6 +76,9 @@ class Graph {
   const Graph& outermost() const { return around_ == nullptr ? *this : around_->outermost(); }
   Tensor capture(const Tensor& outer);
   const std::vector<std::pair<Tensor, Tensor>>& captures() const { return captures_; }  // (outer, inner)
+  // A size of a graph around it that was made once more inside; empty if it was not.
+  Tensor size_inside(const Node* outer) const;
+  Tensor keep_size(const Node* outer, const Tensor& inner) { return sizes_inside_[outer] = inner; }
 
   // A scratch graph is not run, and none of its handles is of use in another graph. Whoever makes one gives it to the
   // real graph to keep: handles that were left somewhere then lead to an error that tells what happened.
@@ -120,6 +123,7 @@ class Graph {
   std::atomic<std::size_t> compiled_nodes_ = 0;  // several sessions may compile at a time
   Graph* around_ = nullptr;
   std::vector<std::pair<Tensor, Tensor>> captures_;
+  std::map<const Node*, Tensor> sizes_inside_;
   int marks_ = 0;
 };
 

@@ -319,5 +319,21 @@ TEST_F(SizesTest, MistakesSayWhatIsWrong) {
   says([&] { run_with(reshape(x, {size_of(x, 0) + 1, kAny}), 4); }, "expected sizes of 0 or more, got -1 for axis 1");
 }
 
+TEST_F(SizesTest, ASizeFromOutsideServesAnOpOfItsOwnKindInside) {
+  const Tensor twice = size_of(x, 0) * 2;
+  const Tensor y = cond(reduce_sum(x) > 0.f, [&] { return Tensors{twice * 3}; }, [&] { return Tensors{twice}; })[0];
+  EXPECT_EQ(run_with(y, 3).item(), 18);
+  EXPECT_EQ(run_with(y, 0).item(), 0);
+}
+
+// Each is made once inside, however many ways lead to it: 2^60 of them would not end.
+TEST_F(SizesTest, ManyWaysToASizeAreOne) {
+  Tensor size = size_of(x, 0);
+  for (int i = 0; i < 60; ++i) size = maximum(size, size - 1);
+  const Tensor y =
+      cond(reduce_sum(x) > 0.f, [&] { return Tensors{zeros({size})}; }, [&] { return Tensors{zeros({size})}; })[0];
+  EXPECT_EQ(run_with(y, 3).shape(), Shape({3}));
+}
+
 }  // namespace
 }  // namespace belfry
