@@ -1,6 +1,19 @@
 #include "belfry/engine/part_plan.h"
 
 namespace belfry {
+namespace {
+
+// A result may be written where a carried feed is read from.
+void read_carried_first(Ir& ir) {
+  std::vector<NodeId> carried;
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+    if (const IrNode& node = ir.node(id); node.op == "Feed" && !node.dead && ir.value(node.outputs[0]).carried)
+      carried.push_back(id);
+  for (IrNode& node : ir.nodes)
+    if (node.op == "Fetch" && !node.dead) node.after.insert(node.after.end(), carried.begin(), carried.end());
+}
+
+}  // namespace
 
 // A program is pruned and cut into parts once; each part goes through the other passes for the shapes it meets.
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
@@ -25,6 +38,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
     const bool carried = node.attributes.integer("index") < target.carried_feeds;
     (carried ? ir.value(node.outputs[0]).carried : ir.value(node.outputs[0]).fed) = true;
   }
+  read_carried_first(ir);
   std::vector<NodeId> order = schedule(ir);
   std::unique_ptr<PartPlan> plan =
       emit(std::move(part), std::move(order), crossings, slots, target, std::move(held));  // and memory

@@ -3,6 +3,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -114,6 +115,22 @@ Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
   dnnl_memory_desc_t out;
   dnnl_check(dnnl_memory_desc_init_by_tag(&out, rank, dims, dnnl_f32, tag), "blocked descriptor");
   return Layout::of(permuted(out, back));
+}
+
+std::int64_t physical_offset(const Layout& layout, std::span<const std::int64_t> index) {
+  const dnnl_memory_desc_t& descriptor = layout.descriptor();
+  const dnnl_blocking_desc_t& blocking = descriptor.format_desc.blocking;
+  std::array<std::int64_t, DNNL_MAX_NDIMS> place{};
+  std::ranges::copy(index, place.begin());
+  std::int64_t offset = descriptor.offset0, inner = 1;
+  for (int block = blocking.inner_nblks - 1; block >= 0; --block) {
+    std::int64_t& along = place[static_cast<std::size_t>(blocking.inner_idxs[block])];
+    offset += along % blocking.inner_blks[block] * inner;
+    along /= blocking.inner_blks[block];
+    inner *= blocking.inner_blks[block];
+  }
+  for (std::size_t axis = 0; axis < index.size(); ++axis) offset += place[axis] * blocking.strides[axis];
+  return offset;
 }
 
 bool has_padding(const Layout& layout) {

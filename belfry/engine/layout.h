@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ std::size_t physical_bytes(const Shape& shape, DType dtype, const Layout& layout
 // Batch, channels in groups of `block`, the other axes in logical order, then the channels of a group. Block 1: batch,
 // channels, the others.
 Layout channel_blocked(const Shape& shape, int channel_axis, int block);
+// Where an element lies, counted in elements. Not of a plain layout.
+std::int64_t physical_offset(const Layout& layout, std::span<const std::int64_t> index);
 // Whether the layout has padding elements (which are always zero).
 bool has_padding(const Layout& layout);
 

@@ -130,5 +130,13 @@ TEST_F(ScanTest, MistakesSayWhatWasExpected) {
       "expected sequences of one length, got 2 and 4 steps");
 }
 
+TEST_F(ScanTest, StatesMayChangePlaces) {
+  const ScanResult r =
+      scan({input(counting({2})), input(Array::full(f32, {2}, 9))}, {input(Array::full(f32, {3, 2}, 1))},
+           [](X s, X x) { return ScanStep{.state = {s[1], s[0]}, .outputs = {x[0]}}; });
+  EXPECT_EQ(floats(r.last[0]), std::vector<float>(2, 9));
+  EXPECT_EQ(floats(r.last[1]), (std::vector<float>{0, 1}));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -2,7 +2,9 @@
 
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/control_flow.h"
+#include "belfry/ops/conv.h"
 #include "belfry/ops/pointwise.h"
+#include "belfry/ops/reduce.h"
 #include "tests/ops/gradient_check.h"
 #include "tests/ops/op_test.h"
 
@@ -86,6 +88,30 @@ TEST_F(UpdateSliceTest, AVariableKeepsTheBoxFromRunToRun) {
   EXPECT_EQ(session.value(kept).item(4), 8);
 }
 
+// A filter lies as its convolutions want it, and has a copy for the gradient.
+TEST_F(UpdateSliceTest, AVariableMayLieInBlocks) {
+  const Variable filter = get_variable("filter", {.shape = {3, 3, 32, 20}});
+  const Tensor x = placeholder(f32, {2, 8, 8, 32}, "x"), y = conv2d(x, filter);
+  const Tensor dx = gradients(reduce_sum(square(y)), {x})[0];
+  const Tensor put = assign_slice(filter, constant(Array::full(f32, {1, 2, 32, 5}, 0.5)), {1, 1, 0, 2});
+  Session session(graph);
+  session.initialize();
+  const Feeds feeds{{x, counting({2, 8, 8, 32})}};
+  session.run({y, dx}, feeds);
+  Array wanted = session.value(filter).clone();
+  session.run(put);
+  for (std::int64_t i = 0; i < wanted.elements(); ++i) {
+    const std::int64_t o = i % 20, w = i / 640 % 3, h = i / 1920;
+    if (h == 1 && w >= 1 && o >= 2 && o < 7) wanted.set_item(i, 0.5);
+  }
+  const Array got = session.value(filter);
+  for (std::int64_t i = 0; i < wanted.elements(); ++i) ASSERT_EQ(got.item(i), wanted.item(i)) << i;
+  const std::vector<Array> written = session.run({y, dx}, feeds);
+  session.set_value(filter, wanted);
+  const std::vector<Array> set = session.run({y, dx}, feeds);
+  for (std::size_t k = 0; k < 2; ++k) EXPECT_TRUE(equal(written[k], set[k])) << k;
+}
+
 // Whatever a loop does with a tensor that it carries and updates in place, it means what the body says.
 class CarriedTest : public UpdateSliceTest {
  protected:
@@ -134,6 +160,83 @@ TEST_F(CarriedTest, TensorsMayChangePlaces) {
   }
   EXPECT_EQ(floats(end[1]), a);
   EXPECT_EQ(floats(end[2]), b);
+}
+
+TEST_F(CarriedTest, WhatIsComputedFromTheNewValueDoesNotTakeItsPlace) {
+  const Tensor zero = input(Array::zeros(f32, {3, 2}));
+  const Tensors updated = loop(zero, [](X v) {
+    const Tensor now = written(v);
+    return Tensors{v[0] + 1, now, exp(now)};
+  });
+  EXPECT_EQ(floats(updated[1]), naive(5));
+  const Tensors kept = loop(zero, [](X v) { return Tensors{v[0] + 1, v[1], square(v[1])}; });
+  EXPECT_EQ(floats(kept[1]), naive(0));
+  EXPECT_EQ(floats(kept[2]), (std::vector<float>{0, 1, 4, 9, 16, 25}));
+  const Tensors twice = loop(input(Array(0.f)), [](X v) {
+    const Tensor now = written(v);
+    return Tensors{v[0] + 1, now, v[2] + reduce_sum(update_slice(now, row(v[0] + 100), {2, 0}))};
+  });
+  EXPECT_EQ(floats(twice[1]), naive(5));
+}
+
+TEST_F(CarriedTest, TensorsThatNothingIsDoneToMayChangePlaces) {
+  const Tensors swapped =
+      loop(input(Array::full(f32, {3, 2}, 9)), [](X v) { return Tensors{v[0] + 1, v[2], v[1]}; }, 3);
+  EXPECT_EQ(floats(swapped[1]), std::vector<float>(6, 9));
+  EXPECT_EQ(floats(swapped[2]), naive(0));
+  const Tensors rotated = while_loop(
+      {constant(0), input(Array(1.f)), input(Array(2.f)), input(Array(3.f))}, [](X v) { return v[0] < 4; },
+      [](X v) { return Tensors{v[0] + 1, v[3], v[1], v[2]}; });
+  EXPECT_EQ(floats(stack({rotated[1], rotated[2], rotated[3]}, 0)), (std::vector<float>{3, 1, 2}));
+}
+
+TEST_F(CarriedTest, LoopsMayHoldLoopsAndBranches) {
+  const Tensors nested = loop(
+      input(Array(0.f)),
+      [](X v) {
+        const Tensor outer = v[0];
+        const Tensors inner = while_loop(
+            {constant(0), v[1]}, [&](X w) { return w[0] < outer; },
+            [&](X w) { return Tensors{w[0] + 1, update_slice(w[1], row(outer * 10 + w[0]), {w[0], 0})}; });
+        return Tensors{v[0] + 1, inner[1], v[2]};
+      },
+      3);
+  EXPECT_EQ(floats(nested[1]), (std::vector<float>{20, 20, 21, 21, 4, 5}));
+  const Tensors branched = loop(
+      input(Array(0.f)),
+      [](X v) {
+        const Tensor even = equal(floormod(v[0], 2), 0);
+        const auto put = [&] { return Tensors{update_slice(v[1], row(-v[0] - 10), {v[0], 0})}; };
+        return Tensors{v[0] + 1, cond(even, put, [&] { return Tensors{v[1] * 2.f}; })[0], v[2]};
+      },
+      3);
+  EXPECT_EQ(floats(branched[1]), (std::vector<float>{-20, -20, 4, 6, -12, -12}));
+}
+
+TEST_F(CarriedTest, GradientsGoThroughWhatALoopWrites) {
+  const Tensor x = input(counting({3, 2})), y = input(Array::full(f32, {1, 2}, 3));
+  const Tensor end = while_loop(
+      {constant(0), x}, [](X v) { return v[0] < 2; },
+      [&](X v) { return Tensors{v[0] + 1, update_slice(v[1] * 2.f, y * y, {v[0], 0})}; })[1];
+  const Tensors g = gradients(reduce_sum(end), {x, y});
+  EXPECT_EQ(floats(g[0]), (std::vector<float>{0, 0, 0, 0, 4, 4}));
+  EXPECT_EQ(floats(g[1]), (std::vector<float>{18, 18}));  // rows 0 and 1 hold 2 y^2 and y^2
+}
+
+TEST_F(CarriedTest, FeedsMayLieAnywhereAndStayAsTheyAre) {
+  const Tensor x = placeholder(f32, {3, 2}), w = placeholder(f32, {3, 2});
+  const Tensor end = while_loop(
+      {constant(0), x}, [](X v) { return v[0] < 3; }, [&](X v) { return Tensors{v[0] + 1, written(v) + w}; })[1];
+  Session session(graph);
+  std::vector<float> memory(64);
+  for (const std::size_t shift : {1u, 3u, 0u, 2u}) {
+    std::ranges::fill(memory, 0.f);
+    for (std::size_t i = 0; i < 6; ++i) memory[shift + i] = static_cast<float>(i);
+    const Array out = session.run(end, {{x, Array(f32, Shape{3, 2}, memory.data() + shift, nullptr)},
+                                        {w, Array(f32, Shape{3, 2}, memory.data() + shift + 10, nullptr)}});
+    for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(out.item(i), static_cast<double>(-(i / 2)));
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(memory[shift + i], static_cast<float>(i));
+  }
 }
 
 TEST_F(CarriedTest, AConditionMayReadWhatIsUpdatedInPlace) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "belfry/engine/cpu/box_place.h"
 #include "belfry/engine/cpu/kernel_dispatch.h"
@@ -23,8 +25,37 @@ KernelPtr make_update(const KernelContext& c) {
   });
 }
 
+// Into a variable that lies as some convolution wants it, an element at a time: nobody has an opinion on how a variable
+// lies because a box of it is written now and then.
+KernelPtr make_blocked_update(const KernelContext& c) {
+  const BoxPlace place = place_of(c, c.output().shape, c.input(1).shape);
+  return simple_kernel([place, layout = c.output().layout](const Buffers& b, const Step&) {
+    const std::int64_t n = place.part.elements();
+    const auto* begin = b.in<std::int64_t>(2);
+    if (n > 0) place.offset(begin);  // throws if it is not inside
+    std::array<std::int64_t, kMaxRank> index{};
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t rest = i;
+      for (int axis = place.part.rank() - 1; axis >= 0; --axis) {
+        index[static_cast<std::size_t>(axis)] = begin[axis] + rest % place.part[axis];
+        rest /= place.part[axis];
+      }
+      const std::span at(index.data(), static_cast<std::size_t>(place.part.rank()));
+      b.out<float>()[physical_offset(layout, at)] = b.in<float>(1)[i];
+    }
+  });
+}
+
+LayoutChoice as_the_variable(const KernelContext& c) {
+  const Layout& layout = c.input(0).layout;
+  return {.inputs = {layout, {}, {}}, .outputs = {layout}};
+}
+
 const KernelRegistration update_slice_kernel = define_kernel("UpdateSlice").in_place(0).make(make_update);
-const KernelRegistration assign_slice_kernel = define_kernel("AssignSlice").make(make_update);
+const KernelRegistration assign_slice_kernel =
+    define_kernel("AssignSlice").layout_rule(as_the_variable).follows_inputs().make([](const KernelContext& c) {
+      return c.output().layout.plain() ? make_update(c) : make_blocked_update(c);
+    });
 
 }  // namespace
 }  // namespace belfry
