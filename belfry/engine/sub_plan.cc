@@ -41,10 +41,11 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                              .precision = precision_of(within),
                              .carried_feeds = static_cast<int>(carried)};
   Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
-  BELFRY_CHECK(whole.parts.size() == 1,
-               "{} expected shapes that follow from others inside cond() or while_loop(), got one that follows from "
-               "data {}. Compute it outside, or use fixed shapes and masks.",
-               describe(*within.origin), made_at(*within.origin));
+  BELFRY_CHECK(
+      whole.parts.size() == 1,
+      "{} expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from "
+      "data {}. Compute it outside, or use fixed shapes and masks.",
+      describe(*within.origin), made_at(*within.origin));
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);
   for (std::size_t i = 0; i < carried; ++i) in_place_.push_back(find_in_place(static_cast<int>(i)));

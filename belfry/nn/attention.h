@@ -42,7 +42,8 @@ struct MultiHeadAttentionOptions {
   std::int64_t units = 0;  // of all heads together; 0: as many as features
   bool causal = false;     // a position attends to itself and those before it
   Tensor context{};        // [batch, time, features]; the sequence itself if empty
-  Tensor mask{};           // bool, or added to the scores: broadcasts to [batch, heads, time, time of the context]
+  // bool, or added to the scores: broadcasts to [batch, heads, time, time of the context], or the cache's capacity.
+  Tensor mask{};
   double attention_dropout = 0;    // of the probabilities, in training
   KeyValueCache* cache = nullptr;  // of the positions before x, to which x's are added: see attention_cache.h
   Tensor position{};               // of x's first among them, an i32 or i64 scalar; goes with .cache

@@ -6,7 +6,7 @@
 //
 // x [batch, n, features] are then the positions from `at` on (usually one; a prompt's are many), the result is theirs,
 // and caches[0] has become the cache with their keys and values. Variables and numbers (to rounding) are those of the
-// whole window.
+// whole window. The layer changes the cache when it is called with x: the cache must live until then.
 #pragma once
 
 #include <cstdint>

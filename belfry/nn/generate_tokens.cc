@@ -54,7 +54,7 @@ Tensor generate_tokens(const Tensor& prompt, const DecodeFunction& model, const 
   check_arguments(prompt, model, o, where);
   const LocationScope location(where);
   const NameScope scope(name);
-  const Tensor tokens = cast(prompt, i64), length = size_of(prompt, 1), end = length + static_cast<int>(o.tokens);
+  const Tensor tokens = cast(prompt, i64), length = size_of(prompt, 1), end = length + constant(Array(o.tokens));
   std::vector<KeyValueCache> caches = o.caches;
   const Tensor first = draw(model(tokens, constant(Array(std::int64_t{0})), caches), o, where);
   Tensor text = zeros({size_of(prompt, 0), end}, i64);

@@ -210,7 +210,7 @@ TEST_F(MaskTest, MistakesSayWhatIsWrong) {
                 [&] { return Tensors{constant(0.f)}; })[0],
             {{x, counting({2, 2})}});
       },
-      "expected shapes that follow from others inside cond() or while_loop(), got one that follows from data");
+      "expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from data");
 }
 
 }  // namespace

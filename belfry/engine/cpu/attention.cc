@@ -130,7 +130,7 @@ KernelPtr make_backward(const KernelContext& c, const AttentionInputs& in) {
 // The keys that there are in this run; throws if there is no room for those of the queries.
 std::int64_t position_of(const AttentionGeometry& g, const Buffers& b, DType dtype, const Node* origin) {
   const std::int64_t at = dtype == i32 ? *b.in<std::int32_t>(3) : *b.in<std::int64_t>(3);
-  if (at < 0 || at + g.queries > g.keys)
+  if (at < 0 || at > g.keys - g.queries)
     fail_numeric(origin, fmt::format("expected a position in [0, {}], got {}: the cache has room for {} positions, and "
                                      "the step adds {}",
                                      g.keys - g.queries, at, g.keys, g.queries));
