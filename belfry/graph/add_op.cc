@@ -67,8 +67,8 @@ Tensor size_inside(const Tensor& outer, Graph& graph) {
 void use_inside(Node& node, Graph& graph) {
   BELFRY_CHECK(
       node.def->updates.empty(),
-      "{} expected no assignment inside cond() or while_loop(), got one {}. Return the new value and assign it "
-      "outside.",
+      "{} expected no assignment inside cond(), while_loop(), scan() or the step of a cell, got one {}. Return the new "
+      "value and assign it outside; a layer with state of its own, like batch norm, stays outside too.",
       describe(node), made_at(node));
   std::map<const Node*, bool> known;
   for (Tensor& t : node.inputs) {

@@ -57,7 +57,10 @@ void check_cache(const MultiHeadAttentionOptions& o, std::int64_t units, bool dr
 // The keys or values with those of further positions.
 Tensor with_more(const Tensor& cache, const Variable& kept, const Tensor& more, const Tensor& position) {
   const Sizes begin{0, position, 0};
-  return kept ? assign_slice(kept, more, begin) : update_slice(cache, more, begin);
+  const UpdateSliceOptions full{.remedy =
+                                    "The cache has no room for the position: give it a larger .capacity, or begin "
+                                    "again at position 0"};
+  return kept ? assign_slice(kept, more, begin, "", full) : update_slice(cache, more, begin, "", full);
 }
 
 Tensor apply(const MultiHeadAttentionOptions& o, const Tensor& x) {

@@ -1,5 +1,7 @@
 #include "belfry/nn/generate_tokens.h"
 
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/graph/location.h"
 #include "belfry/graph/scope.h"
@@ -24,11 +26,19 @@ void check_arguments(const Tensor& prompt, const DecodeFunction& model, const Ge
       prompt ? to_string(prompt) : "an empty handle", line);
   BELFRY_CHECK(static_cast<bool>(model), "[generate_tokens] expected a function, got an empty one (at {})", line);
   BELFRY_CHECK(o.tokens > 0, "[generate_tokens] expected .tokens above 0, got {} (at {})", o.tokens, line);
-  for (const KeyValueCache& cache : o.caches)
+  for (const KeyValueCache& cache : o.caches) {
+    const std::int64_t capacity = cache.keys && cache.keys.rank() == 3 ? cache.keys.shape()[1] : kAny;
+    // The last token is drawn and not looked at again.
+    BELFRY_CHECK(
+        capacity == kAny || std::max<std::int64_t>(prompt.shape()[1], 1) + o.tokens - 1 <= capacity,
+        "[generate_tokens] expected caches with room for the prompt and all .tokens but the last, got {} and {} "
+        "for a capacity of {} (at {}). Give key_value_cache() a larger .capacity, or ask for fewer tokens.",
+        prompt.shape()[1] == kAny ? "a prompt" : std::to_string(prompt.shape()[1]), o.tokens, capacity, line);
     BELFRY_CHECK(!cache.kept_keys && !cache.kept_values,
                  "[generate_tokens] expected caches of tensors, got variables (at {}). A loop cannot assign them: use "
                  "key_value_cache().",
                  line);
+  }
 }
 
 // The next token of each row, [batch, 1], from the logits of its last one.

@@ -27,9 +27,10 @@ using DecodeFunction =
     std::function<Tensor(const Tensor& tokens, const Tensor& position, std::vector<KeyValueCache>& caches)>;
 
 struct GenerateOptions {
-  std::int64_t tokens = 0;              // so many new ones; has no default
-  std::vector<KeyValueCache> caches{};  // of tensors: key_value_cache(), with room for prompt and tokens
-  SampleOptions sample{};               // how one is drawn
+  std::int64_t tokens = 0;  // so many new ones; has no default
+  std::vector<KeyValueCache>
+      caches{};            // of tensors: key_value_cache(), with room for the prompt and all tokens but the last
+  SampleOptions sample{};  // how one is drawn
   std::optional<std::int64_t> stop{};  // behind this one a row has nothing but it, and when all rows have, the run ends
 };
 

@@ -22,7 +22,7 @@ Shape whole_rule(const ShapeContext& c) {
   return x;
 }
 
-Tensor add_update(const Operand& x, const Operand& part, const Tensor& begin, std::string_view name = "");
+Tensor add_update(const Operand& x, const Operand& part, const Tensor& begin, OpOptions options = {});
 
 const OpRegistration update_slice_def =
     define_op("UpdateSlice")
@@ -47,19 +47,27 @@ const OpRegistration assign_slice_def = define_op("AssignSlice")
                                             .not_differentiable()
                                             .doc("Writes a box of a variable and gives the variable's new value.");
 
-Tensor add_update(const Operand& x, const Operand& part, const Tensor& begin, std::string_view name) {
-  return add_tensor(update_slice_def, {x, part, begin}, {.name = name});
+Tensor add_update(const Operand& x, const Operand& part, const Tensor& begin, OpOptions options) {
+  return add_tensor(update_slice_def, {x, part, begin}, std::move(options));
+}
+
+OpOptions op_options(std::string_view name, const UpdateSliceOptions& options) {
+  OpOptions out{.name = name};
+  if (!options.remedy.empty()) out.attributes.set("remedy", ". " + options.remedy);
+  return out;
 }
 
 }  // namespace
 
-Tensor update_slice(const Operand& x, const Operand& part, const Sizes& begin, std::string_view name) {
-  return add_update(x, part, begin.tensor("update_slice"), name);
+Tensor update_slice(const Operand& x, const Operand& part, const Sizes& begin, std::string_view name,
+                    const UpdateSliceOptions& options) {
+  return add_update(x, part, begin.tensor("update_slice"), op_options(name, options));
 }
 
-Tensor assign_slice(const Variable& variable, const Operand& part, const Sizes& begin, std::string_view name) {
+Tensor assign_slice(const Variable& variable, const Operand& part, const Sizes& begin, std::string_view name,
+                    const UpdateSliceOptions& options) {
   return add_tensor(assign_slice_def, {Operand(variable.handle(), part.where()), part, begin.tensor("assign_slice")},
-                    {.name = name});
+                    op_options(name, options));
 }
 
 }  // namespace belfry

@@ -2,6 +2,7 @@
 // it has seen so far (the keys and values of attention, a ring of states).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "belfry/graph/variable.h"
@@ -9,14 +10,20 @@
 
 namespace belfry {
 
+struct UpdateSliceOptions {
+  std::string remedy{};  // what the error about a box outside of x ends with, if that needs saying
+};
+
 // x with `part` in the box that begins at `begin`, one place an axis:
 //
 //   Tensor seen = update_slice(cache, row, {0, step, 0});   // cache [batch, capacity, n], row [batch, 1, n]
 //
 // A box that does not lie inside x ends the run with a NumericError. In place where nothing else reads x.
-Tensor update_slice(const Operand& x, const Operand& part, const Sizes& begin, std::string_view name = "");
+Tensor update_slice(const Operand& x, const Operand& part, const Sizes& begin, std::string_view name = "",
+                    const UpdateSliceOptions& options = {});
 
 // The same of a variable, which keeps it: gives its new value, and writes nothing but the box.
-Tensor assign_slice(const Variable& variable, const Operand& part, const Sizes& begin, std::string_view name = "");
+Tensor assign_slice(const Variable& variable, const Operand& part, const Sizes& begin, std::string_view name = "",
+                    const UpdateSliceOptions& options = {});
 
 }  // namespace belfry

@@ -160,6 +160,26 @@ TEST_F(AttentionCacheTest, MistakesAreErrorsThatNameTheLayer) {
               }).starts_with("[key_value_cache] expected .capacity and .units above 0, got 0 and 8 (at "));
 }
 
+TEST_F(AttentionCacheTest, AFullCacheSaysWhatToDo) {
+  const PredictTowerContext tower("");
+  const Tensor x = placeholder(f32, {2, 1, kFeatures}), at = placeholder(i64, {});
+  std::vector<KeyValueCache> caches{key_value_cache(2, kRoom), key_value_variables("kept", 2, kRoom)};
+  Tensors steps;
+  for (std::size_t i = 0; i < 2; ++i)
+    steps.push_back(
+        x | multi_head_attention("att" + std::to_string(i), {.causal = true, .cache = &caches[i], .position = at}));
+  Session session(graph);
+  session.initialize();
+  for (const Tensor& step : steps) {
+    const std::string text =
+        error_of([&] { session.run(step, {{x, Array::zeros(f32, {2, 1, kFeatures})}, {at, Array(kCapacity)}}); });
+    EXPECT_NE(text.find("got size 1 from 12 on along axis 1. The cache has no room for the position: give it a larger "
+                        ".capacity, or begin again at position 0 (made at "),
+              std::string::npos)
+        << text;
+  }
+}
+
 class GenerateTest : public AttentionCacheTest {
  protected:
   static Tensor model(const Tensor& tokens, const Tensor& position, std::vector<KeyValueCache>& caches) {
@@ -251,6 +271,10 @@ TEST_F(GenerateTest, MistakesAreErrors) {
   EXPECT_TRUE(error_of([&] {
                 generate_tokens(prompt, model, {});
               }).starts_with("[generate_tokens] expected .tokens above 0, got 0 (at attention_cache_test.cc:"));
+  EXPECT_TRUE(
+      error_of([&] { generate_tokens(prompt, model, {.tokens = 12, .caches = tensors(2)}); })
+          .starts_with("[generate_tokens] expected caches with room for the prompt and all .tokens but the last, got 2 "
+                       "and 12 for a capacity of 12 (at "));
   EXPECT_TRUE(error_of([&] {
                 generate_tokens(prompt, model, {.tokens = 3, .caches = {key_value_variables("kept", 2, kRoom)}});
               }).starts_with("[generate_tokens] expected caches of tensors, got variables (at "));

@@ -1,6 +1,8 @@
 // Where a box that is placed in each run lies. Internal to engine/cpu.
 #pragma once
 
+#include <string>
+
 #include "belfry/engine/cpu/runtime_error.h"
 #include "belfry/engine/cpu/strided_loop.h"
 #include "belfry/engine/kernel.h"
@@ -13,6 +15,7 @@ struct BoxPlace {
   Strides strides{};  // of the whole
   Ints steps;
   const Node* origin = nullptr;
+  std::string remedy{};  // the end of the error
 
   // The offset of its first element; throws unless all of it is inside.
   std::int64_t offset(const std::int64_t* begin) const {
@@ -22,8 +25,8 @@ struct BoxPlace {
       const std::int64_t step = steps.empty() ? 1 : steps[axis], last = begin[i] + (part[i] - 1) * step;
       const auto inside = [&](std::int64_t place) { return place >= 0 && place < whole[i]; };
       if (part[i] > 0 && !(inside(begin[i]) && inside(last)))
-        fail_numeric(origin, fmt::format("expected a box inside {}, got size {} from {} on along axis {}",
-                                         to_string(whole), part[i], begin[i], i));
+        fail_numeric(origin, fmt::format("expected a box inside {}, got size {} from {} on along axis {}{}",
+                                         to_string(whole), part[i], begin[i], i, remedy));
       out += begin[i] * strides[axis];
     }
     return out;
@@ -31,7 +34,12 @@ struct BoxPlace {
 };
 
 inline BoxPlace place_of(const KernelContext& c, const Shape& whole, const Shape& part, const Ints& steps = {}) {
-  return {.whole = whole, .part = part, .strides = dense_strides(whole), .steps = steps, .origin = c.origin};
+  return {.whole = whole,
+          .part = part,
+          .strides = dense_strides(whole),
+          .steps = steps,
+          .origin = c.origin,
+          .remedy = c.attributes->get_or<std::string>("remedy", "")};
 }
 
 // Over the elements of the part: where they lie in the whole.
