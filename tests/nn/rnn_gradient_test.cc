@@ -14,7 +14,7 @@ constexpr std::int64_t kTime = 3, kBatch = 2;
 CustomGetter instead_of_variables(const Tensors& tensors, std::size_t first) {
   const auto values = std::make_shared<std::map<std::string, Tensor>>();
   return [=](const VariableGetter& next, const std::string& name, const VariableOptions& options) {
-    values->try_emplace(name, tensors[first + values->size()]);
+    if (!values->contains(name)) values->emplace(name, tensors[first + values->size()]);
     return next(name, options).with_value(values->at(name));
   };
 }
