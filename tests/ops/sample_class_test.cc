@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "belfry/ops/array_ops.h"
