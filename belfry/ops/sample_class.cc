@@ -16,6 +16,7 @@ namespace belfry {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
+constexpr float kTiny = 1e-30f;  // for a 0 that is fed: it leaves the largest logit
 
 bool is_number(const Operand& x, double number) { return x.is_number() && x.number() == number; }
 
@@ -46,7 +47,7 @@ Tensor least_of_top_k(const Tensor& logits, std::int64_t k) {
 Tensor least_of_top_p(const Tensor& logits, const Operand& p) {
   const Tensor sorted = sort(logits, -1, SortOrder::descending);
   const Tensor before = cumsum(softmax(sorted), -1, {.exclusive = true});
-  const Tensor kept = select(before < p, sorted, -kNever);
+  const Tensor kept = select(before < (p.is_number() ? p : Operand(maximum(p, kTiny))), sorted, -kNever);
   return reduce_min(kept, {.axes = {-1}, .keep_dims = true});
 }
 
@@ -57,7 +58,10 @@ Tensor sample_class(const Operand& given, const SampleOptions& o, std::string_vi
   Tensor logits = given.tensor();
   check_options(logits, o, given.where());
   if (is_number(o.temperature, 0)) return argmax(logits, -1, name);
-  if (!is_number(o.temperature, 1)) logits = logits / o.temperature;
+  if (!o.temperature.is_number())
+    logits = (logits - reduce_max(logits, {.axes = {-1}, .keep_dims = true})) / maximum(o.temperature, kTiny);
+  else if (o.temperature.number() != 1)
+    logits = logits / o.temperature;
   if (o.top_k > 0) logits = at_least(logits, least_of_top_k(logits, o.top_k));
   if (!is_number(o.top_p, 1)) logits = at_least(logits, least_of_top_p(logits, o.top_p));
   return squeeze(categorical(logits, 1), {-1}, name);

@@ -19,7 +19,7 @@ Tensor bernoulli(const Operand& probabilities, const BernoulliOptions& options =
 Tensor categorical(const Operand& logits, std::int64_t samples, std::string_view name = "");
 
 struct SampleOptions {
-  // What logits are divided by: below 1 the likely become likelier. The number 0 takes the largest.
+  // What logits are divided by: below 1 the likely become likelier. 0 takes the largest.
   Operand temperature = 1.f;
   std::int64_t top_k = 0;  // only the k largest logits, and what ties with the last of them; 0: all
   // Only the fewest that have this share of the probability together, the largest first, and what ties with the last.

@@ -64,6 +64,12 @@ TEST_F(SampleClassTest, TemperatureAndTopPMayBeFed) {
               {{1, 16 / 25.0}, {3, 9 / 25.0}});
 }
 
+TEST_F(SampleClassTest, ZeroThatIsFedTakesTheLargest) {
+  const Tensor temperature = placeholder(f32, {}), p = placeholder(f32, {});
+  expect_near(shares(logits, {.temperature = temperature}, {{temperature, Array(0.f)}}), {{1, 1}});
+  expect_near(shares(logits, {.top_p = p}, {{p, Array(0.f)}}), {{1, 1}});
+}
+
 TEST_F(SampleClassTest, AnyNumberOfRowsAndAxes) {
   const Tensor x = placeholder(f32, {kAny, 3, 4});
   const Tensor y = sample_class(x, {.temperature = 0.7f, .top_k = 2, .top_p = 0.9f}, "drawn");
