@@ -82,6 +82,11 @@ OpRegistration assign_op() { return assign_def; }
 OpRegistration assign_add_op() { return assign_add_def; }
 OpRegistration assign_sub_op() { return assign_sub_def; }
 
+void Operand::refuse_number() const {
+  fail("[operand] expected a number of at most 2^53 in size, got {:.0f} (at {}). Use constant().", number_,
+       to_string(where_));
+}
+
 Tensor Operand::tensor(DType dtype) const {
   if (!is_number_) return tensor_;
   BELFRY_CHECK(is_float(dtype) || number_ == std::trunc(number_),

@@ -2,6 +2,7 @@
 // afterwards using one is an error.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -92,6 +93,12 @@ class Operand {
       : is_number_(true), number_(number), where_(where) {}  // NOLINT
   Operand(int number, const Location& where = Location::current())
       : is_number_(true), number_(number), where_(where) {}  // NOLINT
+  template <std::integral T>
+    requires(!std::same_as<T, int> && !std::same_as<T, bool>)  // a bool is an int
+  Operand(T number, const Location& where = Location::current())
+      : Operand(static_cast<double>(number), where) {  // NOLINT
+    if (number_ > 0x1p53 || number_ < -0x1p53) refuse_number();
+  }
 
   bool is_number() const { return is_number_; }
   double number() const { return number_; }
@@ -103,6 +110,8 @@ class Operand {
   const Location& where() const { return where_; }
 
  private:
+  [[noreturn]] void refuse_number() const;
+
   Tensor tensor_;
   Tensor variable_;
   bool is_number_ = false;

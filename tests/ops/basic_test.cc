@@ -96,6 +96,16 @@ TEST_F(BasicTest, FillAndPadConvertTheirNumberAsCastDoes) {
             (std::vector<std::int32_t>{INT32_MIN, 1}));
 }
 
+TEST_F(BasicTest, IntegersOfAnyTypeStandBesideATensor) {
+  const Tensor x = constant(Array::of<std::int64_t>({3}, {1, 2, 3}));
+  EXPECT_EQ(bools(x < std::int64_t{2}), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(bools(std::size_t{2} <= x), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(values<std::int64_t>(x * 2LL + 1u), (std::vector<std::int64_t>{3, 5, 7}));
+  EXPECT_EQ(error_of([&] { (void)(x + ((std::int64_t{1} << 53) + 2)); }),
+            "[operand] expected a number of at most 2^53 in size, got 9007199254740994 (at basic_test.cc:" +
+                std::to_string(__LINE__ - 2) + "). Use constant().");
+}
+
 TEST_F(BasicTest, ANumberBesideATensorMustFitItsType) {
   const Tensor bytes = constant(Array::full(u8, {2}, 1)), flags = constant(true), whole = constant(1);
   EXPECT_EQ(error_of([&] { equal(bytes, 300); }),
