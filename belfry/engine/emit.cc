@@ -171,13 +171,8 @@ class Emitter {
     }
   }
 
-  ValueId root(ValueId v) const {
-    while (plan_->memory.same_as[at(v)] != kNone) v = plan_->memory.same_as[at(v)];
-    return v;
-  }
-
   void* pointer(ValueId v) {
-    v = root(v);
+    v = plan_->memory.holder(v);
     const IrValue& value = ir().value(v);
     if (value.variable != nullptr) {
       VariableStore::Storage& s = target_.store.storage(value.variable);
@@ -265,7 +260,7 @@ class Emitter {
   void send(int crossing, ValueId v) {
     plan_->sent[crossing] = ir().info(v);
     if (ir().value(v).leaves_device || ir().info(v).bytes() == 0) return;
-    plan_->left.push_back({crossing, plan_->memory.offsets[at(root(v))], ir().info(v).bytes()});
+    plan_->left.push_back({crossing, plan_->memory.offsets[at(plan_->memory.holder(v))], ir().info(v).bytes()});
   }
 
   void collect_variables() {
@@ -273,7 +268,7 @@ class Emitter {
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
       for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-        const Node* variable = ir().value(root(node.inputs[at(i)])).variable;
+        const Node* variable = ir().value(plan_->memory.holder(node.inputs[at(i)])).variable;
         if (variable == nullptr) continue;
         if (position_[at(id)] != kNone) plan_->last_read[variable] = position_[at(id)];
         const bool overwrites_all = node.op == "Assign" && i == 0 && node.conditions.empty();

@@ -47,11 +47,6 @@ class Planner {
   }
 
  private:
-  ValueId root(ValueId v) const {
-    while (plan_.same_as[static_cast<std::size_t>(v)] != kNone) v = plan_.same_as[static_cast<std::size_t>(v)];
-    return v;
-  }
-
   // Memory of the arena, as opposed to a variable's, a constant's, a feed's, that of what leaves the device, or none at
   // all.
   bool in_arena(ValueId v) const {
@@ -83,17 +78,17 @@ class Planner {
     for (int at = 0; at < end; ++at) {
       const IrNode& node = ir_.node(order_[static_cast<std::size_t>(at)]);
       for (ValueId v : node.outputs) {
-        const std::size_t r = static_cast<std::size_t>(root(v));
+        const std::size_t r = static_cast<std::size_t>(plan_.holder(v));
         if (static_cast<ValueId>(r) == v) first_[r] = at;
         last_[r] = std::max(last_[r], at);
       }
       for (ValueId v : node.inputs) {
-        const std::size_t r = static_cast<std::size_t>(root(v));
+        const std::size_t r = static_cast<std::size_t>(plan_.holder(v));
         last_[r] = std::max(last_[r], at);
         if (node.op == "Send") last_[r] = end;
       }
     }
-    keep_next_carried();
+    for (ValueId v : next_carried()) last_[static_cast<std::size_t>(plan_.holder(v))] = end;
     for (const HeldValue& value : held_)
       if (const ValueId v = received_.at(value.crossing); v != kNone) {
         first_[static_cast<std::size_t>(v)] = 0;
@@ -101,15 +96,18 @@ class Planner {
       }
   }
 
-  // What a carried feed is in the next run may lie in its memory: nothing that is computed from it is put there.
-  void keep_next_carried() {
+  // What carried feeds are in the next run: it may lie in their memory, so nothing that is computed from it is put
+  // there.
+  std::vector<ValueId> next_carried() const {
     std::set<std::int64_t> carried;
     for (NodeId id : order_)
       if (const IrNode& node = ir_.node(id); node.op == "Feed" && ir_.value(node.outputs[0]).carried)
         carried.insert(node.attributes.integer("index"));
+    std::vector<ValueId> out;
     for (NodeId id : order_)
       if (const IrNode& node = ir_.node(id); node.op == "Fetch" && carried.contains(node.attributes.integer("index")))
-        last_[static_cast<std::size_t>(root(node.inputs[0]))] = static_cast<int>(order_.size());
+        out.push_back(node.inputs[0]);
+    return out;
   }
 
   void share_in_place() {
@@ -126,7 +124,7 @@ class Planner {
   }
 
   bool try_share(ValueId input, ValueId output, int at) {
-    const ValueId from = root(input), to = root(output);
+    const ValueId from = plan_.holder(input), to = plan_.holder(output);
     if (from == to || to != output || !in_arena(from) || !in_arena(output)) return false;
     const TensorInfo &a = ir_.info(input), &b = ir_.info(output);
     if (last_[static_cast<std::size_t>(from)] != at || a.bytes() != b.bytes() || ir_.info(from).bytes() != b.bytes() ||
@@ -165,7 +163,7 @@ class Planner {
       const IrNode& node = ir_.node(id);
       for (ValueId v : node.outputs) {
         const std::size_t i = static_cast<std::size_t>(v);
-        if (root(v) == v && node.op != "Receive" && in_arena(v) && ir_.info(v).bytes() > 0)
+        if (plan_.holder(v) == v && node.op != "Receive" && in_arena(v) && ir_.info(v).bytes() > 0)
           blocks_.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
       }
       const std::size_t scratch = scratch_bytes_[static_cast<std::size_t>(id)];

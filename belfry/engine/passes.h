@@ -94,6 +94,11 @@ struct MemoryPlan {
   std::vector<std::size_t> scratch;  // by node: offset of its scratch memory, kNowhere if it has none
   std::size_t arena_bytes = 0;
   static constexpr std::size_t kNowhere = ~std::size_t{0};
+  // The value in whose memory this one lies: itself, if it does not share another's.
+  ValueId holder(ValueId v) const {
+    while (same_as[static_cast<std::size_t>(v)] != kNone) v = same_as[static_cast<std::size_t>(v)];
+    return v;
+  }
 };
 // A value that an earlier part of the same device left in the arena for this part or later ones.
 struct HeldValue {
