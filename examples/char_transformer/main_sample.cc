@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   float temperature = 0.8f, top_p = 1.f;
   bool one_run = false;
   CLI::App app("Samples a text from a run of char_transformer", "char_transformer_sample");
-  app.add_option("run", options.run_dir, "the run's directory")->capture_default_str();
+  app.add_option("run,--run-dir", options.run_dir, "the run's directory")->capture_default_str();
   app.add_option("--prompt", prompt, "what to go on from (default: an end of line)");
   app.add_option("--tokens", tokens, "characters behind it")
       ->capture_default_str()
