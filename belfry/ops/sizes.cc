@@ -42,7 +42,9 @@ const OpRegistration size_of_def =
         .doc("The size of one of a tensor's dimensions.");
 
 void check_sizes(const ShapeContext& c, int input, int rank) {
-  BELFRY_CHECK(c.dtype(input) == i64, "expected sizes of type i64, got {}", name_of(c.dtype(input)));
+  BELFRY_CHECK(c.dtype(input) == i64,
+               "expected sizes of type i64, got {}. For the shape of a tensor, give shape_of(x).",
+               name_of(c.dtype(input)));
   BELFRY_CHECK(c.input(input).rank() == rank, "expected {} as sizes, got {}", rank == 0 ? "scalars" : "a vector",
                to_string(c.input(input)));
 }
