@@ -22,6 +22,19 @@ const IrNode* find_node(const Ir& ir, std::string_view op, int index) {
   return at == ir.nodes.end() ? nullptr : &*at;
 }
 
+// The first op whose shape follows from data is in the second part.
+void check_one_part(const Partition& function, const Node& within) {
+  if (function.parts.size() == 1) return;
+  const auto& nodes = function.parts[1].ir.nodes;
+  const auto late = std::ranges::find_if(
+      nodes, [](const IrNode& node) { return node.origin != nullptr && !node.origin->def->sizes.empty(); });
+  const Node& op = late == nodes.end() ? within : *late->origin;
+  fail(
+      "{} expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from "
+      "data: {} {}. Compute it outside, or use fixed shapes and masks.",
+      describe(within), describe(op), made_at(op));
+}
+
 }  // namespace
 
 SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within,
@@ -41,11 +54,7 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                              .precision = precision_of(within),
                              .carried_feeds = static_cast<int>(carried)};
   Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
-  BELFRY_CHECK(
-      whole.parts.size() == 1,
-      "{} expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from "
-      "data {}. Compute it outside, or use fixed shapes and masks.",
-      describe(*within.origin), made_at(*within.origin));
+  check_one_part(whole, *within.origin);
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);
   for (std::size_t i = 0; i < carried; ++i) in_place_.push_back(find_in_place(static_cast<int>(i)));
@@ -58,15 +67,11 @@ bool SubPlan::reads(std::size_t input) const {
 const void* SubPlan::find_in_place(int carried) const {
   const IrNode *in = find_node(plan_->ir, "Feed", carried), *out = find_node(plan_->ir, "Fetch", carried);
   if (in == nullptr || out == nullptr) return nullptr;
-  const auto root = [&](ValueId v) {
-    while (plan_->memory.same_as[static_cast<std::size_t>(v)] != kNone)
-      v = plan_->memory.same_as[static_cast<std::size_t>(v)];
-    return v;
-  };
-  const ValueId value = root(in->outputs[0]);
-  const std::size_t offset = plan_->memory.offsets[static_cast<std::size_t>(value)];
-  if (value != root(out->inputs[0]) || offset == MemoryPlan::kNowhere) return nullptr;
-  return arenas_[0]->require(plan_->memory.arena_bytes) + offset;
+  const MemoryPlan& memory = plan_->memory;
+  const ValueId value = memory.holder(in->outputs[0]);
+  const std::size_t offset = memory.offsets[static_cast<std::size_t>(value)];
+  if (value != memory.holder(out->inputs[0]) || offset == MemoryPlan::kNowhere) return nullptr;
+  return arenas_[0]->require(memory.arena_bytes) + offset;
 }
 
 std::size_t SubPlan::bytes() const { return plan_->memory.arena_bytes + plan_->own_bytes(); }

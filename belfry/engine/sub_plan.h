@@ -2,15 +2,26 @@
 // memory is its own.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "belfry/base/random.h"
 #include "belfry/engine/part_plan.h"
 #include "belfry/engine/variable_store.h"
 #include "belfry/graph/subgraph.h"
 
 namespace belfry {
+
+// Every pass of a loop draws random numbers of its own, and its gradient the same.
+inline Step step_of_pass(const Step& step, std::int64_t pass) {
+  return {.number = mix_seed(step.number, static_cast<std::uint64_t>(pass)), .seed = step.seed};
+}
+// An empty tensor has no memory.
+inline void copy_tensor(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
 
 class SubPlan {
  public:

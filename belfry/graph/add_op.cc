@@ -161,4 +161,11 @@ Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOpti
   return {add_op(def, inputs, std::move(options)), 0};
 }
 
+Tensors add_tensors(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options) {
+  Node* node = add_op(def, inputs, std::move(options));
+  Tensors out;
+  for (std::size_t i = 0; i < node->outputs.size(); ++i) out.emplace_back(node, static_cast<int>(i));
+  return out;
+}
+
 }  // namespace belfry

@@ -204,11 +204,8 @@ Tensors custom_gradient(const Tensors& inputs, const ForwardFunction& forward, B
   std::vector<Operand> all(outputs.begin(), outputs.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   const std::int64_t id = current_graph().keep_gradient(std::move(rule));
-  Node* node = add_op(custom_gradient_def, all,
-                      {.attributes = {{"gradient", id}, {"outputs", static_cast<std::int64_t>(count)}}});
-  Tensors out;
-  for (std::size_t i = 0; i < count; ++i) out.emplace_back(node, static_cast<int>(i));
-  return out;
+  return add_tensors(custom_gradient_def, all,
+                     {.attributes = {{"gradient", id}, {"outputs", static_cast<std::int64_t>(count)}}});
 }
 
 }  // namespace belfry

@@ -142,5 +142,7 @@ struct OpOptions {
 Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
 // The usual case: one output.
 Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
+// All outputs.
+Tensors add_tensors(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
 
 }  // namespace belfry

@@ -141,6 +141,16 @@ SubGraphPtr gradient_of(const SubGraph& function, std::string_view name) {
   });
 }
 
+Tensors float_grads(const GradientContext& c, std::size_t first, std::size_t count) {
+  Tensors out;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const int index = static_cast<int>(i);
+    if (!is_float(c.output(index).dtype())) continue;
+    out.push_back(c.has_grad(index) ? c.grad(index) : add_tensor(find_op("ZerosLike"), {c.output(index)}));
+  }
+  return out;
+}
+
 Shapes infer_subgraph(const SubGraph& function, std::span<const Shape> inputs) {
   std::map<std::pair<const Node*, int>, Shape> shapes;
   std::map<const Node*, KnownInts> known;  // of what shapes in it are made of

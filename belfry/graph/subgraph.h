@@ -32,6 +32,9 @@ Tensors inline_subgraph(const SubGraph& function, const Tensors& inputs);
 // d sum(outputs * given) / d inputs: a function of the inputs and of one gradient for each output of a float type,
 // which gives one for each input of a float type (zeros where none flows).
 SubGraphPtr gradient_of(const SubGraph& function, std::string_view name);
+// What that function takes: the gradients that arrived at those of float type of so many outputs of a node from `first`
+// on, zeros where none did.
+Tensors float_grads(const GradientContext& c, std::size_t first, std::size_t count);
 
 // The shapes of the outputs for inputs of these shapes, by the ops' own rules.
 Shapes infer_subgraph(const SubGraph& function, std::span<const Shape> inputs);

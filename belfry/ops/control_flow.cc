@@ -26,23 +26,7 @@ Shape common(const Shape& a, const Shape& b) {
   return Shape(sizes);
 }
 
-Tensors outputs_of(Node* node, std::size_t count) {
-  Tensors out;
-  for (std::size_t i = 0; i < count; ++i) out.emplace_back(node, static_cast<int>(i));
-  return out;
-}
-
 std::vector<Operand> operands_of(const Tensors& tensors) { return {tensors.begin(), tensors.end()}; }
-
-// The gradients of a node's float outputs, zeros where none arrived.
-Tensors float_grads(const GradientContext& c, std::size_t outputs) {
-  Tensors out;
-  for (int i = 0; i < static_cast<int>(outputs); ++i) {
-    if (!is_float(c.output(i).dtype())) continue;
-    out.push_back(c.has_grad(i) ? c.grad(i) : add_tensor(find_op("ZerosLike"), {c.output(i)}));
-  }
-  return out;
-}
 
 // One gradient for each input from `first` on: the floats' in turn, none for the others.
 Tensors spread(const GradientContext& c, int first, const Tensors& floats) {
@@ -79,11 +63,11 @@ const OpRegistration cond_def =
           const SubGraphPtr dthen = gradient_of(then, "then_grad"), dotherwise = gradient_of(otherwise, "else_grad");
           Tensors inputs;
           for (int i = 0; i < c.inputs(); ++i) inputs.push_back(c.input(i));
-          const Tensors grads = float_grads(c, then.outputs.size());
+          const Tensors grads = float_grads(c, 0, then.outputs.size());
           inputs.insert(inputs.end(), grads.begin(), grads.end());
-          Node* node =
-              add_op(find_op("Cond"), operands_of(inputs), {.attributes = {{"then", dthen}, {"else", dotherwise}}});
-          return spread(c, 1, outputs_of(node, dthen->outputs.size()));
+          return spread(c, 1,
+                        add_tensors(find_op("Cond"), operands_of(inputs),
+                                    {.attributes = {{"then", dthen}, {"else", dotherwise}}}));
         })
         .doc("One of two functions of the inputs, chosen by a bool scalar.");
 
@@ -117,11 +101,11 @@ const OpRegistration while_def =
           Tensors inputs;
           for (int i = 0; i < c.inputs(); ++i) inputs.push_back(c.input(i));
           inputs.push_back(c.output(static_cast<int>(body->outputs.size())));
-          const Tensors grads = float_grads(c, body->outputs.size());
+          const Tensors grads = float_grads(c, 0, body->outputs.size());
           inputs.insert(inputs.end(), grads.begin(), grads.end());
-          Node* node =
-              add_op(find_op("WhileGrad"), operands_of(inputs), {.attributes = {{"body", body}, {"gradient", dbody}}});
-          return spread(c, 0, outputs_of(node, dbody->outputs.size()));
+          return spread(c, 0,
+                        add_tensors(find_op("WhileGrad"), operands_of(inputs),
+                                    {.attributes = {{"body", body}, {"gradient", dbody}}}));
         })
         .doc("Repeats a function of the loop's tensors while a condition holds.");
 
@@ -186,14 +170,13 @@ Tensors cond(const Operand& predicate, const std::function<Tensors()>& then, con
   const Tensors captured = joined(a->captured, b->captured);
   std::vector<Operand> inputs{predicate};
   inputs.insert(inputs.end(), captured.begin(), captured.end());
-  Node* node = add_op(cond_def, inputs,
-                      {.attributes = {{"then", with_captures(*a, captured)}, {"else", with_captures(*b, captured)}}});
-  return outputs_of(node, a->outputs.size());
+  return add_tensors(cond_def, inputs,
+                     {.attributes = {{"then", with_captures(*a, captured)}, {"else", with_captures(*b, captured)}}});
 }
 
 Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensors&)>& condition,
                    const std::function<Tensors(const Tensors&)>& body, const WhileOptions& options,
-                   std::string_view name) {
+                   std::string_view name, const Location& where) {
   BELFRY_CHECK(!start.empty(), "[while_loop] expected at least one tensor to start from, got none");
   const NameScope scope(name);
   const std::vector<TensorSpec> specs = loop_specs(start);
@@ -213,11 +196,13 @@ Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensor
   const Tensors captured = joined(test->captured, pass->captured);
   std::vector<Operand> inputs = operands_of(start);
   inputs.insert(inputs.end(), captured.begin(), captured.end());
-  Node* node = add_op(while_def, inputs,
-                      {.attributes = {{"condition", with_captures(*test, captured)},
-                                      {"body", with_captures(*pass, captured)},
-                                      {"most", options.most}}});
-  return outputs_of(node, start.size());
+  Attributes attributes{{"condition", with_captures(*test, captured)},
+                        {"body", with_captures(*pass, captured)},
+                        {"most", options.most}};
+  const LocationScope location(where);
+  Tensors out = add_tensors(while_def, inputs, {.attributes = std::move(attributes)});
+  out.pop_back();  // the number of passes
+  return out;
 }
 
 }  // namespace belfry

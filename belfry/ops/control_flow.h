@@ -28,6 +28,6 @@ struct WhileOptions {
 //                            [&](const Tensors& v) { return Tensors{v[0] + 1, tanh(matmul(v[1], w))}; });
 Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensors&)>& condition,
                    const std::function<Tensors(const Tensors&)>& body, const WhileOptions& options = {},
-                   std::string_view name = "while");
+                   std::string_view name = "while", const Location& where = Location::current());
 
 }  // namespace belfry

@@ -99,10 +99,7 @@ Tensors concat_grad(const Tensor& dy, const Tensors& inputs, std::int64_t axis) 
   if (std::ranges::find(sizes, kAny) == sizes.end()) return split(dy, sizes, static_cast<int>(axis));
   std::vector<Operand> all{dy};
   all.insert(all.end(), inputs.begin(), inputs.end());
-  Node* node = add_op(concat_grad_def, all, {.attributes = {{"axis", axis}}});
-  Tensors out;
-  for (std::size_t i = 0; i < inputs.size(); ++i) out.emplace_back(node, static_cast<int>(i));
-  return out;
+  return add_tensors(concat_grad_def, all, {.attributes = {{"axis", axis}}});
 }
 
 const OpRegistration split_def =
@@ -137,10 +134,7 @@ const OpRegistration split_def =
         .doc("A tensor cut into pieces along an axis.");
 
 Tensors split_outputs(const Operand& x, Attributes attributes, std::string_view name) {
-  Node* node = add_op(split_def, {x}, {.name = name, .attributes = std::move(attributes)});
-  Tensors out;
-  for (int i = 0; i < static_cast<int>(node->outputs.size()); ++i) out.emplace_back(node, i);
-  return out;
+  return add_tensors(split_def, {x}, {.name = name, .attributes = std::move(attributes)});
 }
 
 }  // namespace

@@ -31,12 +31,6 @@ Tensors part(const Tensors& all, std::size_t begin, std::size_t count) {
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
-Tensors outputs_of(Node* node) {
-  Tensors out;
-  for (std::size_t i = 0; i < node->outputs.size(); ++i) out.emplace_back(node, static_cast<int>(i));
-  return out;
-}
-
 void append(Tensors& to, const Tensors& more) { to.insert(to.end(), more.begin(), more.end()); }
 
 Tensors floats_of(const Tensors& tensors) {
@@ -114,23 +108,12 @@ const OpRegistration scan_def = define_op("Scan")
                                     .doc("A function of a state and of a step of sequences, over all their steps.");
 
 Tensors add_scan(const Tensors& inputs, const ScanParts& parts) {
-  return outputs_of(add_op(scan_def, {inputs.begin(), inputs.end()},
-                           {.attributes = {{"body", parts.body},
-                                           {"states", static_cast<std::int64_t>(parts.states)},
-                                           {"sequences", static_cast<std::int64_t>(parts.sequences)},
-                                           {"reverse", parts.reverse},
-                                           {"keeps", parts.keeps}}}));
-}
-
-// The gradients that arrived at the float ones of these outputs, zeros where none did.
-Tensors float_grads(const GradientContext& c, std::size_t begin, std::size_t count) {
-  Tensors out;
-  for (std::size_t i = begin; i < begin + count; ++i) {
-    const int index = static_cast<int>(i);
-    if (is_float(c.output(index).dtype()))
-      out.push_back(c.has_grad(index) ? c.grad(index) : zeros_like(c.output(index)));
-  }
-  return out;
+  return add_tensors(scan_def, {inputs.begin(), inputs.end()},
+                     {.attributes = {{"body", parts.body},
+                                     {"states", static_cast<std::int64_t>(parts.states)},
+                                     {"sequences", static_cast<std::int64_t>(parts.sequences)},
+                                     {"reverse", parts.reverse},
+                                     {"keeps", parts.keeps}}});
 }
 
 // Those of the states that were kept, if any arrived: they do where the gradient is differentiated once more.
@@ -144,10 +127,15 @@ Tensors kept_grads(const GradientContext& c, const ScanParts& p) {
 
 // The states before each step: kept, or computed again.
 Tensors states_before(const GradientContext& c, const ScanParts& parts, const Tensors& inputs) {
-  if (parts.keeps) return part(outputs_of(c.node()), parts.states + parts.outputs, parts.states);
-  ScanParts keeping = parts;
-  keeping.keeps = true;
-  return part(add_scan(inputs, keeping), parts.states + parts.outputs, parts.states);
+  const std::size_t first = parts.states + parts.outputs;
+  if (!parts.keeps) {
+    ScanParts keeping = parts;
+    keeping.keeps = true;
+    return part(add_scan(inputs, keeping), first, parts.states);
+  }
+  Tensors out;
+  for (std::size_t i = 0; i < parts.states; ++i) out.push_back(c.output(static_cast<int>(first + i)));
+  return out;
 }
 
 // How many tensors of each kind there are in the scan that goes back.
@@ -249,7 +237,7 @@ void check_step(const ScanStep& step, const Tensors& start) {
 
 ScanResult scan(const Tensors& start, const Tensors& sequences,
                 const std::function<ScanStep(const Tensors& state, const Tensors& step)>& body,
-                const ScanOptions& options, std::string_view name) {
+                const ScanOptions& options, std::string_view name, const Location& where) {
   check_start(start, sequences);
   const NameScope scope(name);
   std::vector<TensorSpec> specs = specs_of(start, false);
@@ -270,6 +258,7 @@ ScanResult scan(const Tensors& start, const Tensors& sequences,
                         {"reverse", options.reverse},
                         {"keeps", true}};
   const ScanParts parts(attributes);
+  const LocationScope location(where);
   const Tensors result = add_scan(inputs, parts);
   return {part(result, 0, parts.states), part(result, parts.states, parts.outputs)};
 }

@@ -38,6 +38,7 @@ struct ScanOptions {
 // graph around it, and may not assign variables.
 ScanResult scan(const Tensors& start, const Tensors& sequences,
                 const std::function<ScanStep(const Tensors& state, const Tensors& step)>& body,
-                const ScanOptions& options = {}, std::string_view name = "scan");
+                const ScanOptions& options = {}, std::string_view name = "scan",
+                const Location& where = Location::current());
 
 }  // namespace belfry

@@ -194,7 +194,7 @@ TEST_F(MaskTest, ExplainSaysWhatIsPlannedLater) {
 }
 
 TEST_F(MaskTest, MistakesSayWhatIsWrong) {
-  const auto says = [](const auto& action, const char* text) {
+  const auto says = [](const auto& action, const std::string& text) {
     const std::string error = error_of(action);
     EXPECT_NE(error.find(text), std::string::npos) << error;
   };
@@ -211,6 +211,14 @@ TEST_F(MaskTest, MistakesSayWhatIsWrong) {
             {{x, counting({2, 2})}});
       },
       "expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from data");
+  says(
+      [&] {
+        run(while_loop(
+                {constant(0.f)}, [](const Tensors& v) { return v[0] < 3.f; },
+                [&](const Tensors& v) { return Tensors{v[0] + reduce_sum(boolean_mask(x, x > 0.f))}; })[0],
+            {{x, counting({2, 2})}});
+      },
+      "(made at mask_test.cc:" + std::to_string(__LINE__ - 3) + ")");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "belfry/base/check.h"
-#include "belfry/base/random.h"
 #include "belfry/engine/own_memory.h"
 #include "belfry/engine/sub_plan.h"
 
@@ -42,11 +41,6 @@ class CondKernel final : public Kernel, public OwnMemory {
   Buffers buffers_;
 };
 
-// Every pass draws random numbers of its own.
-Step step_of(const Step& step, std::int64_t pass) {
-  return {.number = mix_seed(step.number, static_cast<std::uint64_t>(pass)), .seed = step.seed};
-}
-
 class WhileKernel final : public Kernel, public OwnMemory {
  public:
   explicit WhileKernel(const KernelContext& c)
@@ -71,31 +65,27 @@ class WhileKernel final : public Kernel, public OwnMemory {
   void run(const Step& step) override {
     for (std::size_t i = 0; i < stays_.size(); ++i) {
       inputs_[i] = stays_[i] ? buffers_.inputs[i] : state_[i];
-      if (!stays_[i]) copy(buffers_.outputs[i], buffers_.inputs[i], bytes_[i]);
+      if (!stays_[i]) copy_tensor(buffers_.outputs[i], buffers_.inputs[i], bytes_[i]);
     }
     std::int64_t passes = 0;
     bool again = true;
     void* const decision[] = {&again};
     while (passes != most_) {
-      condition_.run(step_of(step, passes), state_, decision);
+      condition_.run(step_of_pass(step, passes), state_, decision);
       if (!again) break;
-      body_.run(step_of(step, passes), inputs_, outputs_);
+      body_.run(step_of_pass(step, passes), inputs_, outputs_);
       if (passes++ > 0) continue;
       for (std::size_t i = 0; i < stays_.size(); ++i)
         if (stays_[i]) inputs_[i] = nullptr;
     }
     for (std::size_t i = 0; i < stays_.size(); ++i)
-      if (stays_[i]) copy(buffers_.outputs[i], passes > 0 ? body_.in_place(i) : buffers_.inputs[i], bytes_[i]);
+      if (stays_[i]) copy_tensor(buffers_.outputs[i], passes > 0 ? body_.in_place(i) : buffers_.inputs[i], bytes_[i]);
     *static_cast<std::int64_t*>(buffers_.outputs.back()) = passes;
   }
   std::size_t own_bytes() const override { return condition_.bytes() + body_.bytes(); }
   std::string describe() const override { return "own:loop"; }
 
  private:
-  static void copy(void* to, const void* from, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
-  }
-
   SubPlan condition_, body_;
   std::int64_t most_;
   std::vector<std::size_t> bytes_;  // of the loop's tensors
@@ -147,10 +137,10 @@ class WhileGradKernel final : public Kernel, public OwnMemory {
       in.assign(buffers_.inputs.begin(), buffers_.inputs.begin() + static_cast<std::ptrdiff_t>(forward_inputs_));
       for (std::size_t i = 0; i < loop_; ++i) in[i] = states_[static_cast<std::size_t>(pass)][i].raw();
       for (std::size_t i = 0; i < float_loop_; ++i) in.push_back(buffers_.outputs[i]);
-      gradient_.run(step_of(step, pass), in, results_);
+      gradient_.run(step_of_pass(step, pass), in, results_);
       for (std::size_t i = 0; i < infos_.size(); ++i) {
         if (i < float_loop_) {
-          if (infos_[i].bytes() > 0) std::memcpy(buffers_.outputs[i], results_[i], infos_[i].bytes());
+          copy_tensor(buffers_.outputs[i], results_[i], infos_[i].bytes());
         } else if (infos_[i].dtype == DType::f64) {
           accumulate<double>(buffers_.outputs[i], results_[i], infos_[i].elements());
         } else {
@@ -181,8 +171,7 @@ class WhileGradKernel final : public Kernel, public OwnMemory {
       std::vector<Array>& state = states_.emplace_back();
       for (std::size_t bytes : sizes_) state.emplace_back(DType::u8, Shape{static_cast<std::int64_t>(bytes)});
     }
-    for (std::size_t i = 0; i < loop_; ++i)
-      if (sizes_[i] > 0) std::memcpy(states_[0][i].raw(), buffers_.inputs[i], sizes_[i]);
+    for (std::size_t i = 0; i < loop_; ++i) copy_tensor(states_[0][i].raw(), buffers_.inputs[i], sizes_[i]);
     for (std::int64_t pass = 0; pass + 1 < passes; ++pass) {
       inputs_.assign(buffers_.inputs.begin(), buffers_.inputs.begin() + static_cast<std::ptrdiff_t>(forward_inputs_));
       next_.clear();
@@ -190,7 +179,7 @@ class WhileGradKernel final : public Kernel, public OwnMemory {
         inputs_[i] = states_[static_cast<std::size_t>(pass)][i].raw();
         next_.push_back(states_[static_cast<std::size_t>(pass) + 1][i].raw());
       }
-      body_.run(step_of(step, pass), inputs_, next_);
+      body_.run(step_of_pass(step, pass), inputs_, next_);
     }
   }
 

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cstring>
 
 #include "belfry/base/check.h"
-#include "belfry/base/random.h"
 #include "belfry/engine/own_memory.h"
 #include "belfry/engine/sub_plan.h"
 
@@ -53,14 +51,13 @@ class ScanKernel final : public Kernel, public OwnMemory {
       for (std::size_t i = states_; i < out_bytes_.size(); ++i)
         out_[i] = static_cast<std::byte*>(buffers_.outputs[i]) + t * out_bytes_[i];
       for (std::size_t i = 0; keeps_ && i < states_; ++i)
-        copy(static_cast<std::byte*>(buffers_.outputs[out_bytes_.size() + i]) + t * in_bytes_[i], state(i, pass),
-             in_bytes_[i]);
-      // A step draws random numbers of its own, and its gradient the same.
-      body_.run({.number = mix_seed(step.number, t), .seed = step.seed}, in_, out_);
+        copy_tensor(static_cast<std::byte*>(buffers_.outputs[out_bytes_.size() + i]) + t * in_bytes_[i], state(i, pass),
+                    in_bytes_[i]);
+      body_.run(step_of_pass(step, static_cast<std::int64_t>(t)), in_, out_);
       if (pass == 0) std::copy_n(out_.begin(), states_, in_.begin());  // from now on where the last step left them
     }
     for (std::size_t i = 0; i < states_; ++i)
-      if (state(i, time_) != buffers_.outputs[i]) copy(buffers_.outputs[i], state(i, time_), in_bytes_[i]);
+      if (state(i, time_) != buffers_.outputs[i]) copy_tensor(buffers_.outputs[i], state(i, time_), in_bytes_[i]);
   }
 
   std::size_t own_bytes() const override { return body_.bytes(); }
@@ -73,9 +70,6 @@ class ScanKernel final : public Kernel, public OwnMemory {
     return out;
   }
 
-  static void copy(void* to, const void* from, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
-  }
   // Where a tensor of the state lies after so many passes.
   const void* state(std::size_t i, std::int64_t passes) const {
     if (passes == 0) return buffers_.inputs[i];
