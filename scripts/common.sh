@@ -16,19 +16,31 @@ prepare() {
   touch "$stamp"
 }
 
-# build PRESET [TARGET...]: one line of progress, and what the compiler has to say.
+# build PRESET [TARGET...]: how far it is, as one line on a terminal, otherwise a line every half minute; and what the
+# compiler has to say.
 build() {
-  local preset=$1 start=$SECONDS failed=0 log
+  local preset=$1 start=$SECONDS failed=0
   shift
   if [[ -n $verbose || -t 2 ]]; then
     (cd "build/$preset" && NINJA_STATUS="building build/$preset [%f/%t] " ninja "$@" >&2) || failed=1
   else
-    printf 'building build/%s ...' "$preset" >&2
-    log=$(cd "build/$preset" && ninja --quiet "$@" 2>&1) || failed=1
-    printf ' %s in %d s\n' "$([[ $failed == 0 ]] && echo done || echo FAILED)" $((SECONDS - start)) >&2
-    [[ -z $log || $log == "ninja: no work to do." ]] || echo "$log" >&2
+    (cd "build/$preset" && ninja "$@" 2>&1) | show_progress "building build/$preset" >&2 || failed=1
+    echo "building build/$preset: $([[ $failed == 0 ]] && echo done || echo FAILED) in $((SECONDS - start)) s" >&2
   fi
   [[ $failed == 0 ]] || { echo "build/$preset: the build failed (see above)" >&2; return 1; }
+}
+show_progress() {  # WHAT: of ninja's lines "[3/10] ..." one every so often, all others as they come
+  local line start=$SECONDS every=${BELFRY_PROGRESS_SECONDS:-30} next
+  next=$((start + every))
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+      ((SECONDS >= next)) || continue
+      next=$((SECONDS + every))
+      echo "$1: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} after $((SECONDS - start)) s"
+    elif [[ $line != "ninja: no work to do." ]]; then
+      echo "$line"
+    fi
+  done
 }
 
 # parts PRESET STATE: the optional parts that a configured build has found, or that are missing, or switched off.

@@ -18,7 +18,7 @@ says() {  # TOOL STATUS LINE...
 shows() {
   local status=0 text
   text=$(PATH=$tree/bin:$PATH bash -c "set -euo pipefail; source '$root/scripts/common.sh'; cd '$tree'; $3" 2>&1) || status=$?
-  text=$(sed -E 's/in [0-9]+ s$/in N s/' <<<"$text")
+  text=$(sed -E 's/(in|after) [0-9]+ s$/\1 N s/' <<<"$text")
   if [[ $status != "$1" || $text != "$2" ]]; then
     printf '%s: expected status %s and\n%s\ngot status %s and\n%s\n' "$3" "$1" "$2" "$status" "$text"
     exit 1
@@ -27,17 +27,22 @@ shows() {
 mkdir -p "$tree/build/release"
 
 says ninja 0 'ninja: no work to do.'
-shows 0 'building build/release ... done in N s' 'build release'
-says ninja 1 'FAILED: a.o' 'a.cc:1: error'
-shows 1 'building build/release ... FAILED in N s
-FAILED: a.o
-a.cc:1: error
-build/release: the build failed (see above)' 'build release all'
+shows 0 'building build/release: done in N s' 'build release'
+says ninja 1 '[1/9] Building a.o' 'FAILED: a.o' 'a.cc:1: error'
 shows 1 'FAILED: a.o
 a.cc:1: error
+building build/release: FAILED in N s
+build/release: the build failed (see above)' 'build release all'
+shows 1 '[1/9] Building a.o
+FAILED: a.o
+a.cc:1: error
 build/release: the build failed (see above)' 'verbose=1; build release all'
-grep -qx 'ninja --quiet all' "$tree/asked"
-grep -qx 'ninja all' "$tree/asked"
+[[ $(grep -cx 'ninja all' "$tree/asked") == 2 ]]
+says ninja 0 '[1/9] Building a.o' 'a.cc:1: a remark' '[9/9] Linking a'
+shows 0 'building build/release: 1 of 9 after N s
+a.cc:1: a remark
+building build/release: 9 of 9 after N s
+building build/release: done in N s' 'BELFRY_PROGRESS_SECONDS=0; build release all'
 
 passing=('Internal ctest changing into directory: /x' 'Test project /x' '      Start   1: Array.Holds'
   '  1/200 Test   #1: Array.Holds ......................   Passed    0.01 sec')
