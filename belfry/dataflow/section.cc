@@ -48,7 +48,7 @@ class SectionFlow final : public StageFlow, public RandomAccess {
     pass_.check(kind());
     FlowState state = StageFlow::state();
     state.numbers = {{"first", static_cast<std::uint64_t>(first_)},
-                     {"most", static_cast<std::uint64_t>(most_ + 1)},  // 0: no limit
+                     {"most", static_cast<std::uint64_t>(most_) + 1},  // 0: no limit
                      {"passed", static_cast<std::uint64_t>(passed_)}};
     return state;
   }
@@ -56,7 +56,7 @@ class SectionFlow final : public StageFlow, public RandomAccess {
   void restore(const FlowState& state) override {
     StageFlow::restore(state);
     state.expect_number("first", static_cast<std::uint64_t>(first_));
-    state.expect_number("most", static_cast<std::uint64_t>(most_ + 1));
+    state.expect_number("most", static_cast<std::uint64_t>(most_) + 1);
     const auto passed = static_cast<std::int64_t>(state.at("passed"));
     BELFRY_CHECK(passed >= 0 && (most_ < 0 || passed <= first_ + most_),
                  "[restore] expected at most {} points passed in '{}', got {}. The state is damaged.", first_ + most_,

@@ -32,14 +32,18 @@ bool same_fed(const TensorSpec& a, const TensorSpec& b) { return a.dtype == b.dt
 class Program::Rest final : public Continuation {
  public:
   Rest(Program& program, std::shared_ptr<Program> kept, Stage stage)
-      : program_(program), kept_(std::move(kept)), stage_(std::move(stage)) {}
-  Plan& next() override { return program_.next(stage_); }
+      : program_(program),
+        kept_(std::move(kept)),
+        stage_(std::move(stage)),
+        computed_(program.computed_sizes(stage_.number)) {}
+  Plan& next() override { return program_.next(stage_, computed_); }
   std::string explain() const override { return program_.explain_rest(stage_); }
 
  private:
   Program& program_;
   std::shared_ptr<Program> kept_;
   Stage stage_;
+  std::vector<std::span<const std::int64_t>> computed_;  // where the run leaves the sizes
 };
 
 Program::Program(const Graph& graph, const Signature& signature, const CompileTarget& target, int kept)
@@ -66,8 +70,9 @@ std::unique_ptr<Plan> Program::plan(const std::vector<TensorSpec>& fed) {
 }
 
 // A stage is planned for what it was fed and for the sizes that were computed: all else follows from these.
-Plan& Program::next(const Stage& done) {
-  read_sizes(done.number, sizes_);
+Plan& Program::next(const Stage& done, const std::vector<std::span<const std::int64_t>>& computed) {
+  sizes_.clear();
+  for (std::span<const std::int64_t> values : computed) sizes_.insert(sizes_.end(), values.begin(), values.end());
   std::list<Later>& later = later_[static_cast<std::size_t>(done.number)];
   const auto found = std::ranges::find_if(later, [&](const Later& known) {
     return known.sizes == sizes_ && std::ranges::equal(known.fed, done.fed, same_fed);
@@ -111,15 +116,15 @@ std::vector<std::size_t> Program::sizes_before(std::size_t part) const {
   return out;
 }
 
-void Program::read_sizes(int stage, Ints& into) const {
-  into.clear();
+std::vector<std::span<const std::int64_t>> Program::computed_sizes(int stage) const {
+  std::vector<std::span<const std::int64_t>> out;
   for (std::size_t i : sizes_before(first_part(stage))) {
     const Crossing& c = partition_.crossings[i];
     const auto count = static_cast<std::size_t>(ints_in(c));
-    const auto* values = static_cast<const std::int64_t*>(
-        target_.crossings.require({c.origin, c.output, c.copy}, count * sizeof(std::int64_t)));
-    into.insert(into.end(), values, values + count);
+    const void* values = target_.crossings.require({c.origin, c.output, c.copy}, count * sizeof(std::int64_t));
+    out.emplace_back(static_cast<const std::int64_t*>(values), count);
   }
+  return out;
 }
 
 std::vector<TensorInfo> Program::inputs_of(std::size_t part, const Stage& stage) const {

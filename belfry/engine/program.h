@@ -7,6 +7,7 @@
 
 #include <list>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "belfry/engine/plan.h"
@@ -48,10 +49,10 @@ class Program : public std::enable_shared_from_this<Program> {
     Ints sizes;
     std::unique_ptr<Plan> plan;
   };
-  // The stage behind one that has just run.
-  Plan& next(const Stage& done);
-  // The sizes that a stage is planned for, read from where the run has left them.
-  void read_sizes(int stage, Ints& into) const;
+  // The stage behind one that has just run, for the sizes that it has computed.
+  Plan& next(const Stage& done, const std::vector<std::span<const std::int64_t>>& computed);
+  // Where the sizes lie that a stage is planned for.
+  std::vector<std::span<const std::int64_t>> computed_sizes(int stage) const;
   // What is planned when the stages before it have run.
   std::string explain_rest(const Stage& stage) const;
   std::unique_ptr<Plan> plan_stage(const Stage& before);

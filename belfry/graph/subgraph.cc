@@ -151,6 +151,15 @@ Tensors float_grads(const GradientContext& c, std::size_t first, std::size_t cou
   return out;
 }
 
+bool is_stateful(const SubGraph& function) {
+  return std::ranges::any_of(function.graph->nodes(), [](const auto& node) {
+    return node->def->stateful || std::ranges::any_of(node->attributes.items(), [](const auto& item) {
+             const auto* inner = std::get_if<SubGraphPtr>(&item.second);
+             return inner != nullptr && is_stateful(**inner);
+           });
+  });
+}
+
 Shapes infer_subgraph(const SubGraph& function, std::span<const Shape> inputs) {
   std::map<std::pair<const Node*, int>, Shape> shapes;
   std::map<const Node*, KnownInts> known;  // of what shapes in it are made of

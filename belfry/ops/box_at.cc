@@ -9,10 +9,8 @@ namespace {
 
 // Inputs: what is moved, where the box begins, and what lends the result's shape.
 Shape box_rule(const ShapeContext& c) {
-  const Shape &x = c.input(0), &begin = c.input(1), &like = c.input(2);
-  BELFRY_CHECK(c.dtype(1) == i64 && compatible(begin, Shape{x.rank()}),
-               "expected a begin for each of the {} dimensions of {}, got {} {}", x.rank(), to_string(x),
-               name_of(c.dtype(1)), to_string(begin));
+  const Shape &x = c.input(0), &like = c.input(2);
+  check_one_each(c, 1, "begin");
   BELFRY_CHECK(like.rank() == x.rank(), "expected a size for each of the {} dimensions of {}, got {}", x.rank(),
                to_string(x), like.rank());
   return like;
@@ -51,7 +49,11 @@ const OpRegistration box_sizes_def =
         .output("complete")
         .shape_only(0)
         .dtype(i64)
-        .shape([](const ShapeContext& c) { return Shape{c.input(0).rank()}; })
+        .shape([](const ShapeContext& c) {
+          check_one_each(c, 1, "begin");
+          check_one_each(c, 2, "size");
+          return Shape{c.input(0).rank()};
+        })
         .ints([](const ShapeContext& c) {
           KnownInts out = c.ints(2);
           out.resize(static_cast<std::size_t>(c.input(0).rank()));
@@ -67,6 +69,13 @@ const OpRegistration box_sizes_def =
         .doc("The sizes of a box, where -1 is to the end.");
 
 }  // namespace
+
+void check_one_each(const ShapeContext& c, int input, const char* what) {
+  const Shape& x = c.input(0);
+  BELFRY_CHECK(c.dtype(input) == i64 && compatible(c.input(input), Shape{x.rank()}),
+               "expected a {} for each of the {} dimensions of {}, got {} {}", what, x.rank(), to_string(x),
+               name_of(c.dtype(input)), to_string(c.input(input)));
+}
 
 Tensor slice_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps, std::string_view name) {
   return add_tensor(slice_at_def, {x, begin, like}, {.name = name, .attributes = {{"steps", steps}}});

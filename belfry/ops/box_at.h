@@ -8,6 +8,8 @@
 
 namespace belfry {
 
+class ShapeContext;
+
 // y[i] = x[begin + i * step] in like's shape; `begin` i64 [rank] is read in each run. A place outside of x ends it with
 // a NumericError. `steps` one an axis; none: 1.
 Tensor slice_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps = {},
@@ -18,5 +20,8 @@ Tensor place_at(const Operand& x, const Tensor& begin, const Tensor& like, const
 
 // The sizes of a box of x that begins at `begin`, where kAny is to the end.
 Tensor box_sizes(const Tensor& x, const Tensor& begin, const Tensor& sizes);
+
+// For shape rules: an input must have a number for each axis of the first.
+void check_one_each(const ShapeContext& c, int input, const char* what);
 
 }  // namespace belfry

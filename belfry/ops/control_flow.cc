@@ -196,9 +196,8 @@ Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensor
   const Tensors captured = joined(test->captured, pass->captured);
   std::vector<Operand> inputs = operands_of(start);
   inputs.insert(inputs.end(), captured.begin(), captured.end());
-  Attributes attributes{{"condition", with_captures(*test, captured)},
-                        {"body", with_captures(*pass, captured)},
-                        {"most", options.most}};
+  Attributes attributes{
+      {"condition", with_captures(*test, captured)}, {"body", with_captures(*pass, captured)}, {"most", options.most}};
   const LocationScope location(where);
   Tensors out = add_tensors(while_def, inputs, {.attributes = std::move(attributes)});
   out.pop_back();  // the number of passes

@@ -19,7 +19,7 @@ inline std::optional<std::int64_t> left_over(const Shape& x, std::span<const std
   for (std::int64_t size : x.dims())
     if (size != 0 || !cancel) elements *= size;
   for (std::int64_t size : sizes)
-    if (size != kAny && (size != 0 || !cancel)) others *= size;
+    if (size != kAny && (size != 0 || !cancel) && __builtin_mul_overflow(others, size, &others)) return {};
   return others > 0 && elements % others == 0 ? std::optional(elements / others) : std::nullopt;
 }
 

@@ -14,25 +14,39 @@
 namespace belfry {
 namespace {
 
+void check_fits(const Shape& mask, const Shape& x, int axis) {
+  BELFRY_CHECK(
+      mask.rank() >= 1 && axis + mask.rank() <= x.rank() && compatible(mask, x.slice(axis, axis + mask.rank())),
+      "expected a mask of the shape of axes from {} on of {}, got {}. Give an element for each of theirs", axis,
+      to_string(x), to_string(mask));
+}
+
 const OpRegistration true_places_def =
     define_op("TruePlaces")
         .input("mask")
         .input("like")
+        .inputs("masked")
         .output("places")
         .shape_only(1)
+        .shape_only(2)
         .dtype(i64)
         .shape([](const ShapeContext& c) {
-          BELFRY_CHECK(c.dtype(0) == boolean && c.input(0).rank() == 1 && c.input(1).rank() == 1,
-                       "expected a vector of bool, got {} {}", name_of(c.dtype(0)), to_string(c.input(0)));
+          const Shape& mask = c.input(0);
+          BELFRY_CHECK(c.dtype(0) == boolean && c.input(1).rank() == 1,
+                       "expected a mask of bool and a vector to lend its length, got {} {} and {}", name_of(c.dtype(0)),
+                       to_string(mask), to_string(c.input(1)));
+          if (c.inputs() > 2) check_fits(mask, c.input(2), static_cast<int>(c.attributes().integer("axis")));
           return c.input(1);
         })
         .not_differentiable()
-        .doc("The places of a vector that are true, as many as a like has elements.");
+        .doc("The places of a mask that are true, in row-major order, as many as a like has elements.");
 
-// The numbers of the true elements, counted in row-major order.
-Tensor true_places(const Tensor& mask) {
-  const Tensor flat = reshape(mask, {kAny});
-  return add_tensor(true_places_def, {flat, of_shape({reduce_sum(cast(flat, i64))}, "boolean_mask")});
+// The numbers of the true elements, counted in row-major order. The mask is for axes of another tensor, if one is
+// given.
+Tensor true_places(const Tensor& mask, const Tensor& masked = {}, int axis = 0) {
+  std::vector<Operand> inputs{mask, of_shape({reduce_sum(cast(mask, i64))}, "boolean_mask")};
+  if (masked) inputs.emplace_back(masked);
+  return add_tensor(true_places_def, inputs, {.attributes = {{"axis", std::int64_t{axis}}}});
 }
 
 void check_mask(const Tensor& mask, const char* op, const Location& where) {
@@ -56,7 +70,7 @@ Tensor boolean_mask(const Operand& x, const Operand& mask, const MaskOptions& op
   for (int i = 0; i < axis; ++i) joined.emplace_back(size_of(t, i));
   joined.emplace_back(reduce_prod(shape_of(m)));
   for (int i = axis + m.rank(); i < t.rank(); ++i) joined.emplace_back(size_of(t, i));
-  return gather(m.rank() == 1 ? t : reshape(t, joined), true_places(m), {.axis = axis}, name);
+  return gather(m.rank() == 1 ? t : reshape(t, joined), true_places(m, t, axis), {.axis = axis}, name);
 }
 
 Tensor nonzero(const Operand& condition, std::string_view name) {

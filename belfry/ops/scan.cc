@@ -212,24 +212,26 @@ Tensors scan_grad(const GradientContext& c) {
   return out;
 }
 
-void check_start(const Tensors& start, const Tensors& sequences) {
+void check_start(const Tensors& start, const Tensors& sequences, const std::string& line) {
   BELFRY_CHECK(!sequences.empty(),
-               "[scan] expected one sequence or more, got none. Its length is the number of steps.");
+               "[scan] expected one sequence or more, got none (at {}). Its length is the number of steps.", line);
   for (const Tensors* tensors : {&start, &sequences})
     for (const Tensor& t : *tensors)
-      BELFRY_CHECK(static_cast<bool>(t), "[scan] expected tensors as states and sequences, got an empty one");
+      BELFRY_CHECK(static_cast<bool>(t), "[scan] expected tensors as states and sequences, got an empty one (at {})",
+                   line);
   for (const Tensor& t : sequences)
-    BELFRY_CHECK(t.rank() >= 1, "[scan] expected sequences [time, ...], got {}", to_string(t));
+    BELFRY_CHECK(t.rank() >= 1, "[scan] expected sequences [time, ...], got {} (at {})", to_string(t), line);
 }
 
-void check_step(const ScanStep& step, const Tensors& start) {
-  BELFRY_CHECK(step.state.size() == start.size(), "[scan] expected a body that gives {} states, got {}", start.size(),
-               step.state.size());
+void check_step(const ScanStep& step, const Tensors& start, const std::string& line) {
+  BELFRY_CHECK(step.state.size() == start.size(), "[scan] expected a body that gives {} states, got {} (at {})",
+               start.size(), step.state.size(), line);
   for (std::size_t i = 0; i < start.size(); ++i) {
     const Tensor &to = step.state[i], &from = start[i];
-    BELFRY_CHECK(to && to.dtype() == from.dtype() && compatible(to.shape(), from.shape()),
-                 "[scan] expected a body that keeps the types and shapes of the state, got {} for number {}, {} {}",
-                 to ? to_string(to) : "an empty tensor", i, name_of(from.dtype()), to_string(from.shape()));
+    BELFRY_CHECK(
+        to && to.dtype() == from.dtype() && compatible(to.shape(), from.shape()),
+        "[scan] expected a body that keeps the types and shapes of the state, got {} for number {}, {} {} (at {})",
+        to ? to_string(to) : "an empty tensor", i, name_of(from.dtype()), to_string(from.shape()), line);
   }
 }
 
@@ -238,13 +240,13 @@ void check_step(const ScanStep& step, const Tensors& start) {
 ScanResult scan(const Tensors& start, const Tensors& sequences,
                 const std::function<ScanStep(const Tensors& state, const Tensors& step)>& body,
                 const ScanOptions& options, std::string_view name, const Location& where) {
-  check_start(start, sequences);
+  check_start(start, sequences, to_string(where));
   const NameScope scope(name);
   std::vector<TensorSpec> specs = specs_of(start, false);
   for (const TensorSpec& spec : specs_of(sequences, true)) specs.push_back(spec);
   const SubGraphPtr function = make_subgraph(specs, "step", [&](const Tensors& in) {
     const ScanStep step = body(part(in, 0, start.size()), part(in, start.size(), sequences.size()));
-    check_step(step, start);
+    check_step(step, start, to_string(where));
     Tensors out = step.state;
     append(out, step.outputs);
     return out;

@@ -137,7 +137,7 @@ Sizes sizes_from(const Tensor& x, const Sizes& begin, const Sizes& size) {
     const int axis = static_cast<int>(i);
     if (!is_open(sizes[i]) || axis >= x.rank()) continue;
     const Tensor all = size_of(x, axis);
-    out[i] = from[i].is_number() ? all - static_cast<int>(from[i].number()) : all - cast(from[i].scalar(), i64);
+    out[i] = from[i].is_number() ? all - from[i].number() : all - cast(from[i].scalar(), i64);
   }
   return out;
 }

@@ -7,6 +7,13 @@
 namespace belfry {
 namespace {
 
+// A repeated axis is two to the kernel: which copy, and where in it.
+void check_axes(const Shape& x, int axes) {
+  BELFRY_CHECK(axes <= kMaxRank,
+               "expected at most {} dimensions, those that are repeated counted twice, got {} for {}. Reshape first",
+               kMaxRank, axes, to_string(x));
+}
+
 Shape tiled(const Shape& x, const Ints& multiples) {
   BELFRY_CHECK(static_cast<int>(multiples.size()) == x.rank(),
                "expected a multiple for each of the {} dimensions of {}, got {}", x.rank(), to_string(x),
@@ -19,10 +26,7 @@ Shape tiled(const Shape& x, const Ints& multiples) {
     if (x[i] != kAny) out.set(i, x[i] * multiple);
     axes += multiple != 1 && x[i] != 1 ? 2 : 1;
   }
-  // A repeated axis is two to the kernel: which copy, and where in it.
-  BELFRY_CHECK(axes <= kMaxRank,
-               "expected at most {} dimensions, those that are repeated counted twice, got {} for {}. Reshape first",
-               kMaxRank, axes, to_string(x));
+  check_axes(x, axes);
   return out;
 }
 
@@ -63,10 +67,15 @@ Tensor tile_grad(const Tensor& x, const Tensor& dy, const Ints& multiples) {
 // How often a tensor is repeated to become another; unknown where either is.
 Shape tiles_in(const Shape& x, const Shape& whole) {
   BELFRY_CHECK(x.rank() == whole.rank(), "expected tensors of one rank, got {} and {}", to_string(x), to_string(whole));
-  for (int i = 0; i < x.rank(); ++i)
-    BELFRY_CHECK(x[i] == kAny || whole[i] == kAny || (x[i] == 0 ? whole[i] == 0 : whole[i] % x[i] == 0),
+  int axes = 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    const bool known = x[i] != kAny && whole[i] != kAny;
+    BELFRY_CHECK(!known || (x[i] == 0 ? whole[i] == 0 : whole[i] % x[i] == 0),
                  "expected whole copies of {} in {}, got {} of size {} along axis {}", to_string(x), to_string(whole),
                  whole[i], x[i], i);
+    axes += known && whole[i] != x[i] && x[i] != 1 ? 2 : 1;
+  }
+  check_axes(x, axes);
   return whole;
 }
 
@@ -108,7 +117,14 @@ Tensor tile(const Operand& x, const Sizes& multiples, std::string_view name) {
     return add_tensor(tile_def, {x}, {.name = name, .attributes = {{"multiples", *known}}});
   const LocationScope location(x.where());
   const Tensor t = x.tensor();
-  return tile_like(t, of_shape(shape_of(t) * multiples.tensor("tile"), "tile"), name);
+  Tensor each = multiples.tensor("tile");
+  BELFRY_CHECK(
+      compatible(each.shape(), Shape{t.rank()}),
+      "[tile] expected a multiple for each of the {} dimensions of {}, got {} (made at {}). Use 1 for those that "
+      "stay.",
+      t.rank(), to_string(t), to_string(each.shape()), to_string(current_location(x.where())));
+  if (each.shape()[0] == kAny) each = reshape(each, {t.rank()});  // or a vector of one would stand for all
+  return tile_like(t, of_shape(shape_of(t) * each, "tile"), name);
 }
 
 }  // namespace belfry

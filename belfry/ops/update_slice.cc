@@ -10,12 +10,10 @@ namespace {
 
 // Inputs: the whole, the part, and where it begins.
 Shape whole_rule(const ShapeContext& c) {
-  const Shape &x = c.input(0), &part = c.input(1), &begin = c.input(2);
+  const Shape &x = c.input(0), &part = c.input(1);
   BELFRY_CHECK(c.dtype(1) == c.dtype(0), "expected a part of type {}, got {}. Use cast()", name_of(c.dtype(0)),
                name_of(c.dtype(1)));
-  BELFRY_CHECK(c.dtype(2) == i64 && compatible(begin, Shape{x.rank()}),
-               "expected a begin for each of the {} dimensions of {}, got {} {}", x.rank(), to_string(x),
-               name_of(c.dtype(2)), to_string(begin));
+  check_one_each(c, 2, "begin");
   bool fits = part.rank() == x.rank();
   for (int i = 0; fits && i < x.rank(); ++i) fits = x[i] == kAny || part[i] == kAny || part[i] <= x[i];
   BELFRY_CHECK(fits, "expected a part that fits into {}, got {}", to_string(x), to_string(part));

@@ -106,7 +106,8 @@ struct Callable::State {
     BELFRY_CHECK(result.dtype() == info.dtype && result.shape() == info.shape,
                  "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
                  to_string(info.shape), signature.fetches[place].name(), name_of(result.dtype()),
-                 to_string(result.shape()), to_string(caller.where), kRemedy);
+                 to_string(result.shape()), to_string(caller.where),
+                 plan->continues() ? "Its shape follows from data: call without results, and take those." : kRemedy);
   }
 
   void check_results(std::span<const Array> feeds, std::span<const Array> results) {

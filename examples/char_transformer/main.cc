@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   number("--blocks", options.sizes.blocks, 1, 1000, "of attention and two dense layers");
   number("--dropout", options.dropout, 0, 0.99, "in each block");
   number("--learning-rate", options.learning_rate, 0, 1, "the largest: it rises first, then falls");
-  number("--held-out", options.held_out, 0, 0.9, "the share of the text, at its end, that is for validation");
+  number("--held-out", options.held_out, 0.001, 0.9, "the share of the text, at its end, that is for validation");
   number("--threads", options.threads, 0, 1024, "0: all cores");
   app.add_option("--seed", options.seed, "of weights, windows and samples")->capture_default_str();
   app.add_flag("--resume", options.resume, "go on with the run in --run-dir");

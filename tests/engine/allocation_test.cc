@@ -40,6 +40,7 @@
 #include "belfry/ops/layer_norm.h"
 #include "belfry/ops/layerwise_optimizers.h"
 #include "belfry/ops/lstm.h"
+#include "belfry/ops/mask.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
@@ -479,6 +480,19 @@ TEST_P(AllocationTest, AStepOfEveryUpdateMakesNone) {
   });
   Session session(graph, config());
   expect_none(session, {group(updates), "w0"}, {x}, {Array::full(f32, {150, 200}, 0.5)}, false);
+}
+
+TEST_P(AllocationTest, StagesForShapesFromDataMakeNone) {
+  const Tensor x = placeholder({"x", f32, {kAny}});
+  const Tensor kept = boolean_mask(x, x > 0.f);
+  Session session(graph, config());
+  const Callable call = session.make_callable({kept * 2.f, reduce_sum(kept)}, {x});
+  const std::vector<Array> fed{Array::of<float>({5}, {1, -1, 2, -2, 3})};
+  for (int i = 0; i < 4; ++i) call(fed);
+  const Counted counted = allocations_of([&] {
+    for (int i = 0; i < 5; ++i) call(fed);
+  });
+  EXPECT_EQ(counted.ours, 0) << "in five steps, from" << counted.where;
 }
 
 TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {

@@ -100,6 +100,15 @@ TEST_F(ScanTest, EveryStepDrawsItsOwnNumbersAndItsGradientTheSame) {
   EXPECT_GT(drawn.size(), 120u);
 }
 
+TEST_F(ScanTest, DrawsAnewInEveryRunAlsoOfConstants) {
+  const Tensor drawn =
+      scan({}, {zeros({3})}, [](X, X) { return ScanStep{.outputs = {random_uniform({4})}}; }).outputs[0];
+  const Tensor branch =
+      cond(constant(true), [] { return Tensors{random_uniform({4})}; }, [] { return Tensors{zeros({4})}; })[0];
+  Session session(graph);
+  for (const Tensor& t : {drawn, branch}) EXPECT_FALSE(equal(session.run(t), session.run(t)));
+}
+
 TEST_F(ScanTest, MayBeNestedAndHoldALoop) {
   const Tensor x = input(counting({2, 3})), scale = input(Array(2.f));
   const ScanResult outer = scan({input(Array(0.f))}, {x}, [&](X sum, X row) {

@@ -319,6 +319,36 @@ TEST_F(SizesTest, MistakesSayWhatIsWrong) {
   says([&] { run_with(reshape(x, {size_of(x, 0) + 1, kAny}), 4); }, "expected sizes of 0 or more, got -1 for axis 1");
 }
 
+TEST_F(SizesTest, ABoxAndItsSizesHaveAsManyNumbersAsTheTensorAxes) {
+  const Tensor t = input(counting({4, 5})), one = placeholder(i64, {1}), some = placeholder(i64, {kAny});
+  const auto says = [](const auto& action, const std::string& text) {
+    const std::string error = error_of(action);
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+  };
+  says([&] { slice(t, {0, 0}, one); }, "expected a size for each of the 2 dimensions of [4, 5], got i64 [1]");
+  says([&] { slice(t, {0}, constant(Array::of<std::int64_t>({2}, {-1, -1}))); },
+       "expected a begin for each of the 2 dimensions of [4, 5], got i64 [1]");
+  const Tensor cut = slice(t, some, {kAny, kAny});
+  EXPECT_EQ(run(cut, {{some, Array::of<std::int64_t>({2}, {3, 1})}}).shape(), Shape({1, 4}));
+  says([&] { run(cut, {{some, Array::of<std::int64_t>({1}, {3})}}); },
+       "expected a begin for each of the 2 dimensions of [4, 5], got i64 [1]");
+}
+
+TEST_F(SizesTest, ATileHasAMultipleForEachAxisAndRoomForTheCopies) {
+  const Tensor n = placeholder(i64, {}), some = placeholder(i64, {kAny}), t = input(counting({2, 3}));
+  EXPECT_NE(error_of([&] { tile(t, {n}); }).find("[tile] expected a multiple for each of the 2 dimensions of"),
+            std::string::npos);
+  const Tensor tiled = tile(t, some);
+  EXPECT_EQ(run(tiled, {{some, Array::of<std::int64_t>({2}, {2, 1})}}).shape(), Shape({4, 3}));
+  EXPECT_NE(error_of([&] { run(tiled, {{some, Array::of<std::int64_t>({1}, {2})}}); }), "");
+  const Tensor deep = tile(input(counting({2, 2, 2, 2, 2})), {n, n, n, n, n});
+  EXPECT_EQ(run(deep, {{n, Array(std::int64_t{1})}}).shape(), Shape({2, 2, 2, 2, 2}));
+  const std::string error = error_of([&] { run(deep, {{n, Array(std::int64_t{2})}}); });
+  EXPECT_NE(error.find("expected at most 8 dimensions, those that are repeated counted twice, got 10"),
+            std::string::npos)
+      << error;
+}
+
 TEST_F(SizesTest, ASizeFromOutsideServesAnOpOfItsOwnKindInside) {
   const Tensor twice = size_of(x, 0) * 2;
   const Tensor y = cond(reduce_sum(x) > 0.f, [&] { return Tensors{twice * 3}; }, [&] { return Tensors{twice}; })[0];

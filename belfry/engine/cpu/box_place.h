@@ -22,9 +22,10 @@ struct BoxPlace {
     std::int64_t out = 0;
     for (int i = 0; i < whole.rank(); ++i) {
       const auto axis = static_cast<std::size_t>(i);
-      const std::int64_t step = steps.empty() ? 1 : steps[axis], last = begin[i] + (part[i] - 1) * step;
+      if (part[i] == 0) continue;  // nothing lies there
+      const std::int64_t reach = (part[i] - 1) * (steps.empty() ? 1 : steps[axis]);
       const auto inside = [&](std::int64_t place) { return place >= 0 && place < whole[i]; };
-      if (part[i] > 0 && !(inside(begin[i]) && inside(last)))
+      if (!inside(begin[i]) || !inside(begin[i] + reach))
         fail_numeric(origin, fmt::format("expected a box inside {}, got size {} from {} on along axis {}{}",
                                          to_string(whole), part[i], begin[i], i, remedy));
       out += begin[i] * strides[axis];

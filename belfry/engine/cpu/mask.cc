@@ -3,7 +3,7 @@
 namespace belfry {
 namespace {
 
-// mask [n] -> places [how many are true]
+// mask -> places [how many are true]
 const KernelRegistration true_places_kernel = define_kernel("TruePlaces").make([](const KernelContext& c) {
   return simple_kernel([n = c.input(0).elements()](const Buffers& b, const Step&) {
     const bool* mask = b.in<bool>(0);

@@ -97,8 +97,9 @@ struct SessionState {
   // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
   void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
-  // `points` are used, once nothing can fail any more but the run itself. Results whose shapes follow from data get
-  // their place from `late`. False, and nothing has happened, if a companion has outdated the plan: get another one.
+  // `points` are used, once nothing can fail any more but the run itself; where shapes follow from data, what is behind
+  // the first stage can still fail for theirs. Results of such shapes get their place from `late`. False, and nothing
+  // has happened, if a companion has outdated the plan: get another one.
   using LateResults = FunctionRef<void*(std::size_t fetch, const TensorInfo& info)>;
   bool execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                std::vector<void*>& results, LateResults late, TakenPoints& points, const Caller& caller);
