@@ -106,7 +106,7 @@ RnnResult step_by_step(const CellSequence& s, std::int64_t outputs, const RnnCel
   const std::int64_t time = s.x.shape()[0];
   Tensor lengths = s.lengths;
   // Looked up, because that ends the run if one is outside of [0, time].
-  if (lengths) lengths = gather(range(0, size_of(s.x, 0) + 1), lengths, {}, "lengths");
+  if (lengths) lengths = gather(range(0, size_of(s.x, 0) + 1), reshape(lengths, {size_of(s.x, 1)}), {}, "lengths");
   const bool written_out = s.written_out || (time != kAny && time <= kMostWrittenOut);
   return written_out ? write_out(s, lengths, outputs, step) : loop(s, lengths, step);
 }

@@ -174,9 +174,10 @@ Tensors cond(const Operand& predicate, const std::function<Tensors()>& then, con
                      {.attributes = {{"then", with_captures(*a, captured)}, {"else", with_captures(*b, captured)}}});
 }
 
-Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensors&)>& condition,
+Tensors while_loop(const LoopTensors& from, const std::function<Tensor(const Tensors&)>& condition,
                    const std::function<Tensors(const Tensors&)>& body, const WhileOptions& options,
                    std::string_view name, const Location& where) {
+  const Tensors& start = from;
   BELFRY_CHECK(!start.empty(), "[while_loop] expected at least one tensor to start from, got none");
   const NameScope scope(name);
   const std::vector<TensorSpec> specs = loop_specs(start);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "belfry/graph/tensor.h"
+#include "belfry/ops/loop_tensors.h"
 
 namespace belfry {
 
@@ -26,7 +27,7 @@ struct WhileOptions {
 //
 //   Tensors end = while_loop({constant(0), x}, [](const Tensors& v) { return v[0] < 10; },
 //                            [&](const Tensors& v) { return Tensors{v[0] + 1, tanh(matmul(v[1], w))}; });
-Tensors while_loop(const Tensors& start, const std::function<Tensor(const Tensors&)>& condition,
+Tensors while_loop(const LoopTensors& start, const std::function<Tensor(const Tensors&)>& condition,
                    const std::function<Tensors(const Tensors&)>& body, const WhileOptions& options = {},
                    std::string_view name = "while", const Location& where = Location::current());
 

@@ -101,6 +101,8 @@ Tensor range(const Operand& start, const Operand& limit, const Operand& delta, s
   const LocationScope location(limit.where());
   const auto type = [](const Operand& o) { return o.is_number() ? std::optional<DType>() : o.tensor().dtype(); };
   const DType dtype = type(limit).value_or(type(start).value_or(type(delta).value_or(i32)));
+  BELFRY_CHECK(!delta.is_number() || delta.number() != 0, "[range] expected a delta other than 0, got 0 (made at {})",
+               to_string(current_location(limit.where())));
   const Tensor first = start.tensor(dtype), last = limit.tensor(dtype), step = delta.tensor(dtype);
   for (const Tensor& t : {first, last, step})
     BELFRY_CHECK(t.rank() == 0 && t.dtype() == dtype && dtype != boolean && dtype != u8,

@@ -31,9 +31,9 @@ void check_options(const Tensor& logits, const SampleOptions& o, const Location&
   BELFRY_CHECK(!o.top_p.is_number() || (o.top_p.number() > 0 && o.top_p.number() <= 1),
                "[sample_class] expected .top_p in (0, 1], got {} (at {})", o.top_p.number(), to_string(where));
   for (const Operand* scalar : {&o.temperature, &o.top_p})
-    BELFRY_CHECK(scalar->is_number() || scalar->tensor().rank() == 0,
-                 "[sample_class] expected .temperature and .top_p that are scalars, got {} (at {})",
-                 to_string(scalar->tensor()), to_string(where));
+    BELFRY_CHECK(scalar->is_number() || (scalar->tensor().rank() == 0 && scalar->tensor().dtype() == logits.dtype()),
+                 "[sample_class] expected .temperature and .top_p that are scalars of {}, got {} (at {}). Use cast().",
+                 name_of(logits.dtype()), to_string(scalar->tensor()), to_string(where));
 }
 
 Tensor at_least(const Tensor& logits, const Tensor& least) { return select(logits >= least, logits, kNever); }

@@ -26,7 +26,8 @@ struct SampleOptions {
   Operand top_p = 1.f;
 };
 // A class (i64) for each vector along the last axis, drawn from what the options leave of it: logits [..., classes]
-// give [...]. temperature and top_p may be scalars of the graph.
+// give [...]. temperature and top_p may be scalars of the graph, of the type of the logits; below 0 is then as 0, which
+// draws among equal logits.
 Tensor sample_class(const Operand& logits, const SampleOptions& options = {}, std::string_view name = "");
 
 // The entries along the first axis in random order. A gradient goes back to where its entry came from.

@@ -237,9 +237,10 @@ void check_step(const ScanStep& step, const Tensors& start, const std::string& l
 
 }  // namespace
 
-ScanResult scan(const Tensors& start, const Tensors& sequences,
+ScanResult scan(const LoopTensors& from, const LoopTensors& over,
                 const std::function<ScanStep(const Tensors& state, const Tensors& step)>& body,
                 const ScanOptions& options, std::string_view name, const Location& where) {
+  const Tensors &start = from, &sequences = over;
   check_start(start, sequences, to_string(where));
   const NameScope scope(name);
   std::vector<TensorSpec> specs = specs_of(start, false);

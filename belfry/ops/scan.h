@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "belfry/graph/tensor.h"
+#include "belfry/ops/loop_tensors.h"
 
 namespace belfry {
 
@@ -36,7 +37,7 @@ struct ScanOptions {
 
 // sequences [time, ...], one or more, of one length. `body` is called once, to build a step; it may use tensors of the
 // graph around it, and may not assign variables.
-ScanResult scan(const Tensors& start, const Tensors& sequences,
+ScanResult scan(const LoopTensors& start, const LoopTensors& sequences,
                 const std::function<ScanStep(const Tensors& state, const Tensors& step)>& body,
                 const ScanOptions& options = {}, std::string_view name = "scan",
                 const Location& where = Location::current());

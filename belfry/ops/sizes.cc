@@ -45,8 +45,8 @@ void check_sizes(const ShapeContext& c, int input, int rank) {
   BELFRY_CHECK(c.dtype(input) == i64,
                "expected sizes of type i64, got {}. For the shape of a tensor, give shape_of(x).",
                name_of(c.dtype(input)));
-  BELFRY_CHECK(c.input(input).rank() == rank, "expected {} as sizes, got {}", rank == 0 ? "scalars" : "a vector",
-               to_string(c.input(input)));
+  BELFRY_CHECK(c.input(input).rank() == rank, "expected {} as sizes, got {}{}", rank == 0 ? "scalars" : "a vector",
+               to_string(c.input(input)), rank == 0 ? ". A vector of sizes is given without braces" : "");
 }
 
 // Numbers, and kAny where a scalar stands.
@@ -109,7 +109,8 @@ const OpRegistration of_shape_def =
           Shape out;
           for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
             const std::optional<std::int64_t> size = c.ints(0).empty() ? std::nullopt : c.ints(0)[i];
-            BELFRY_CHECK(!size || *size >= 0, "expected sizes of 0 or more, got {} for axis {}", *size, i);
+            BELFRY_CHECK(!size || *size >= 0, "expected sizes of 0 or more, got {} for axis {}{}", *size, i,
+                         *size == kAny ? ". One may be kAny, where the others divide the elements" : "");
             out.push_back(size.value_or(kAny));
           }
           return out;

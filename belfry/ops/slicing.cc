@@ -167,6 +167,11 @@ Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double valu
         {.name = name, .attributes = {{"before", *known_before}, {"after", *known_after}, {"value", value}}});
   const LocationScope location(x.where());
   const Tensor t = x.tensor(), begin = in_front.tensor("pad");
+  BELFRY_CHECK(
+      static_cast<int>(paddings.size()) == t.rank(),
+      "[pad] expected a padding for each of the {} dimensions of {}, got {} (made at {}). Use {{0, 0}} for those "
+      "that stay.",
+      t.rank(), to_string(t), paddings.size(), to_string(current_location(x.where())));
   return place_at(t, begin, of_shape(shape_of(t) + begin + behind.tensor("pad"), "pad"), {}, value, name);
 }
 

@@ -1,4 +1,6 @@
 // Along an axis that comes or goes: made of concat, split and dimensions of size 1.
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
@@ -10,14 +12,16 @@ Tensor stack(const std::vector<Operand>& tensors, int axis, std::string_view nam
   BELFRY_CHECK(!tensors.empty(), "[stack] expected at least one tensor, got none");
   const Operand& first = tensors[0];
   const LocationScope location(first.where());
-  const Shape& shape = first.tensor().shape();
+  const auto typed = std::ranges::find_if_not(tensors, &Operand::is_number);  // a number takes its type
+  const DType dtype = typed == tensors.end() ? DType::f32 : typed->tensor().dtype();
+  const Shape shape = first.tensor(dtype).shape();
   const std::int64_t positive = normalize_axis(first, axis, shape.rank() + 1, "stack");
   Tensors expanded;
-  for (const Operand& t : tensors) {
-    BELFRY_CHECK(compatible(t.tensor().shape(), shape),
-                 "[stack] expected tensors of one shape, got {} and {} (made at {})", to_string(shape),
-                 to_string(t.tensor().shape()), to_string(current_location(t.where())));
-    expanded.push_back(expand_dims(t, positive));
+  for (const Operand& given : tensors) {
+    const Tensor t = given.tensor(dtype);
+    BELFRY_CHECK(compatible(t.shape(), shape), "[stack] expected tensors of one shape, got {} and {} (made at {})",
+                 to_string(shape), to_string(t.shape()), to_string(current_location(given.where())));
+    expanded.push_back(expand_dims(Operand(t, given.where()), positive));
   }
   return concat(expanded, static_cast<int>(positive), name);
 }

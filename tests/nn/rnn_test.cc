@@ -74,6 +74,18 @@ TEST_F(RnnTest, EveryFormOfEveryCellGivesTheSame) {
   }
 }
 
+TEST_F(RnnTest, OneLengthDoesNotStandForAllRows) {
+  const Tensor x = placeholder(f32, {kTime, kAny, kFeatures}), lengths = placeholder(i64, {kAny});
+  const Tensor y = rnn(cell::plain("cell", {.units = 3}), x, {.lengths = lengths}).output;
+  Session session(graph);
+  session.initialize();
+  const auto run = [&](std::int64_t count) {
+    session.run(y, {{x, numbers({kTime, 2, kFeatures})}, {lengths, Array::full(i64, {count}, 1)}});
+  };
+  EXPECT_NO_THROW(run(2));
+  EXPECT_NE(error_of([&] { run(1); }).find("expected 2 elements, got 1"), std::string::npos);
+}
+
 TEST_F(RnnTest, BeyondItsLengthARowGivesZerosAndKeepsItsState) {
   const PredictTowerContext tower("");
   const Tensor x = placeholder(f32, {kTime, 3, kFeatures}), lengths = constant(Array::of<std::int32_t>({3}, {2, 0, 4}));

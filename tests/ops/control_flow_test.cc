@@ -44,6 +44,12 @@ class ControlFlowTest : public OpTest {
   Tensor number(float value) { return input(Array(value)); }
 };
 
+// A vector of tensors would take {2, x} for two copies of x.
+template <class First>
+concept StartsALoop = requires(First first, Tensor x, Tensor (*condition)(const Tensors&),
+                               Tensors (*body)(const Tensors&)) { while_loop({first, x}, condition, body); };
+static_assert(StartsALoop<Tensor> && !StartsALoop<int>);
+
 TEST_F(ControlFlowTest, CondRunsTheBranchThatThePredicateChooses) {
   const Tensor x = number(3), big = placeholder({"big", boolean, {}});
   const Tensor y = cond(big, [&] { return Tensors{x * 10.f}; }, [&] { return Tensors{x - 1.f}; })[0];

@@ -88,8 +88,10 @@ TEST_F(SampleClassTest, OptionsOutOfRangeAreErrors) {
   EXPECT_TRUE(
       error({.temperature = -1.f}).starts_with("[sample_class] expected a .temperature of 0 or more, got -1 (at "));
   EXPECT_TRUE(error({.top_p = 0.f}).starts_with("[sample_class] expected .top_p in (0, 1], got 0 (at "));
+  EXPECT_TRUE(error({.temperature = placeholder(i64, {})})
+                  .starts_with("[sample_class] expected .temperature and .top_p that are scalars of f32, got "));
   EXPECT_TRUE(error({.top_p = input(counting({2}))})
-                  .starts_with("[sample_class] expected .temperature and .top_p that are scalars, got "));
+                  .starts_with("[sample_class] expected .temperature and .top_p that are scalars of f32, got "));
 }
 
 }  // namespace

@@ -312,11 +312,14 @@ TEST_F(SizesTest, MistakesSayWhatIsWrong) {
   says([&] { zeros(x.shape()); }, "Take what is unknown from a tensor: shape_of(x), or {size_of(x, 0), ...}");
   says([&] { zeros(x); }, "[fill] expected a vector as sizes, got 'x' [?, 2]. Put scalars side by side in braces.");
   says([&] { zeros({x}); }, "[fill] expected sizes of type i32 or i64, got 'x' f32 [?, 2]. Use cast().");
-  says([&] { zeros({shape_of(x)}); }, "expected scalars as sizes, got [2]");
+  says([&] { zeros({shape_of(x)}); }, "expected scalars as sizes, got [2]. A vector of sizes is given without braces");
   says([&] { zeros({size_of(x, 1) - 3}); }, "expected sizes of 0 or more, got -1 for axis 0");
   says([&] { run_with(zeros({size_of(x, 0) - 3}), 2); }, "expected sizes of 0 or more, got -1 for axis 0");
   says([&] { run_with(reshape(x, {size_of(x, 0) + 1, 2}), 2); }, "expected 6 elements, got 4");
-  says([&] { run_with(reshape(x, {size_of(x, 0) + 1, kAny}), 4); }, "expected sizes of 0 or more, got -1 for axis 1");
+  says([&] { run_with(reshape(x, {size_of(x, 0) + 1, kAny}), 4); },
+       "expected sizes of 0 or more, got -1 for axis 1. One may be kAny, where the others divide the elements");
+  says([&] { pad(x, {{size_of(x, 0), 0}}); }, "[pad] expected a padding for each of the 2 dimensions of 'x'");
+  says([&] { range(0, size_of(x, 0), 0); }, "[range] expected a delta other than 0, got 0");
 }
 
 TEST_F(SizesTest, ABoxAndItsSizesHaveAsManyNumbersAsTheTensorAxes) {

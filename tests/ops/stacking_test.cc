@@ -35,6 +35,13 @@ class StackingTest : public OpTest {
   }
 };
 
+TEST_F(StackingTest, NumbersTakeTheTypeOfTheTensors) {
+  const Tensor n = placeholder(i64, {}), sizes = stack({2, n, 3});
+  EXPECT_EQ(sizes.dtype(), i64);
+  EXPECT_EQ(values<std::int64_t>(sizes, {{n, Array(std::int64_t{7})}}), (std::vector<std::int64_t>{2, 7, 3}));
+  EXPECT_EQ(run(reshape(input(counting({2, 3})), stack({n, 2})), {{n, Array(std::int64_t{3})}}).shape(), Shape({3, 2}));
+}
+
 TEST_F(StackingTest, StackAndUnstackAreInverse) {
   const Tensor a = input(counting({2, 2})), b = a + 10.f;
   EXPECT_EQ(floats(stack({a, b})), (std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13}));
