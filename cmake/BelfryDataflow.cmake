@@ -1,9 +1,10 @@
 # libbelfry_dataflow, Belfry::dataflow: arrays and data pipelines, usable without graph, engine and oneDNN.
 #
-# Some parts of it need a library that may be missing. What is there is built; ON makes a missing one an error, OFF
+# Some parts need a library that may be missing. What is there is built, as a library of its own, so that only programs
+# that use a part load what it needs: Belfry::images, Belfry::lmdb, Belfry::remote. ON makes a missing one an error, OFF
 # leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake). Images are decoded
 # by OpenCV; only .strict asks libjpeg itself, and says so where it is missing, as some kinds of resize() do without
-# OpenCV.
+# Belfry::images.
 include(BelfryOptionalPart)
 belfry_optional_part(OPENCV images FOLDER image/opencv PURPOSE "decoding, warps and colours" HEADER opencv2/core.hpp
   LIBRARIES opencv_core opencv_imgproc opencv_imgcodecs
@@ -16,32 +17,36 @@ belfry_optional_part(ZEROMQ remote FOLDER remote PURPOSE "datapoints between pro
 belfry_report_parts()
 
 file(GLOB_RECURSE dataflow_sources CONFIGURE_DEPENDS belfry/base/*.cc belfry/array/*.cc belfry/dataflow/*.cc)
-foreach(folder IN LISTS belfry_left_out)
-  list(FILTER dataflow_sources EXCLUDE REGEX "/belfry/dataflow/${folder}/")
+foreach(component IN LISTS belfry_part_names)
+  if(belfry_folder_${component})
+    list(FILTER dataflow_sources EXCLUDE REGEX "/belfry/dataflow/${belfry_folder_${component}}/")
+  endif()
 endforeach()
-add_library(belfry_dataflow SHARED ${dataflow_sources})
-add_library(Belfry::dataflow ALIAS belfry_dataflow)
-set_target_properties(belfry_dataflow PROPERTIES
-  EXPORT_NAME dataflow VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+belfry_library(dataflow ${dataflow_sources})
 target_include_directories(belfry_dataflow PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 target_compile_features(belfry_dataflow PUBLIC cxx_std_20)
 # BUILD_INTERFACE: a program that uses the installed library need not find what the library itself is made with.
-target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:belfry_flags> $<BUILD_INTERFACE:fmt::fmt>
-  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> $<BUILD_INTERFACE:ZLIB::ZLIB> $<BUILD_INTERFACE:Threads::Threads>
-  $<BUILD_INTERFACE:gomp>)
-foreach(part IN LISTS belfry_parts)
-  target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:${part}>)
+target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>
+  $<BUILD_INTERFACE:ZLIB::ZLIB> $<BUILD_INTERFACE:gomp>)
+
+foreach(component IN LISTS belfry_part_names)
+  if(belfry_part_${component} STREQUAL "found" AND belfry_folder_${component})
+    file(GLOB_RECURSE part_sources CONFIGURE_DEPENDS belfry/dataflow/${belfry_folder_${component}}/*.cc)
+    belfry_library(${component} ${part_sources})
+    target_link_libraries(belfry_${component} PUBLIC belfry_dataflow PRIVATE $<BUILD_INTERFACE:belfry_${component}_part>)
+  endif()
 endforeach()
-if(BELFRY_HAS_LIBJPEG)
-  set_source_files_properties(belfry/dataflow/image/opencv/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
-endif()
 if(BELFRY_HAS_OPENCV)
-  set_source_files_properties(belfry/dataflow/image/internal/interpolations.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_OPENCV)
+  # Loaded also by a program that uses no name of it, since it brings kinds of resize() along.
+  target_link_options(belfry_images INTERFACE
+    $<BUILD_INTERFACE:-Wl,--push-state,--no-as-needed,$<TARGET_FILE:belfry_images>,--pop-state>
+    $<INSTALL_INTERFACE:-Wl,--push-state,--no-as-needed,$<TARGET_FILE:Belfry::images>,--pop-state>)
+endif()
+if(BELFRY_HAS_LIBJPEG)
+  target_link_libraries(belfry_images PRIVATE $<BUILD_INTERFACE:belfry_jpeg_part>)
+  set_source_files_properties(belfry/dataflow/image/opencv/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
 endif()
 # As OpenCV is compiled: products are rounded before they are added. (g++ takes that option from precompiled headers.)
 set_source_files_properties(belfry/dataflow/image/internal/resize_linear.cc PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
-if(BELFRY_PRECOMPILE)
-  target_precompile_headers(belfry_dataflow PRIVATE ${belfry_heavy_headers})
-endif()

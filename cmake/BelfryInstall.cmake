@@ -1,4 +1,5 @@
-# cmake --install and find_package(Belfry): the shared library, the public headers, the targets Belfry::belfry and Belfry::dataflow.
+# cmake --install and find_package(Belfry): the shared libraries, their targets (Belfry::belfry, Belfry::dataflow, one for
+# each optional part), the public headers.
 #
 # Public is every header except belfry/base/check.h (it brings fmt along), those in a folder named internal, and the
 # engine's; engine/public_headers.txt names the engine's exceptions. scripts/layers checks the same rule.
@@ -29,8 +30,8 @@ foreach(header IN LISTS public_headers engine_headers)
 endforeach()
 
 # The libraries find each other in whatever folder they are put.
-set_target_properties(belfry belfry_dataflow PROPERTIES INSTALL_RPATH "\$ORIGIN")
-install(TARGETS belfry belfry_dataflow EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set_target_properties(${belfry_libraries} PROPERTIES INSTALL_RPATH "\$ORIGIN")
+install(TARGETS ${belfry_libraries} EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Belfry)
 install(EXPORT BelfryTargets NAMESPACE Belfry:: DESTINATION ${config_folder} COMPONENT development)
 # What find_package(Belfry COMPONENTS ...) answers.

@@ -6,11 +6,10 @@
 # BELFRY_WITH_<NAME> is AUTO (if header and libraries are found), ON or OFF, or what CMake takes for ON and OFF;
 # BELFRY_HAS_<NAME> says what came of it. PACKAGES are Debian's that bring the library.
 #
-# belfry_parts collects the interface targets of the parts that are built, belfry_left_out the folders of the others.
+# A part that is built has the interface target belfry_<component>_part; belfry_left_out are the folders of the others.
 # belfry_part_names are the components' names, belfry_part_<component> is found, missing or off,
 # belfry_why_<component> a sentence that says why a part is not there and what to do. belfry_report_parts() shows a
 # table of them, and leaves it in the file parts of the build folder for scripts (see scripts/common.sh).
-set(belfry_parts)
 set(belfry_left_out)
 set(belfry_part_names)
 set(belfry_part_table)
@@ -57,7 +56,6 @@ function(belfry_optional_part name component)
     add_library(belfry_${component}_part INTERFACE)
     target_link_libraries(belfry_${component}_part INTERFACE ${libraries})
     target_include_directories(belfry_${component}_part SYSTEM INTERFACE ${BELFRY_${name}_HEADERS})
-    set(belfry_parts ${belfry_parts} belfry_${component}_part PARENT_SCOPE)
     set(BELFRY_HAS_${name} TRUE PARENT_SCOPE)
   elseif(with STREQUAL "ON")
     message(FATAL_ERROR "[BELFRY_WITH_${name}] expected ${part_HEADER} and ${part_LIBRARIES}, got none or not all of "

@@ -1,11 +1,12 @@
-#include "belfry/dataflow/image/opencv/internal/resize_by_opencv.h"
-
+// The kinds of resize() that OpenCV does: they are there once this library is loaded.
 #include <opencv2/imgproc.hpp>
 
+#include "belfry/dataflow/image/internal/interpolations.h"
 #include "belfry/dataflow/image/opencv/internal/mats.h"
 #include "belfry/dataflow/image/opencv/internal/opencv_options.h"
 
 namespace belfry {
+namespace {
 
 Array resize_by_opencv(ImageView& picture, const ImageSize& to, Interpolation interpolation) {
   return with_opencv("augment", [&] {
@@ -15,4 +16,10 @@ Array resize_by_opencv(ImageView& picture, const ImageSize& to, Interpolation in
   });
 }
 
+[[maybe_unused]] const bool provided = [] {
+  provide_other_resize(resize_by_opencv);
+  return true;
+}();
+
+}  // namespace
 }  // namespace belfry

@@ -1,0 +1,20 @@
+# belfry_library(name source...): the shared library belfry_<name>, Belfry::<name>, for the installation too. The one
+# called belfry is libbelfry. belfry_libraries collects them.
+set(belfry_libraries)
+
+function(belfry_library name)
+  set(target belfry_${name})
+  if(name STREQUAL "belfry")
+    set(target belfry)
+  endif()
+  add_library(${target} SHARED ${ARGN})
+  add_library(Belfry::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:belfry_flags> $<BUILD_INTERFACE:fmt::fmt>
+    $<BUILD_INTERFACE:Threads::Threads>)
+  if(BELFRY_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${belfry_heavy_headers})
+  endif()
+  set(belfry_libraries ${belfry_libraries} ${target} PARENT_SCOPE)
+endfunction()
