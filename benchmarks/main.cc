@@ -24,7 +24,7 @@
 
 #include "benchmarks/modes.h"
 #include "benchmarks/trainers.h"
-#include "tools/command_line.h"
+#include "tools/cli_main.h"
 
 namespace belfry::bench {
 

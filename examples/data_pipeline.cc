@@ -107,12 +107,12 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Reads, augments and batches image files; trains nothing", "data_pipeline");
-  app.add_option("--folder", options.folder, "keep the generated pictures here; by default they are removed");
-  app.add_option("--sheet", options.sheet, "a PNG of the first batch")->capture_default_str();
-  app.add_option("--images", options.images, "to generate")->capture_default_str()->check(CLI::Range(2, 100'000));
-  app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 100'000));
-  app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(0, 1000));
-  app.add_option("--epochs", options.epochs)->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  return belfry::tools::main_of(app, argc, argv, [&] { run(options); });
+  belfry::tools::CommandLine command("Reads, augments and batches image files; trains nothing", "data_pipeline");
+  command.text("--folder", options.folder, "keep the generated pictures here; by default they are removed");
+  command.text("--sheet", options.sheet, "a PNG of the first batch");
+  command.number("--images", options.images, {2, 100'000}, "to generate");
+  command.number("--batch", options.batch, {1, 100'000});
+  command.number("--threads", options.threads, {0, 1000});
+  command.number("--epochs", options.epochs, {1, 1'000'000});
+  return command.run(argc, argv, [&] { run(options); });
 }

@@ -60,7 +60,8 @@ bf::ScheduledHyperParamSetter::Schedule schedule(int epochs) {
 
 void train(const Options& options) {
   if (options.trainer == "simple" && options.devices > 1)
-    throw CLI::ValidationError("--devices", fmt::format("expected 1 for --trainer simple, got {}", options.devices));
+    throw belfry::tools::BadArgument("--devices",
+                                     fmt::format("expected 1 for --trainer simple, got {}", options.devices));
   bf::Graph graph;
   graph.set_seed(options.seed);
   const bf::GraphScope scope(graph);
@@ -87,22 +88,13 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a convnet on Fashion-MNIST", "fashion_mnist");
-  app.add_option("--epochs", options.epochs, "passes over the training set")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--batch", options.batch, "images a step and device")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--trainer", options.trainer, "how: simple, ps, replicated or async")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"simple", "ps", "replicated", "async"}));
-  app.add_option("--devices", options.devices, "devices of all but simple")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--threads", options.threads, "threads of each device (0: an equal share of the cores)")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--seed", options.seed, "of weights, order and dropout")->capture_default_str();
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains a convnet on Fashion-MNIST", "fashion_mnist");
+  command.number("--epochs", options.epochs, {1, 1'000'000}, "passes over the training set");
+  command.number("--batch", options.batch, {1, 1'000'000}, "images a step and device");
+  command.one_of("--trainer", options.trainer, {"simple", "ps", "replicated", "async"},
+                 "how: simple, ps, replicated or async");
+  command.number("--devices", options.devices, {1, 1024}, "devices of all but simple");
+  command.number("--threads", options.threads, {0, 1024}, "threads of each device (0: an equal share of the cores)");
+  command.seed("--seed", options.seed, "of weights, order and dropout");
+  return command.run(argc, argv, [&] { train(options); });
 }

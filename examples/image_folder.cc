@@ -85,18 +85,14 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a small ResNet on a folder of images", "image_folder");
-  app.add_option("data", options.data, "has train/CLASS/*.jpg and test/CLASS/*.jpg")->required();
-  app.add_option("--from", options.from, "a checkpoint, or a run's folder, whose weights to start with");
-  app.add_option("--run-dir", options.run_dir, "where checkpoints and metrics go")->capture_default_str();
-  app.add_option("--epochs", options.epochs, "passes over the training set")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--batch", options.batch, "images a step")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  app.add_option("--size", options.size, "pixels of a side")->capture_default_str()->check(CLI::Range(8, 4096));
-  app.add_option("--rate", options.rate, "of learning")->capture_default_str();
-  app.add_option("--threads", options.threads, "that read and augment")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains a small ResNet on a folder of images", "image_folder");
+  command.required("data", options.data, "has train/CLASS/*.jpg and test/CLASS/*.jpg");
+  command.text("--from", options.from, "a checkpoint, or a run's folder, whose weights to start with");
+  command.text("--run-dir", options.run_dir, "where checkpoints and metrics go");
+  command.number("--epochs", options.epochs, {1, 1'000'000}, "passes over the training set");
+  command.number("--batch", options.batch, {1, 1'000'000}, "images a step");
+  command.number("--size", options.size, {8, 4096}, "pixels of a side");
+  command.number("--rate", options.rate, {}, "of learning");
+  command.number("--threads", options.threads, {0, 1024}, "that read and augment");
+  return command.run(argc, argv, [&] { train(options); });
 }

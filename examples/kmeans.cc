@@ -31,9 +31,9 @@ void cluster(int count, int k, int epochs) {
 
 int main(int argc, char** argv) {
   int count = 10'000, k = 8, epochs = 15;
-  CLI::App app("Clusters points by k-means", "kmeans");
-  app.add_option("--points", count)->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  app.add_option("--k", k, "centres")->capture_default_str()->check(CLI::Range(1, 1000));
-  app.add_option("--epochs", epochs, "steps")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  return belfry::tools::main_of(app, argc, argv, [&] { cluster(count, k, epochs); });
+  belfry::tools::CommandLine command("Clusters points by k-means", "kmeans");
+  command.number("--points", count, {1, 1'000'000});
+  command.number("--k", k, {1, 1000}, "centres");
+  command.number("--epochs", epochs, {1, 1'000'000}, "steps");
+  return command.run(argc, argv, [&] { cluster(count, k, epochs); });
 }

@@ -86,14 +86,13 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains on MNIST's idx files until the validation error stops falling", "mnist_idx");
-  app.add_option("--data", options.data, "the folder of the idx files, gzipped or not")->capture_default_str();
-  app.add_option("--run-dir", options.run_dir, "where checkpoints and metrics go")->capture_default_str();
-  app.add_option("--epochs", options.epochs, "the last one")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  app.add_option("--patience", options.patience, "epochs without a better validation error")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--batch", options.batch, "images a step")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  app.add_flag("--resume", options.resume, "go on with the run in --run-dir");
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains on MNIST's idx files until the validation error stops falling",
+                                     "mnist_idx");
+  command.text("--data", options.data, "the folder of the idx files, gzipped or not");
+  command.text("--run-dir", options.run_dir, "where checkpoints and metrics go");
+  command.number("--epochs", options.epochs, {1, 1'000'000}, "the last one");
+  command.number("--patience", options.patience, {1, 1'000'000}, "epochs without a better validation error");
+  command.number("--batch", options.batch, {1, 1'000'000}, "images a step");
+  command.flag("--resume", options.resume, "go on with the run in --run-dir");
+  return command.run(argc, argv, [&] { train(options); });
 }

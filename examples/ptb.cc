@@ -106,19 +106,15 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a recurrent language model on the files of Penn Treebank", "ptb");
-  app.add_option("data", options.data, "the folder of ptb.train.txt and ptb.valid.txt")->required();
-  app.add_option("--run-dir", options.run_dir, "where checkpoints and metrics go")->capture_default_str();
-  app.add_option("--epochs", options.epochs)->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  app.add_option("--batch", options.batch, "streams side by side")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100'000));
-  app.add_option("--time", options.time, "words of each a step")->capture_default_str()->check(CLI::Range(1, 100'000));
-  app.add_option("--units", options.units)->capture_default_str()->check(CLI::Range(1, 100'000));
-  app.add_option("--layers", options.layers)->capture_default_str()->check(CLI::Range(1, 100));
-  app.add_option("--dropout", options.dropout, "of what a layer gives")
-      ->capture_default_str()
-      ->check(CLI::Range(0., 0.99));
-  app.add_flag("--resume", options.resume, "go on with the run in --run-dir");
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains a recurrent language model on the files of Penn Treebank", "ptb");
+  command.required("data", options.data, "the folder of ptb.train.txt and ptb.valid.txt");
+  command.text("--run-dir", options.run_dir, "where checkpoints and metrics go");
+  command.number("--epochs", options.epochs, {1, 1'000'000});
+  command.number("--batch", options.batch, {1, 100'000}, "streams side by side");
+  command.number("--time", options.time, {1, 100'000}, "words of each a step");
+  command.number("--units", options.units, {1, 100'000});
+  command.number("--layers", options.layers, {1, 100});
+  command.number("--dropout", options.dropout, {0., 0.99}, "of what a layer gives");
+  command.flag("--resume", options.resume, "go on with the run in --run-dir");
+  return command.run(argc, argv, [&] { train(options); });
 }

@@ -29,8 +29,8 @@ void fit(int epochs, float rate) {
 int main(int argc, char** argv) {
   int epochs = 5;
   float rate = 0.1f;
-  CLI::App app("Fits a line to noisy points", "raw_regression");
-  app.add_option("--epochs", epochs)->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  app.add_option("--rate", rate, "of learning")->capture_default_str();
-  return belfry::tools::main_of(app, argc, argv, [&] { fit(epochs, rate); });
+  belfry::tools::CommandLine command("Fits a line to noisy points", "raw_regression");
+  command.number("--epochs", epochs, {1, 1'000'000});
+  command.number("--rate", rate, {}, "of learning");
+  return command.run(argc, argv, [&] { fit(epochs, rate); });
 }

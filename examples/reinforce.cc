@@ -163,14 +163,11 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Learns to balance a pole by policy gradients", "reinforce");
-  const auto number = [&](const char* name, int& value, const char* meaning) {
-    app.add_option(name, value, meaning)->capture_default_str()->check(CLI::Range(1, 100'000));
-  };
-  number("--epochs", options.epochs, "epochs");
-  number("--steps", options.steps, "steps an epoch");
-  number("--carts", options.carts, "episodes that are played for a step");
-  app.add_option("--rate", options.rate, "of learning")->capture_default_str();
-  app.add_option("--seed", options.seed, "of weights, beginnings and actions")->capture_default_str();
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Learns to balance a pole by policy gradients", "reinforce");
+  command.number("--epochs", options.epochs, {1, 100'000}, "epochs");
+  command.number("--steps", options.steps, {1, 100'000}, "steps an epoch");
+  command.number("--carts", options.carts, {1, 100'000}, "episodes that are played for a step");
+  command.number("--rate", options.rate, {}, "of learning");
+  command.seed("--seed", options.seed, "of weights, beginnings and actions");
+  return command.run(argc, argv, [&] { train(options); });
 }

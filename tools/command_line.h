@@ -1,41 +1,54 @@
-// What the programs of this repository share: how their command lines are read, and how they end. Not part of the
-// library.
+// The command lines of the examples. Not part of the library.
+//
+//   CommandLine command("Clusters points by k-means", "kmeans");
+//   command.number("--k", k, {1, 1000}, "centres");
+//   return command.run(argc, argv, [&] { cluster(k); });
 #pragma once
 
-#include <fmt/core.h>
-
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <exception>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
-#include "belfry/launch/train_config.h"
+#include "belfry/base/function_ref.h"
 
 namespace belfry::tools {
 
-// Reads the command line, then calls run(). Gives the exit code: 0, also after --help; 2 and one line on stderr for
-// arguments that make no sense; what a shell expects after a training that a signal has ended (128 + its number); 1 and
-// the error's text for anything else that run() throws.
-template <class Run>
-int main_of(CLI::App& app, int argc, char** argv, Run&& run) {
-  try {
-    app.parse(argc, argv);
-    run();
-    return 0;
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    std::string why = error.what();
-    std::ranges::replace(why, '\n', ' ');
-    fmt::print(stderr, "{}: {}. See {} --help.\n", app.get_name(), why, app.get_name());
-    return 2;
-  } catch (const Interrupted& end) {
-    fmt::print(stderr, "{}\n", end.what());
-    return end.exit_code();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-}
+struct Between {
+  double low = std::numeric_limits<double>::lowest(), high = std::numeric_limits<double>::max();
+};
+
+// Arguments that are fine one by one and not together.
+struct BadArgument : std::runtime_error {
+  BadArgument(std::string option, const std::string& why) : runtime_error(why), name(std::move(option)) {}
+  std::string name;
+};
+
+// Names begin with dashes, those of arguments that are known by their place do not ("text", "run,--run-dir" for both).
+// What a value holds before is its default.
+class CommandLine {
+ public:
+  CommandLine(const std::string& purpose, const std::string& program);
+  ~CommandLine();
+
+  void number(const char* name, int& value, Between range, const char* meaning = "");
+  void number(const char* name, std::int64_t& value, Between range, const char* meaning = "");
+  void number(const char* name, float& value, Between range, const char* meaning = "");
+  void number(const char* name, double& value, Between range, const char* meaning = "");
+  void seed(const char* name, std::uint64_t& value, const char* meaning);
+  void text(const char* name, std::string& value, const char* meaning);
+  void required(const char* name, std::string& value, const char* meaning);
+  void one_of(const char* name, std::string& value, const std::vector<std::string>& values, const char* meaning);
+  void flag(const char* name, bool& value, const char* meaning);
+
+  // Reads the arguments, then calls `work`. Gives the exit code: see main_of() in cli_main.h; BadArgument gives 2.
+  int run(int argc, char** argv, FunctionRef<void()> work);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace belfry::tools

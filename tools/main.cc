@@ -3,7 +3,7 @@
 //   belfry data inspect 'image_folder(photos) | resize(64) | batch(32)' --sheet sheet.png
 //   belfry data words
 //   belfry --version
-#include "tools/command_line.h"
+#include "tools/cli_main.h"
 #include "tools/flow_spec.h"
 #include "tools/inspect.h"
 

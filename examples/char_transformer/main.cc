@@ -63,8 +63,8 @@ void resume(bf::TrainConfig& config, const bf::Vocabulary& vocabulary) {
 
 void train(Options options) {
   if (options.sizes.features % NetworkSizes::kHeadFeatures != 0)
-    throw CLI::ValidationError("--features", fmt::format("expected a multiple of {}, got {}",
-                                                         NetworkSizes::kHeadFeatures, options.sizes.features));
+    throw belfry::tools::BadArgument("--features", fmt::format("expected a multiple of {}, got {}",
+                                                               NetworkSizes::kHeadFeatures, options.sizes.features));
   const Text text = read_text(options.text, options.held_out);
   options.sizes.characters = text.vocabulary.size();
   const std::int64_t window = options.sizes.window;
@@ -101,25 +101,22 @@ void train(Options options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a small GPT on the characters of a text", "char_transformer");
-  app.add_option("text", options.text, "a UTF-8 file, or a folder of them")->capture_default_str();
-  app.add_option("--run-dir", options.run_dir, "where checkpoints and the vocabulary go")->capture_default_str();
-  const auto number = [&]<class T>(const char* name, T& value, double low, double high, const char* meaning) {
-    app.add_option(name, value, meaning)
-        ->capture_default_str()
-        ->check(CLI::Range(static_cast<T>(low), static_cast<T>(high)));
-  };
-  number("--epochs", options.epochs, 1, 1e6, "the last one");
-  number("--steps", options.steps, 1, 1e9, "steps an epoch");
-  number("--batch", options.batch, 1, 1e6, "windows a step");
-  number("--window", options.sizes.window, 2, 1e6, "characters that the model looks at");
-  number("--features", options.sizes.features, 32, 1e6, "of each character, a multiple of 32: a head has so many");
-  number("--blocks", options.sizes.blocks, 1, 1000, "of attention and two dense layers");
-  number("--dropout", options.dropout, 0, 0.99, "in each block");
-  number("--learning-rate", options.learning_rate, 0, 1, "the largest: it rises first, then falls");
-  number("--held-out", options.held_out, 0.001, 0.9, "the share of the text, at its end, that is for validation");
-  number("--threads", options.threads, 0, 1024, "0: all cores");
-  app.add_option("--seed", options.seed, "of weights, windows and samples")->capture_default_str();
-  app.add_flag("--resume", options.resume, "go on with the run in --run-dir");
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains a small GPT on the characters of a text", "char_transformer");
+  command.text("text", options.text, "a UTF-8 file, or a folder of them");
+  command.text("--run-dir", options.run_dir, "where checkpoints and the vocabulary go");
+  command.number("--epochs", options.epochs, {1, 1e6}, "the last one");
+  command.number("--steps", options.steps, {1, 1e9}, "steps an epoch");
+  command.number("--batch", options.batch, {1, 1e6}, "windows a step");
+  command.number("--window", options.sizes.window, {2, 1e6}, "characters that the model looks at");
+  command.number("--features", options.sizes.features, {32, 1e6},
+                 "of each character, a multiple of 32: a head has so many");
+  command.number("--blocks", options.sizes.blocks, {1, 1000}, "of attention and two dense layers");
+  command.number("--dropout", options.dropout, {0, 0.99}, "in each block");
+  command.number("--learning-rate", options.learning_rate, {0, 1}, "the largest: it rises first, then falls");
+  command.number("--held-out", options.held_out, {0.001, 0.9},
+                 "the share of the text, at its end, that is for validation");
+  command.number("--threads", options.threads, {0, 1024}, "0: all cores");
+  command.seed("--seed", options.seed, "of weights, windows and samples");
+  command.flag("--resume", options.resume, "go on with the run in --run-dir");
+  return command.run(argc, argv, [&] { train(options); });
 }

@@ -31,7 +31,7 @@ std::unique_ptr<bf::TowerTrainer> make_trainer(const Options& options, const bf:
 void check(const Options& options) {
   const auto only = [&](const char* option, const char* trainer, bool given) {
     if (given && options.trainer != trainer)
-      throw CLI::ValidationError(option, fmt::format("expected --trainer {}, got {}", trainer, options.trainer));
+      throw belfry::tools::BadArgument(option, fmt::format("expected --trainer {}, got {}", trainer, options.trainer));
   };
   only("--devices", "multi", options.devices > 1);
   only("--d-period", "separate", options.periods.d > 1);
@@ -66,21 +66,20 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a DCGAN on Fashion-MNIST", "gan");
-  app.add_option("--trainer", options.trainer, "how: joint (both players in a run), separate (a run each) or multi")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"joint", "separate", "multi"}));
-  const auto number = [&](const char* name, int& value, int low, const char* meaning) {
-    app.add_option(name, value, meaning)->capture_default_str()->check(CLI::Range(low, 1'000'000));
-  };
-  number("--devices", options.devices, 1, "devices of multi");
-  number("--d-period", options.periods.d, 1, "separate: the discriminator's turn is every so many steps");
-  number("--g-period", options.periods.g, 1, "separate: the generator's turn is every so many steps");
-  number("--epochs", options.epochs, 1, "epochs");
-  number("--steps", options.steps, 0, "steps an epoch (0: one pass over the training set)");
-  number("--batch", options.batch, 2, "images a step and device");
-  number("--threads", options.threads, 0, "threads of each device (0: an equal share of the cores)");
-  app.add_option("--seed", options.seed, "of weights, order and noise")->capture_default_str();
-  app.add_option("--run-dir", options.run_dir, "where checkpoints and images go")->capture_default_str();
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains a DCGAN on Fashion-MNIST", "gan");
+  command.one_of("--trainer", options.trainer, {"joint", "separate", "multi"},
+                 "how: joint (both players in a run), separate (a run each) or multi");
+  command.number("--devices", options.devices, {1, 1'000'000}, "devices of multi");
+  command.number("--d-period", options.periods.d, {1, 1'000'000},
+                 "separate: the discriminator's turn is every so many steps");
+  command.number("--g-period", options.periods.g, {1, 1'000'000},
+                 "separate: the generator's turn is every so many steps");
+  command.number("--epochs", options.epochs, {1, 1'000'000}, "epochs");
+  command.number("--steps", options.steps, {0, 1'000'000}, "steps an epoch (0: one pass over the training set)");
+  command.number("--batch", options.batch, {2, 1'000'000}, "images a step and device");
+  command.number("--threads", options.threads, {0, 1'000'000},
+                 "threads of each device (0: an equal share of the cores)");
+  command.seed("--seed", options.seed, "of weights, order and noise");
+  command.text("--run-dir", options.run_dir, "where checkpoints and images go");
+  return command.run(argc, argv, [&] { train(options); });
 }

@@ -57,16 +57,16 @@ void train(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a variational autoencoder on Fashion-MNIST", "vae");
-  const auto number = [&](const char* name, int& value, int low, const char* meaning) {
-    app.add_option(name, value, meaning)->capture_default_str()->check(CLI::Range(low, 1'000'000));
-  };
-  number("--epochs", options.epochs, 1, "passes over the images");
-  number("--batch", options.batch, 1, "images a step and device; the last of a pass may have fewer");
-  number("--images", options.images, 1, "of the training set, and of the test set if that has so many");
-  number("--devices", options.devices, 1, "devices, each with a tower");
-  number("--threads", options.threads, 0, "threads of each device (0: an equal share of the cores)");
-  app.add_option("--seed", options.seed, "of weights, order and noise")->capture_default_str();
-  app.add_option("--run-dir", options.run_dir, "where checkpoints and images go")->capture_default_str();
-  return belfry::tools::main_of(app, argc, argv, [&] { train(options); });
+  belfry::tools::CommandLine command("Trains a variational autoencoder on Fashion-MNIST", "vae");
+  command.number("--epochs", options.epochs, {1, 1'000'000}, "passes over the images");
+  command.number("--batch", options.batch, {1, 1'000'000},
+                 "images a step and device; the last of a pass may have fewer");
+  command.number("--images", options.images, {1, 1'000'000},
+                 "of the training set, and of the test set if that has so many");
+  command.number("--devices", options.devices, {1, 1'000'000}, "devices, each with a tower");
+  command.number("--threads", options.threads, {0, 1'000'000},
+                 "threads of each device (0: an equal share of the cores)");
+  command.seed("--seed", options.seed, "of weights, order and noise");
+  command.text("--run-dir", options.run_dir, "where checkpoints and images go");
+  return command.run(argc, argv, [&] { train(options); });
 }
