@@ -17,6 +17,7 @@
 //   ./bench --overhead                                  what the trainer's loop and default callbacks add to a step
 //   ./bench --sample                                    sampling from char_transformer with a cache, beside PyTorch
 //   ./bench --shapes                                    what changing batch sizes and new sequence lengths cost
+//   ./bench --compile                                   defining and compiling networks of 100 to 3,200 layers
 //   ./bench --ptb-medium                                PTB's medium model beside PyTorch, by perplexity
 //   ./bench --data                                      data pipelines beside bare loops and PyTorch's DataLoader
 //   ./bench --soak 600                                  a pipeline at full speed: does its memory grow?
@@ -51,6 +52,7 @@ std::vector<OwnMode> own_modes() {
           {"--overhead", "what the trainer's loop and default callbacks add to a step", measure_overhead},
           {"--sample", "tokens sampled from char_transformer with a cache, beside PyTorch", measure_sample},
           {"--shapes", "what changing batch sizes and new sequence lengths cost", measure_shapes},
+          {"--compile", "how long deep networks take to define and to compile", measure_compile},
           {"--ptb-medium", "the perplexity of PTB's medium model, beside PyTorch's", measure_ptb_medium},
           {"--data", "what data pipelines cost beside bare loops, and beside PyTorch's DataLoader", measure_data}};
 }

@@ -13,6 +13,7 @@ void measure_input(const Options& options);       // what QueueInput costs and g
 void measure_overhead(const Options& options);    // what the trainer's loop costs
 void measure_sample(const Options& options);      // sampling from a transformer with a cache, beside PyTorch
 void measure_shapes(const Options& options);      // what changing batch sizes and lengths cost
+void measure_compile(const Options& options);     // defining and compiling deep networks
 void measure_ptb_medium(const Options& options);  // PTB's medium model beside PyTorch, by perplexity
 void measure_data(const Options& options);        // what data pipelines cost; only with OpenCV
 void measure_soak(const Options& options);        // whether a pipeline's memory grows; only with OpenCV

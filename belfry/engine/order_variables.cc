@@ -2,10 +2,11 @@
 // the run must come before every assignment; where it cannot (it needs the assignment's result), it reads a snapshot.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/base/function_ref.h"
+#include "belfry/engine/node_order.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
@@ -18,10 +19,12 @@ class Orderer {
   void run() {
     split_user_updates();
     collect();
+    if (assigns_.empty()) return;
+    order_.emplace(ir_, [&](NodeId id) { return !updated_inputs(ir_.node(id)).empty(); });
+    readers_of_values_ = Uses(ir_).readers;
     // What the user's paths say, before any edge is added here.
-    for (const auto& [variable, assigns] : assigns_)
-      for (NodeId assign : assigns) paths_.try_emplace(assign, reached_from(assign));
     for (auto& [variable, assigns] : assigns_) sort_assigns(*variable, assigns);
+    collect_readers();
     for (auto& [variable, assigns] : assigns_) {
       order_reads(*variable, assigns);
       if (assigns.size() > 1) keep_results(assigns);
@@ -105,78 +108,65 @@ class Orderer {
     }
   }
 
-  // Which nodes come after `from` on any path.
-  std::vector<char> reached_from(NodeId from) const {
-    std::vector<std::vector<NodeId>> next(ir_.nodes.size());
-    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id) {
-      if (ir_.node(id).dead) continue;
-      for (ValueId v : ir_.node(id).inputs)
-        if (ir_.value(v).producer != kNone) next[static_cast<std::size_t>(ir_.value(v).producer)].push_back(id);
-      for (NodeId before : ir_.node(id).after) next[static_cast<std::size_t>(before)].push_back(id);
-    }
-    std::vector<char> seen(ir_.nodes.size(), 0);
-    std::vector<NodeId> open{from};
-    while (!open.empty()) {
-      const NodeId id = open.back();
-      open.pop_back();
-      for (NodeId n : next[static_cast<std::size_t>(id)])
-        if (!seen[static_cast<std::size_t>(n)]) {
-          seen[static_cast<std::size_t>(n)] = 1;
-          open.push_back(n);
-        }
-    }
-    return seen;
-  }
-
   void sort_assigns(const Node& variable, std::vector<NodeId>& assigns) {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i)
       for (std::size_t k = i + 1; k < assigns.size(); ++k) {
         const NodeId a = assigns[i], b = assigns[k];
-        BELFRY_CHECK(path(a, b) || path(b, a),
+        BELFRY_CHECK(order_->reaches(a, b) || order_->reaches(b, a),
                      "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no "
                      "path between them. "
                      "Use ControlDependencies to say which comes first.",
                      variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin),
                      describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
       }
-    std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return a != b && path(a, b); });
+    std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return order_->reaches(a, b); });
   }
-  bool path(NodeId assign, NodeId to) const { return paths_.at(assign)[static_cast<std::size_t>(to)] != 0; }
 
-  // The variable's value and every view of it: all the same memory.
-  std::vector<char> aliases_of(ValueId value) const {
-    std::vector<char> alias(ir_.values.size(), 0);
-    alias[static_cast<std::size_t>(value)] = 1;
+  // Who reads an assigned variable, through views of it too: all the same memory.
+  void collect_readers() {
+    std::vector<const Node*> shown(ir_.values.size(), nullptr);  // by value: the variable whose memory it shows
+    for (const auto& [variable, assigns] : assigns_)
+      shown[static_cast<std::size_t>(ir_.node(variables_.at(variable)).outputs[0])] = variable;
     for (NodeId id : topological(ir_)) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = node.inputs.empty() ? nullptr : ir_.kernel_of(node);
-      if (kernel != nullptr && kernel->view && alias[static_cast<std::size_t>(node.inputs[0])])
-        alias[static_cast<std::size_t>(node.outputs[0])] = 1;
+      if (kernel != nullptr && kernel->view && shown[static_cast<std::size_t>(node.inputs[0])] != nullptr)
+        shown[static_cast<std::size_t>(node.outputs[0])] = shown[static_cast<std::size_t>(node.inputs[0])];
     }
-    return alias;
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id)
+      if (!ir_.node(id).dead) collect_reads_of(id, shown);
+  }
+
+  void collect_reads_of(NodeId id, const std::vector<const Node*>& shown) {
+    const IrNode& node = ir_.node(id);
+    const std::vector<int>& updated = updated_inputs(node);
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+      const ValueId input = node.inputs[static_cast<std::size_t>(i)];
+      const Node* variable = shown[static_cast<std::size_t>(input)];
+      if (variable == nullptr || std::ranges::find(updated, i) != updated.end()) continue;
+      std::vector<Read>& reads = reads_[variable];
+      if (!reads.empty() && reads.back().reader == id) continue;
+      // An explicit read sees the assignments that come before it; any other reader the start of the run.
+      std::size_t seen = 0;
+      const std::vector<NodeId>& assigns = assigns_.at(variable);
+      if (node.op == "ReadVariable" && input == ir_.node(variables_.at(variable)).outputs[0])
+        while (seen < assigns.size() && order_->reaches(assigns[seen], id)) ++seen;
+      reads.push_back({id, seen});
+    }
   }
 
   void order_reads(const Node& variable, const std::vector<NodeId>& assigns) {
     const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
-    const std::vector<char> alias = aliases_of(value);
     std::vector<ValueId> versions(assigns.size(), kNone);
-    const NodeId last = static_cast<NodeId>(ir_.nodes.size());
-    for (NodeId reader = 0; reader < last; ++reader) {
-      if (ir_.node(reader).dead) continue;
-      // An explicit read sees the assignments that come before it; any other reader the start of the run.
-      const bool explicit_read = ir_.node(reader).op == "ReadVariable" && ir_.node(reader).inputs[0] == value;
-      if (!explicit_read && !reads(reader, [&](ValueId v) {
-            return v < static_cast<ValueId>(alias.size()) && alias[static_cast<std::size_t>(v)];
-          }))
-        continue;
-      std::size_t seen = 0;
-      while (explicit_read && seen < assigns.size() && path(assigns[seen], reader)) ++seen;
+    for (const auto& [reader, seen] : reads_[&variable]) {
       if (seen == assigns.size() || (assigns[seen] == reader && seen + 1 == assigns.size())) continue;
       const NodeId next = assigns[assigns[seen] == reader ? seen + 1 : seen];  // must not have happened yet
-      if (!reached_from(next)[static_cast<std::size_t>(reader)])
+      if (!order_->reaches(next, reader)) {
         ir_.node(next).after.push_back(reader);
-      else
-        read_from(reader, value, version(value, assigns, seen, versions));
+        order_->add_edge(reader, next);
+      } else {
+        read_from(reader, variable, version(value, assigns, seen, versions));
+      }
     }
   }
 
@@ -185,19 +175,21 @@ class Orderer {
     if (versions[seen] != kNone) return versions[seen];
     versions[seen] = copy_of(value, ir_.value(value).producer);
     const NodeId copy = ir_.value(versions[seen]).producer;
-    if (seen > 0) ir_.node(copy).after.push_back(assigns[seen - 1]);
-    ir_.node(assigns[seen]).after.push_back(copy);
+    if (seen > 0) put_after(copy, assigns[seen - 1]);
+    put_after(assigns[seen], copy);
     return versions[seen];
   }
 
   // The reader, and the views it may read through, take the copy. (Only readers of the start's value read views, so any
   // view may.)
-  void read_from(NodeId reader, ValueId value, ValueId copy) {
+  void read_from(NodeId reader, const Node& variable, ValueId copy) {
+    const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
     const bool direct_only = ir_.node(reader).op == "ReadVariable";
     replace_reads(reader, value, copy);
-    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()) && !direct_only; ++id) {
-      const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
-      if (kernel != nullptr && kernel->view) replace_reads(id, value, copy);
+    if (direct_only) return;
+    for (const Read& read : reads_[&variable]) {
+      const KernelDef* kernel = ir_.kernel_of(ir_.node(read.reader));
+      if (kernel != nullptr && kernel->view) replace_reads(read.reader, value, copy);
     }
   }
 
@@ -205,42 +197,51 @@ class Orderer {
   void keep_results(const std::vector<NodeId>& assigns) {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
       const ValueId result = ir_.node(assigns[i]).outputs[0];
-      if (Uses(ir_).count(result) == 0) continue;
+      const std::vector<NodeId>& readers = readers_of_values_[static_cast<std::size_t>(result)];
+      if (readers.empty()) continue;
       const ValueId copy = copy_of(result, assigns[i]);
-      for (NodeId reader = 0; reader < ir_.value(copy).producer; ++reader) replace_reads(reader, result, copy);
-      for (std::size_t k = i + 1; k < assigns.size(); ++k)
-        ir_.node(assigns[k]).after.push_back(ir_.value(copy).producer);
+      for (NodeId reader : readers) replace_reads(reader, result, copy);
+      for (std::size_t k = i + 1; k < assigns.size(); ++k) put_after(assigns[k], ir_.value(copy).producer);
     }
   }
 
-  bool reads(NodeId node, FunctionRef<bool(ValueId)> is_value) const {
-    const auto& updated = updated_inputs(ir_.node(node));
-    for (int i = 0; i < static_cast<int>(ir_.node(node).inputs.size()); ++i)
-      if (is_value(ir_.node(node).inputs[static_cast<std::size_t>(i)]) &&
-          std::ranges::find(updated, i) == updated.end())
-        return true;
-    return false;
+  void put_after(NodeId node, NodeId before) {
+    ir_.node(node).after.push_back(before);
+    order_->add_edge(before, node);
   }
 
   void replace_reads(NodeId node, ValueId from, ValueId to) {
     const std::vector<int> updated = updated_inputs(ir_.node(node));
     for (int i = 0; i < static_cast<int>(ir_.node(node).inputs.size()); ++i) {
       ValueId& input = ir_.node(node).inputs[static_cast<std::size_t>(i)];
-      if (input == from && std::ranges::find(updated, i) == updated.end()) input = to;
+      if (input != from || std::ranges::find(updated, i) != updated.end()) continue;
+      input = to;
+      order_->add_edge(ir_.value(to).producer, node);
     }
   }
 
   ValueId copy_of(ValueId value, NodeId after) {
     IrNode node{
         .op = "Snapshot", .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
-    return ir_.node(ir_.add_node(std::move(node), {ir_.info(value)})).outputs[0];
+    const NodeId made = ir_.add_node(std::move(node), {ir_.info(value)});
+    order_->add_node(made);
+    order_->add_edge(ir_.value(value).producer, made);
+    return ir_.node(made).outputs[0];
   }
 
+  // A node that reads a variable, and how many of its assignments it sees.
+  struct Read {
+    NodeId reader = kNone;
+    std::size_t seen = 0;
+  };
+
   Ir& ir_;
+  std::optional<NodeOrder> order_;  // with the edges that are added here
   // In the order of creation: the edges added for one variable decide what is possible for the next.
   std::map<const Node*, std::vector<NodeId>, ByNumber> assigns_;
-  std::map<NodeId, std::vector<char>> paths_;  // by assignment: what comes after it
+  std::map<const Node*, std::vector<Read>> reads_;
   std::map<const Node*, NodeId> variables_;
+  std::vector<std::vector<NodeId>> readers_of_values_;  // before anything is changed here
 };
 
 }  // namespace
