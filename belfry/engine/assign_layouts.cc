@@ -134,7 +134,7 @@ class LayoutPass {
       const ValueId v = ir_.node(id).inputs[i];
       if (ir_.is_op(v, "ShapeOnly") || ir_.info(v).layout == choice.inputs[i]) continue;
       const ValueId moved = reordered(v, choice.inputs[i], id);
-      ir_.node(id).inputs[i] = moved;
+      ir_.change(id, [&](IrNode& changed) { changed.inputs[i] = moved; });
     }
     for (std::size_t i = 0; i < choice.outputs.size(); ++i) {
       IrValue& value = ir_.value(ir_.node(id).outputs[i]);

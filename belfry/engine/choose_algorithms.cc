@@ -15,7 +15,7 @@ class AlgorithmPass {
   AlgorithmPass(Ir& ir, AlgorithmTable& table) : ir_(ir), table_(table) {}
 
   void visit(NodeId id, int threads) {
-    IrNode& node = ir_.node(id);
+    const IrNode& node = ir_.node(id);
     const KernelDef* kernel = ir_.kernel_of(node);
     if (kernel == nullptr || !kernel->algorithms) return;
     std::vector<TensorInfo> inputs, outputs;
@@ -41,8 +41,10 @@ class AlgorithmPass {
       entry = &table_.add(problem, fastest_algorithm(*kernel, context, algorithms.names, unread));
       ++timed_;
     }
-    node.attributes.set(kAlgorithm, entry->algorithm);
-    node.attributes.set(kAlgorithmSource, std::string(name_of(entry->source)));
+    ir_.change(id, [&](IrNode& changed) {
+      changed.attributes.set(kAlgorithm, entry->algorithm);
+      changed.attributes.set(kAlgorithmSource, std::string(name_of(entry->source)));
+    });
   }
 
   int timed() const { return timed_; }

@@ -6,11 +6,12 @@ namespace {
 // A result may be written where a carried feed is read from.
 void read_carried_first(Ir& ir) {
   std::vector<NodeId> carried;
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
     if (const IrNode& node = ir.node(id); node.op == "Feed" && !node.dead && ir.value(node.outputs[0]).carried)
       carried.push_back(id);
-  for (IrNode& node : ir.nodes)
-    if (node.op == "Fetch" && !node.dead) node.after.insert(node.after.end(), carried.begin(), carried.end());
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
+    if (ir.node(id).op == "Fetch" && !ir.node(id).dead)
+      ir.change(id, [&](IrNode& node) { node.after.insert(node.after.end(), carried.begin(), carried.end()); });
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices);
   settle_sends(ir, crossings);
-  for (const IrNode& node : ir.nodes) {
+  for (const IrNode& node : ir.nodes()) {
     if (node.op != "Feed" || node.dead || ir.value(node.outputs[0]).crossing != kNone) continue;
     const bool carried = node.attributes.integer("index") < target.carried_feeds;
     (carried ? ir.value(node.outputs[0]).carried : ir.value(node.outputs[0]).fed) = true;

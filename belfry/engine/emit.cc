@@ -155,9 +155,9 @@ class Emitter {
   static std::size_t index_of(const IrNode& node) { return static_cast<std::size_t>(node.attributes.integer("index")); }
 
   void make_kernels() {
-    scratch_.assign(ir().nodes.size(), 0);
-    plan_->kernels.resize(ir().nodes.size());
-    awaits_.assign(ir().nodes.size(), false);
+    scratch_.assign(ir().nodes().size(), 0);
+    plan_->kernels.resize(ir().nodes().size());
+    awaits_.assign(ir().nodes().size(), false);
     for (NodeId id : order_) {
       if (nothing_to_run(ir().node(id))) {
         awaits_[at(id)] = ir().node(id).op == "Receive" || awaits_another_part(ir().node(id));
@@ -209,8 +209,8 @@ class Emitter {
   }
 
   void number_instructions() {
-    position_.assign(ir().nodes.size(), kNone);
-    finished_.assign(ir().nodes.size(), kNone);
+    position_.assign(ir().nodes().size(), kNone);
+    finished_.assign(ir().nodes().size(), kNone);
     for (NodeId id : order_) {
       if (plan_->kernels[at(id)] == nullptr) continue;
       position_[at(id)] = finished_[at(id)] = static_cast<int>(plan_->instructions.size());

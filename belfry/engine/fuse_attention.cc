@@ -38,8 +38,10 @@ bool fuse_packed_attention(Ir& ir, NodeId id) {
   const ValueId whole = whole_of(ir, ir.node(id), first);
   if (whole == kNone) return false;
   if (!gradient) {
-    ir.node(id).op = "PackedAttention";
-    join_inputs(ir.node(id), first, whole);
+    ir.change(id, [&](IrNode& node) {
+      node.op = "PackedAttention";
+      join_inputs(node, first, whole);
+    });
     return true;
   }
   // The gradients have to meet in one tensor again, in the same order.
@@ -49,9 +51,11 @@ bool fuse_packed_attention(Ir& ir, NodeId id) {
       ir.node(concat).attributes.integer("axis") != 2 || only_reader(ir, outputs[1]) != concat ||
       only_reader(ir, outputs[2]) != concat || !fusable(ir, id, concat))
     return false;
-  ir.node(id).op = "PackedAttentionGrad";
-  join_inputs(ir.node(id), first, whole);
-  ir.node(id).outputs.clear();
+  ir.change(id, [&](IrNode& node) {
+    node.op = "PackedAttentionGrad";
+    join_inputs(node, first, whole);
+    node.outputs.clear();
+  });
   ir.take_output(id, ir.node(concat).outputs[0], 0);
   absorb(ir, id, concat);
   return true;

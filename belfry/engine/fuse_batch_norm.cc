@@ -38,12 +38,13 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
     return false;
   }
   const ValueId result = ir.node(relu).outputs[0];
-  IrNode& node = ir.node(id);
-  node.op = "FusedBatchNorm";
-  node.attributes.set("relu", true);
-  node.attributes.set("alpha", ir.node(relu).attributes.get_or<double>("alpha", 0));
-  if (residual != kNone) node.inputs.push_back(residual);
-  node.rank = relu;
+  ir.change(id, [&](IrNode& node) {
+    node.op = "FusedBatchNorm";
+    node.attributes.set("relu", true);
+    node.attributes.set("alpha", ir.node(relu).attributes.get_or<double>("alpha", 0));
+    if (residual != kNone) node.inputs.push_back(residual);
+    node.rank = relu;
+  });
   ir.take_output(id, result, 0);
   ir.add_output(id, {.dtype = DType::u8, .shape = {0}});  // the mask, sized with the layout
   if (add != kNone) absorb(ir, id, add);
@@ -64,24 +65,27 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
     return false;
   if (!fusable(ir, id, relu_grad)) return false;
   const bool shared = readers_of(ir, ds).size() > 1;
-  IrNode& node = ir.node(id);
-  node.op = "FusedBatchNormGrad";
-  node.attributes.set("relu", true);
-  node.attributes.set("alpha", ir.node(forward).attributes.get<double>("alpha"));
-  node.inputs[0] = dr;
-  node.inputs.push_back(ir.node(forward).outputs[3]);
+  ir.change(id, [&](IrNode& node) {
+    node.op = "FusedBatchNormGrad";
+    node.attributes.set("relu", true);
+    node.attributes.set("alpha", ir.node(forward).attributes.get<double>("alpha"));
+    node.inputs[0] = dr;
+    node.inputs.push_back(ir.node(forward).outputs[3]);
+    node.rank = relu_grad;
+  });
   // Others that read ds must come after this node now; the schedule follows the data.
   if (shared) ir.take_output(id, ds, 3);
-  node.rank = relu_grad;
   absorb(ir, id, relu_grad);
   return true;
 }
 
 bool fuse_batch_norm_alone(Ir& ir, NodeId id) {
-  IrNode& node = ir.node(id);
-  if ((node.op != "BatchNorm" && node.op != "BatchNormGrad") || !usable(ir, node)) return false;
-  node.op = "Fused" + node.op;
-  node.attributes.set("relu", false);
+  const std::string& op = ir.node(id).op;
+  if ((op != "BatchNorm" && op != "BatchNormGrad") || !usable(ir, ir.node(id))) return false;
+  ir.change(id, [](IrNode& node) {
+    node.op = "Fused" + node.op;
+    node.attributes.set("relu", false);
+  });
   return true;
 }
 
@@ -94,9 +98,11 @@ bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
   const std::vector<ValueId> terms = ir.node(add).inputs;
   if (!fusable(ir, id, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape))
     return false;
-  ir.node(id).attributes.set("sum", true);
-  ir.node(id).inputs[0] = terms[0];
-  ir.node(id).inputs.push_back(terms[1]);
+  ir.change(id, [&](IrNode& node) {
+    node.attributes.set("sum", true);
+    node.inputs[0] = terms[0];
+    node.inputs.push_back(terms[1]);
+  });
   absorb(ir, id, add);
   return true;
 }

@@ -25,8 +25,10 @@ bool fuse_kind(Ir& ir, NodeId id, const CrossEntropy& kind) {
         !ir.is_op(grad.inputs[2], "Constant") || !fusable(ir, id, reader))
       continue;
     const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
-    ir.node(id).op = kind.both;
-    ir.node(id).inputs.push_back(factor);
+    ir.change(id, [&](IrNode& node) {
+      node.op = kind.both;
+      node.inputs.push_back(factor);
+    });
     ir.take_output(id, dlogits, 1);
     absorb(ir, id, reader);
     return true;

@@ -57,17 +57,21 @@ bool fuse_matmul_gelu(Ir& ir, NodeId id) {
       others = true;
   }
   const TensorInfo info = ir.info(z);
-  ir.node(product).op = "MatMulGelu";
-  ir.node(product).rank = id;
+  ir.change(product, [&](IrNode& node) {
+    node.op = "MatMulGelu";
+    node.rank = id;
+    node.attributes.set("slope", !gradients.empty());
+    node.attributes.set("before", others);
+  });
   ir.take_output(product, y, 0);
   absorb(ir, product, id);
-  ir.node(product).attributes.set("slope", !gradients.empty());
-  ir.node(product).attributes.set("before", others);
   if (!gradients.empty()) {
     const ValueId slope = ir.add_output(product, info);
     for (NodeId gradient : gradients) {
-      ir.node(gradient).op = "Mul";
-      ir.node(gradient).inputs[1] = slope;
+      ir.change(gradient, [&](IrNode& node) {
+        node.op = "Mul";
+        node.inputs[1] = slope;
+      });
     }
   }
   if (others) ir.take_output(product, z, static_cast<int>(ir.node(product).outputs.size()));
@@ -83,9 +87,11 @@ bool fuse_gelu_gradient(Ir& ir, NodeId id) {
   if (!fits(ir, ir.node(product)) || !unordered(ir, product) || !fusable(ir, product, id)) return false;
   const ValueId result = ir.node(id).outputs[0];
   product = own_product(ir, product);
-  ir.node(product).op = "MatMulScaled";
-  ir.node(product).inputs.push_back(slope);
-  ir.node(product).rank = id;
+  ir.change(product, [&](IrNode& node) {
+    node.op = "MatMulScaled";
+    node.inputs.push_back(slope);
+    node.rank = id;
+  });
   ir.take_output(product, result, 0);
   absorb(ir, product, id);
   take_column_sums(ir, product);

@@ -17,9 +17,11 @@ bool fuse_gradient_scale(Ir& ir, NodeId id) {
   for (std::size_t side : {0u, 1u}) {
     const ValueId scale = factors[side], rest = factors[1 - side];
     if (ir.info(scale).shape.rank() != 0 || !(ir.info(rest).shape == ir.info(gradient).shape)) continue;
-    ir.node(id).inputs.back() = rest;
-    ir.node(id).inputs.push_back(scale);
-    ir.node(id).attributes.set(kScaled, true);
+    ir.change(id, [&](IrNode& node) {
+      node.inputs.back() = rest;
+      node.inputs.push_back(scale);
+      node.attributes.set(kScaled, true);
+    });
     if (readers_of(ir, gradient).empty()) absorb(ir, id, product);
     return true;
   }

@@ -1,5 +1,7 @@
 // Layer norm with the residual sum before it, and its gradient with the sum that joins the residual's: the tensors in
 // between are read once less.
+#include <algorithm>
+
 #include "belfry/engine/fusion.h"
 
 namespace belfry {
@@ -24,11 +26,12 @@ bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
   if (!usable(ir, s) || add == kNone || !is_plain_sum(ir, add) || !fusable(ir, id, add)) return false;
   // What scales it may not be made from the sum, which now comes after it.
   if (depends_on(ir, ir.node(id).inputs[1], add) || depends_on(ir, ir.node(id).inputs[2], add)) return false;
-  IrNode& node = ir.node(id);
-  node.op = "FusedLayerNorm";
-  node.inputs[0] = ir.node(add).inputs[0];
-  node.inputs.push_back(ir.node(add).inputs[1]);
-  node.rank = add;
+  ir.change(id, [&](IrNode& node) {
+    node.op = "FusedLayerNorm";
+    node.inputs[0] = ir.node(add).inputs[0];
+    node.inputs.push_back(ir.node(add).inputs[1]);
+    node.rank = add;
+  });
   ir.take_output(id, s, 3);
   absorb(ir, id, add);
   return true;
@@ -51,13 +54,13 @@ bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id) {
           ir.add_node(std::move(copy), {ir.info(dx), ir.info(ir.node(id).outputs[1]), ir.info(ir.node(id).outputs[2])});
       const ValueId replacement = ir.node(other).outputs[0];
       for (NodeId reader : readers_of(ir, dx))
-        if (reader != add)
-          for (ValueId& v : ir.node(reader).inputs)
-            if (v == dx) v = replacement;
+        if (reader != add) ir.change(reader, [&](IrNode& node) { std::ranges::replace(node.inputs, dx, replacement); });
     }
-    ir.node(id).op = "FusedLayerNormGrad";
-    ir.node(id).inputs.push_back(residual);
-    ir.node(id).rank = add;
+    ir.change(id, [&](IrNode& node) {
+      node.op = "FusedLayerNormGrad";
+      node.inputs.push_back(residual);
+      node.rank = add;
+    });
     ir.take_output(id, sum, 0);
     absorb(ir, id, add);
     return true;

@@ -9,7 +9,7 @@ namespace belfry {
 // else wants the product (a hook that fetches it), so for other readers the product is computed once more.
 NodeId own_product(Ir& ir, NodeId id) {
   const ValueId product = ir.node(id).outputs[0];
-  if (Uses(ir).count(product) == 1) return id;
+  if (ir.readers(product).size() == 1) return id;
   IrNode copy = ir.node(id);
   return ir.add_node(std::move(copy), {ir.info(product)});
 }
@@ -49,12 +49,13 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op, bool leaky)
     if (relu != kNone && fusable(ir, add, relu)) last = relu;
     const ValueId result = ir.node(last).outputs[0];
     const NodeId id = own_product(ir, product_id);
-    IrNode& node = ir.node(id);
-    node.op = fused_op;
-    node.inputs.push_back(bias);
-    node.attributes.set("relu", last != add);
-    if (last != add) node.attributes.set("alpha", ir.node(last).attributes.get_or<double>("alpha", 0));
-    node.rank = last;  // the bias may have been made after the product
+    ir.change(id, [&](IrNode& node) {
+      node.op = fused_op;
+      node.inputs.push_back(bias);
+      node.attributes.set("relu", last != add);
+      if (last != add) node.attributes.set("alpha", ir.node(last).attributes.get_or<double>("alpha", 0));
+      node.rank = last;  // the bias may have been made after the product
+    });
     ir.take_output(id, result, 0);
     absorb(ir, id, add);
     if (last != add) absorb(ir, id, last);
@@ -106,7 +107,7 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
     const IrNode& sum = ir.node(reader);
     if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], dy) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
-    ir.node(id).op = "FusedConvBackpropFilter";
+    ir.change(id, [](IrNode& filter) { filter.op = "FusedConvBackpropFilter"; });
     ir.take_output(id, db, 1);
     absorb(ir, id, reader);
     return true;
@@ -116,10 +117,11 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
 
 // A bias's gradient that went with nothing else: in the layout that dy has.
 bool fuse_bias_gradient_alone(Ir& ir, NodeId id) {
-  IrNode& node = ir.node(id);
-  if (node.op != "SumToLike" || !is_bias(ir, node.outputs[0], node.inputs[0])) return false;
-  node.op = "FusedBiasGrad";
-  node.attributes.set("axis", static_cast<std::int64_t>(ir.info(node.inputs[0]).shape.rank() - 1));
+  if (ir.node(id).op != "SumToLike" || !is_bias(ir, ir.node(id).outputs[0], ir.node(id).inputs[0])) return false;
+  ir.change(id, [&](IrNode& node) {
+    node.op = "FusedBiasGrad";
+    node.attributes.set("axis", static_cast<std::int64_t>(ir.info(node.inputs[0]).shape.rank() - 1));
+  });
   return true;
 }
 
@@ -131,8 +133,10 @@ bool fuse_relu_bias_gradient(Ir& ir, NodeId id) {
     const IrNode& sum = ir.node(reader);
     if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], da) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
-    ir.node(id).op = "FusedReluGradBias";
-    ir.node(id).attributes.set("axis", static_cast<std::int64_t>(ir.info(da).shape.rank() - 1));
+    ir.change(id, [&](IrNode& node) {
+      node.op = "FusedReluGradBias";
+      node.attributes.set("axis", static_cast<std::int64_t>(ir.info(da).shape.rank() - 1));
+    });
     ir.take_output(id, db, 1);
     absorb(ir, id, reader);
     return true;

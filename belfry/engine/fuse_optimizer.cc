@@ -45,8 +45,10 @@ bool fuse_weight_decay(Ir& ir, NodeId id) {
     const ValueId penalty = terms[side], rest = terms[1 - side];
     const auto decay = multiple_of(ir, penalty, weights);
     if (!decay || penalty == weights || !(ir.info(rest).shape == ir.info(weights).shape)) continue;
-    ir.node(id).attributes.set("weight_decay", ir.node(id).attributes.get<double>("weight_decay") + *decay);
-    ir.node(id).inputs.back() = rest;
+    ir.change(id, [&](IrNode& node) {
+      node.attributes.set("weight_decay", node.attributes.get<double>("weight_decay") + *decay);
+      node.inputs.back() = rest;
+    });
     if (readers_of(ir, gradient).empty()) absorb(ir, id, add);
     return true;
   }

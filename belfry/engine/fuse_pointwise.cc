@@ -115,10 +115,11 @@ class Chain {
     // Members in topological order; numbers are one, since a chain is made of nodes that existed before fusion.
     std::ranges::sort(members_);
     assemble();
-    IrNode& node = ir_.node(last_);
-    node.op = "FusedPointwise";
-    node.inputs = operands_;
-    node.attributes = {{"program", program_}};
+    ir_.change(last_, [&](IrNode& node) {
+      node.op = "FusedPointwise";
+      node.inputs = operands_;
+      node.attributes = {{"program", program_}};
+    });
     for (NodeId member : members_)
       if (member != last_) absorb(ir_, last_, member);
   }

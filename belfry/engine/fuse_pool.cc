@@ -17,13 +17,14 @@ bool fuse_max_pool_index(Ir& ir, NodeId id) {
     if (ir.node(reader).op != "MaxPoolGrad" || ir.node(reader).inputs[0] != x || ir.node(reader).inputs[1] != y)
       continue;
     if (index == kNone) {
-      ir.node(id).op = "MaxPoolIndexed";
+      ir.change(id, [](IrNode& node) { node.op = "MaxPoolIndexed"; });
       index = ir.add_output(id, {.dtype = DType::u8, .shape = {0}});  // sized with the layout
     }
-    IrNode& grad = ir.node(reader);
-    grad.op = "MaxPoolIndexedGrad";
-    grad.inputs = {index, grad.inputs[2], y};
-    grad.attributes.set("relu", false);
+    ir.change(reader, [&](IrNode& grad) {
+      grad.op = "MaxPoolIndexedGrad";
+      grad.inputs = {index, grad.inputs[2], y};
+      grad.attributes.set("relu", false);
+    });
   }
   return index != kNone;
 }
@@ -38,9 +39,11 @@ bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
   const NodeId pool = ir.value(ir.node(grad).inputs[0]).producer;
   if (ir.node(pool).inputs[0] != r || !fusable(ir, id, grad)) return false;
   const ValueId result = ir.node(id).outputs[0];
-  ir.node(grad).attributes.set("relu", true);
+  ir.change(grad, [&](IrNode& node) {
+    node.attributes.set("relu", true);
+    node.rank = id;
+  });
   ir.take_output(grad, result, 0);
-  ir.node(grad).rank = id;
   absorb(ir, grad, id);
   return true;
 }

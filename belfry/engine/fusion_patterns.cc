@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "belfry/engine/fusion.h"
 
@@ -31,11 +32,7 @@ const std::vector<FusionPattern>& fusion_patterns() {
   return table;
 }
 
-bool unordered(const Ir& ir, NodeId id) {
-  return ir.node(id).after.empty() && std::ranges::none_of(ir.nodes, [&](const IrNode& node) {
-           return !node.dead && std::ranges::find(node.after, id) != node.after.end();
-         });
-}
+bool unordered(const Ir& ir, NodeId id) { return ir.node(id).after.empty() && ir.followers(id).empty(); }
 
 bool fusable(const Ir& ir, NodeId into, NodeId other) {
   return ir.node(into).device == ir.node(other).device && unordered(ir, other);
@@ -43,9 +40,7 @@ bool fusable(const Ir& ir, NodeId into, NodeId other) {
 
 std::vector<NodeId> readers_of(const Ir& ir, ValueId value) {
   std::vector<NodeId> out;
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
-    if (!ir.node(id).dead && std::ranges::find(ir.node(id).inputs, value) != ir.node(id).inputs.end())
-      out.push_back(id);
+  std::ranges::unique_copy(ir.readers(value), std::back_inserter(out));
   return out;
 }
 
@@ -55,7 +50,7 @@ NodeId only_reader(const Ir& ir, ValueId value) {
 }
 
 bool depends_on(const Ir& ir, ValueId value, NodeId node) {
-  std::vector<char> seen(ir.nodes.size(), 0);
+  std::vector<char> seen(ir.nodes().size(), 0);
   std::vector<NodeId> open{ir.value(value).producer};
   while (!open.empty()) {
     const NodeId id = open.back();
@@ -76,14 +71,16 @@ bool is_bias(const Ir& ir, ValueId bias, ValueId of) {
 }
 
 void absorb(Ir& ir, NodeId into, NodeId absorbed) {
-  std::vector<std::string>& names = ir.node(into).fused;
-  if (names.empty()) names.push_back(ir.node(into).origin->name);
   const IrNode& gone = ir.node(absorbed);
-  if (gone.fused.empty())
-    names.push_back(gone.origin->name);
-  else
-    names.insert(names.end(), gone.fused.begin(), gone.fused.end());
-  ir.node(absorbed).dead = true;
+  ir.change(into, [&](IrNode& node) {
+    std::vector<std::string>& names = node.fused;
+    if (names.empty()) names.push_back(node.origin->name);
+    if (gone.fused.empty())
+      names.push_back(gone.origin->name);
+    else
+      names.insert(names.end(), gone.fused.begin(), gone.fused.end());
+  });
+  ir.remove(absorbed);
 }
 
 }  // namespace belfry

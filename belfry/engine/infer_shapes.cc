@@ -40,7 +40,7 @@ void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
   KnownValues known(ir);
   for (const auto& [value, array] : given) known.give(value, array);
   for (NodeId id : topological(ir)) {
-    IrNode& node = ir.node(id);
+    const IrNode& node = ir.node(id);
     if (node.def() == nullptr || node.outputs.empty()) continue;
     if (node.op == "PlaceholderWithDefault") {  // which was not fed
       ir.value(node.outputs[0]).info.shape = ir.info(node.inputs[0]).shape;

@@ -56,36 +56,56 @@ struct IrNode {
   const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
 };
 
-struct Ir {
-  std::vector<IrNode> nodes;
-  std::vector<IrValue> values;
-  std::vector<NodeId> roots;  // what was asked for: Fetch nodes and operations run for their effect; never removed
-  DeviceKind kind = DeviceKind::cpu;  // whose kernels run it
-  std::set<const Node*> trained{};    // variables that another part of the same run writes
-
-  IrNode& node(NodeId id) { return nodes[static_cast<std::size_t>(id)]; }
-  const IrNode& node(NodeId id) const { return nodes[static_cast<std::size_t>(id)]; }
-  IrValue& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
-  const IrValue& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
-  const TensorInfo& info(ValueId id) const { return value(id).info; }
+// Nodes are changed through change() alone, so that who reads a value, and who waits for a node, is always known.
+class Ir {
+ public:
+  const std::vector<IrNode>& nodes() const { return nodes_; }
+  const IrNode& node(NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  // Calls `how` with the node, which may not add others.
+  template <class How>
+  void change(NodeId id, How&& how) {
+    unlink(id);
+    how(nodes_[static_cast<std::size_t>(id)]);
+    link(id);
+  }
+  void remove(NodeId id) {
+    change(id, [](IrNode& node) { node.dead = true; });
+  }
 
   NodeId add_node(IrNode node, const std::vector<TensorInfo>& outputs);
   // A further output of a node that is there already.
   ValueId add_output(NodeId id, const TensorInfo& info);
   // The node makes a value that another one made so far, as its output `index` (one past the last: a further one).
   void take_output(NodeId id, ValueId value, int index);
+  // Numbers the nodes anew: `order` lists them all by their old numbers.
+  void reorder(const std::vector<NodeId>& order);
+
+  // Who is not dead and reads a value, in the order of their numbers; a node that reads it twice stands twice.
+  const std::vector<NodeId>& readers(ValueId id) const { return readers_[static_cast<std::size_t>(id)]; }
+  // Who is not dead and has the node in its `after`, likewise.
+  const std::vector<NodeId>& followers(NodeId id) const { return followers_[static_cast<std::size_t>(id)]; }
+
+  IrValue& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
+  const IrValue& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+  const TensorInfo& info(ValueId id) const { return value(id).info; }
   // The producer's op name, or "" for none.
   std::string_view op_of(ValueId id) const;
   bool is_op(ValueId id, std::string_view op) const { return op_of(id) == op; }
   // How its device computes the node; nullptr if it has no kernel of its own (feeds, users' ops).
   const KernelDef* kernel_of(const IrNode& node) const { return find_kernel(node.op, kind); }
-};
 
-// Who reads each value, and how often; rebuilt when a pass needs it.
-struct Uses {
-  explicit Uses(const Ir& ir);
-  std::vector<std::vector<NodeId>> readers;  // by value; a node that reads it twice stands twice
-  int count(ValueId id) const { return static_cast<int>(readers[static_cast<std::size_t>(id)].size()); }
+  std::vector<IrValue> values;
+  std::vector<NodeId> roots;  // what was asked for: Fetch nodes and operations run for their effect; never removed
+  DeviceKind kind = DeviceKind::cpu;  // whose kernels run it
+  std::set<const Node*> trained{};    // variables that another part of the same run writes
+
+ private:
+  void link(NodeId id);
+  void unlink(NodeId id);
+
+  std::vector<IrNode> nodes_;
+  std::vector<std::vector<NodeId>> readers_;    // by value
+  std::vector<std::vector<NodeId>> followers_;  // by node
 };
 
 // Whether it gives the same for the same inputs and does nothing else, and waits for nothing.
@@ -100,8 +120,6 @@ std::vector<NodeId> topological(const Ir& ir);
 // The same, but among the nodes that are ready the one with the smallest rank goes first.
 using Rank = std::tuple<int, NodeId, NodeId>;
 std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank);
-// Numbers the nodes anew: `order` lists them all by their old numbers.
-void reorder_nodes(Ir& ir, const std::vector<NodeId>& order);
 // Marks what no root needs as dead.
 void remove_unneeded(Ir& ir);
 // The one number that fills a constant, if the value is one.

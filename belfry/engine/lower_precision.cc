@@ -23,12 +23,14 @@ class PrecisionPass {
     set(id, kBf16Emulated);
     for (int i : kernel->factors) {
       const ValueId made = rounded(ir_.node(id).inputs[static_cast<std::size_t>(i)], id);
-      ir_.node(id).inputs[static_cast<std::size_t>(i)] = made;
+      ir_.change(id, [&](IrNode& node) { node.inputs[static_cast<std::size_t>(i)] = made; });
     }
   }
 
  private:
-  void set(NodeId id, const char* how) { ir_.node(id).attributes.set(kPrecision, std::string(how)); }
+  void set(NodeId id, const char* how) {
+    ir_.change(id, [&](IrNode& node) { node.attributes.set(kPrecision, std::string(how)); });
+  }
 
   bool applies(NodeId id) const {
     const IrNode& node = ir_.node(id);

@@ -30,7 +30,7 @@ class Planner {
     last_.assign(values, 0);
     plan_.offsets.assign(values, MemoryPlan::kNowhere);
     plan_.same_as.assign(values, kNone);
-    plan_.scratch.assign(ir.nodes.size(), MemoryPlan::kNowhere);
+    plan_.scratch.assign(ir.nodes().size(), MemoryPlan::kNowhere);
   }
 
   MemoryPlan run() {

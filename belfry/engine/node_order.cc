@@ -12,11 +12,11 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id); }
 }  // namespace
 
 NodeOrder::NodeOrder(const Ir& ir, FunctionRef<bool(NodeId)> late)
-    : next_(ir.nodes.size()),
-      before_(ir.nodes.size()),
-      places_(ir.nodes.size(), kNone),
+    : next_(ir.nodes().size()),
+      before_(ir.nodes().size()),
+      places_(ir.nodes().size(), kNone),
       order_(topological(ir, [&](NodeId id) { return Rank{late(id) ? 1 : 0, id, id}; })),
-      found_(ir.nodes.size(), 0) {
+      found_(ir.nodes().size(), 0) {
   for (std::size_t i = 0; i < order_.size(); ++i) places_[at(order_[i])] = static_cast<int>(i);
   for (NodeId id : order_) {
     const auto edge = [&](NodeId from) {

@@ -21,7 +21,6 @@ class Orderer {
     collect();
     if (assigns_.empty()) return;
     order_.emplace(ir_, [&](NodeId id) { return !updated_inputs(ir_.node(id)).empty(); });
-    readers_of_values_ = Uses(ir_).readers;
     // What the user's paths say, before any edge is added here.
     for (auto& [variable, assigns] : assigns_) sort_assigns(*variable, assigns);
     collect_readers();
@@ -35,7 +34,7 @@ class Orderer {
   // A user's op knows plain memory only, but a variable may lie in another layout: the op gives the new value, and an
   // assignment of ours writes it.
   void split_user_updates() {
-    const NodeId last = static_cast<NodeId>(ir_.nodes.size());
+    const NodeId last = static_cast<NodeId>(ir_.nodes().size());
     for (NodeId id = 0; id < last; ++id) {
       const OpDef* def = ir_.node(id).dead ? nullptr : ir_.node(id).def();
       if (def == nullptr || !def->host_kernel || def->updates.empty() || ir_.node(id).functional) continue;
@@ -43,30 +42,33 @@ class Orderer {
                    describe(*ir_.node(id).origin), def->updates.size(), made_at(*ir_.node(id).origin));
       const ValueId variable = ir_.node(id).inputs[static_cast<std::size_t>(def->updates[0])];
       const ValueId value = ir_.node(id).outputs[0];
-      const NodeId next = static_cast<NodeId>(ir_.nodes.size());  // the assignment's number
-      for (IrNode& node : ir_.nodes)
-        if (std::ranges::find(node.after, id) != node.after.end()) node.after.push_back(next);
+      const std::vector<NodeId> followers = ir_.followers(id);
       if (assigned_elsewhere(variable, id)) read_where_it_stands(id, def->updates[0]);
-      ir_.node(id).functional = true;
+      std::vector<const Node*> conditions;
+      ir_.change(id, [&](IrNode& node) {
+        node.functional = true;
+        conditions = std::exchange(node.conditions, {});
+      });
       IrNode assign{.op = "Assign",
                     .origin = ir_.node(id).origin,
                     .inputs = {variable, value},
-                    .conditions = std::exchange(ir_.node(id).conditions, {}),
+                    .conditions = std::move(conditions),
                     .device = ir_.node(id).device,
                     .rank = id};
       if (!assign.conditions.empty()) assign.after = ir_.node(id).after;
       const bool conditional = !assign.conditions.empty();
       const NodeId made = ir_.add_node(std::move(assign), {ir_.info(value)});
       ir_.roots.push_back(made);
+      for (NodeId follower : followers) ir_.change(follower, [&](IrNode& node) { node.after.push_back(made); });
       if (conditional) {  // the variable may not take the new value: readers look at what it is then
         replace_uses(ir_, value, ir_.node(made).outputs[0]);
-        ir_.node(made).inputs[1] = value;
+        ir_.change(made, [&](IrNode& node) { node.inputs[1] = value; });
       }
     }
   }
 
   bool assigned_elsewhere(ValueId variable, NodeId except) const {
-    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id)
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id)
       if (id != except && !ir_.node(id).dead)
         for (int input : updated_inputs(ir_.node(id)))
           if (ir_.node(id).inputs[static_cast<std::size_t>(input)] == variable) return true;
@@ -86,11 +88,12 @@ class Orderer {
     for (ValueId other : node.inputs)
       if (other != variable && ir_.value(other).producer != kNone) read.after.push_back(ir_.value(other).producer);
     const NodeId made = ir_.add_node(std::move(read), {ir_.info(variable)});
-    ir_.node(id).inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0];
+    ir_.change(id,
+               [&](IrNode& changed) { changed.inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0]; });
   }
 
   void collect() {
-    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id) {
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id) {
       const IrNode& node = ir_.node(id);
       if (node.dead) continue;
       for (int input : updated_inputs(node)) {
@@ -133,7 +136,7 @@ class Orderer {
       if (kernel != nullptr && kernel->view && shown[static_cast<std::size_t>(node.inputs[0])] != nullptr)
         shown[static_cast<std::size_t>(node.outputs[0])] = shown[static_cast<std::size_t>(node.inputs[0])];
     }
-    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes.size()); ++id)
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id)
       if (!ir_.node(id).dead) collect_reads_of(id, shown);
   }
 
@@ -162,8 +165,7 @@ class Orderer {
       if (seen == assigns.size() || (assigns[seen] == reader && seen + 1 == assigns.size())) continue;
       const NodeId next = assigns[assigns[seen] == reader ? seen + 1 : seen];  // must not have happened yet
       if (!order_->reaches(next, reader)) {
-        ir_.node(next).after.push_back(reader);
-        order_->add_edge(reader, next);
+        put_after(next, reader);
       } else {
         read_from(reader, variable, version(value, assigns, seen, versions));
       }
@@ -197,7 +199,7 @@ class Orderer {
   void keep_results(const std::vector<NodeId>& assigns) {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
       const ValueId result = ir_.node(assigns[i]).outputs[0];
-      const std::vector<NodeId>& readers = readers_of_values_[static_cast<std::size_t>(result)];
+      const std::vector<NodeId> readers = ir_.readers(result);
       if (readers.empty()) continue;
       const ValueId copy = copy_of(result, assigns[i]);
       for (NodeId reader : readers) replace_reads(reader, result, copy);
@@ -206,18 +208,20 @@ class Orderer {
   }
 
   void put_after(NodeId node, NodeId before) {
-    ir_.node(node).after.push_back(before);
+    ir_.change(node, [&](IrNode& changed) { changed.after.push_back(before); });
     order_->add_edge(before, node);
   }
 
   void replace_reads(NodeId node, ValueId from, ValueId to) {
-    const std::vector<int> updated = updated_inputs(ir_.node(node));
-    for (int i = 0; i < static_cast<int>(ir_.node(node).inputs.size()); ++i) {
-      ValueId& input = ir_.node(node).inputs[static_cast<std::size_t>(i)];
-      if (input != from || std::ranges::find(updated, i) != updated.end()) continue;
-      input = to;
-      order_->add_edge(ir_.value(to).producer, node);
-    }
+    ir_.change(node, [&](IrNode& reader) {
+      const std::vector<int>& updated = updated_inputs(reader);
+      for (int i = 0; i < static_cast<int>(reader.inputs.size()); ++i) {
+        ValueId& input = reader.inputs[static_cast<std::size_t>(i)];
+        if (input != from || std::ranges::find(updated, i) != updated.end()) continue;
+        input = to;
+        order_->add_edge(ir_.value(to).producer, node);
+      }
+    });
   }
 
   ValueId copy_of(ValueId value, NodeId after) {
@@ -241,7 +245,6 @@ class Orderer {
   std::map<const Node*, std::vector<NodeId>, ByNumber> assigns_;
   std::map<const Node*, std::vector<Read>> reads_;
   std::map<const Node*, NodeId> variables_;
-  std::vector<std::vector<NodeId>> readers_of_values_;  // before anything is changed here
 };
 
 }  // namespace

@@ -53,19 +53,20 @@ class Partitioner {
   void order_reads_and_writes() {
     Ir ordered = ir_;
     order_variables(ordered);
-    for (NodeId id = 0; id < static_cast<NodeId>(ordered.nodes.size()); ++id) {
-      const std::size_t known = at(id) < ir_.nodes.size() ? ir_.node(id).after.size() : 0;
+    for (NodeId id = 0; id < static_cast<NodeId>(ordered.nodes().size()); ++id) {
+      const std::size_t known = at(id) < ir_.nodes().size() ? ir_.node(id).after.size() : 0;
       for (std::size_t k = known; k < ordered.node(id).after.size(); ++k)
         before_.push_back({.reader = ordered.node(id).after[k], .writer = id});
     }
-    if (ordered.nodes.size() > ir_.nodes.size()) ir_ = std::move(ordered);
+    if (ordered.nodes().size() > ir_.nodes().size()) ir_ = std::move(ordered);
   }
 
   void find_levels() {
     Ir ordered = ir_;
-    for (const ReadBeforeWrite& edge : before_) ordered.node(edge.writer).after.push_back(edge.reader);
+    for (const ReadBeforeWrite& edge : before_)
+      ordered.change(edge.writer, [&](IrNode& writer) { writer.after.push_back(edge.reader); });
     order_ = topological(ordered);
-    level_.assign(ir_.nodes.size(), 0);
+    level_.assign(ir_.nodes().size(), 0);
     for (NodeId id : order_) {
       const IrNode& node = ordered.node(id);
       const auto follow = [&](NodeId from, bool awaited) {
@@ -246,7 +247,7 @@ class Partitioner {
 
   void share_trained() {
     std::set<const Node*> trained;
-    for (const IrNode& node : ir_.nodes)
+    for (const IrNode& node : ir_.nodes())
       for (int input : updated_inputs(node)) trained.insert(ir_.value(node.inputs[at(input)]).variable);
     for (Part& part : out_.parts) part.ir.trained = trained;
   }
@@ -270,8 +271,8 @@ class Partitioner {
 }  // namespace
 
 Partition partition(Ir ir, const std::vector<DeviceInfo>& devices) {
-  const auto first = std::ranges::find_if(ir.nodes, [](const IrNode& node) { return !placeless(node); });
-  const int device = first == ir.nodes.end() ? 0 : first->device;
+  const auto first = std::ranges::find_if(ir.nodes(), [](const IrNode& node) { return !placeless(node); });
+  const int device = first == ir.nodes().end() ? 0 : first->device;
   FromShapes from_shapes(ir);
   const auto is_cut = [&](const IrNode& node) {
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i)
@@ -279,10 +280,11 @@ Partition partition(Ir ir, const std::vector<DeviceInfo>& devices) {
     return false;
   };
   const bool one = std::ranges::all_of(
-      ir.nodes, [&](const IrNode& node) { return (placeless(node) || node.device == device) && !is_cut(node); });
+      ir.nodes(), [&](const IrNode& node) { return (placeless(node) || node.device == device) && !is_cut(node); });
   if (!one) return Partitioner(std::move(ir), devices).run();
   Partition out;
-  for (IrNode& node : ir.nodes) node.device = device;
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
+    ir.change(id, [&](IrNode& node) { node.device = device; });
   ir.kind = devices[static_cast<std::size_t>(device)].kind;
   out.parts.push_back({.ir = std::move(ir), .device = device});
   return out;

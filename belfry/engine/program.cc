@@ -129,7 +129,7 @@ std::vector<std::span<const std::int64_t>> Program::computed_sizes(int stage) co
 
 std::vector<TensorInfo> Program::inputs_of(std::size_t part, const Stage& stage) const {
   std::vector<TensorInfo> out;
-  for (const IrNode& node : partition_.parts[part].ir.nodes) {
+  for (const IrNode& node : partition_.parts[part].ir.nodes()) {
     if (!has_given_info(node)) continue;
     if (node.op == "Receive") {
       out.push_back(stage.carried[crossing_of(node)]);
@@ -201,7 +201,7 @@ std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const Versi
   }
   std::map<ValueId, Array> known;
   std::size_t next = 0;
-  for (IrNode& node : part.ir.nodes) {
+  for (const IrNode& node : part.ir.nodes()) {
     if (!has_given_info(node)) continue;
     part.ir.value(node.outputs[0]).info = wanted.inputs[next++];
     if (node.op != "Receive") continue;

@@ -85,9 +85,9 @@ class Pruner {
       std::vector<ValueId> inputs;
       for (const Node* member : groups.members(*ir_.node(id).origin))
         inputs.push_back(values_.at({member->inputs[0].node(), member->inputs[0].output()}));
-      ir_.node(id).inputs = std::move(inputs);
+      ir_.change(id, [&](IrNode& node) { node.inputs = std::move(inputs); });
     }
-    reorder_nodes(ir_, topological(ir_));
+    ir_.reorder(topological(ir_));
   }
 
   void add_fetch(std::size_t index) {

@@ -32,7 +32,7 @@ bool repeatable(const Node& node) {
 
 class Recomputer {
  public:
-  explicit Recomputer(Ir& ir) : ir_(ir), before_(static_cast<NodeId>(ir.nodes.size())) {}
+  explicit Recomputer(Ir& ir) : ir_(ir), before_(static_cast<NodeId>(ir.nodes().size())) {}
 
   void run() {
     for (NodeId id = 0; id < before_; ++id)
@@ -42,12 +42,13 @@ class Recomputer {
     for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment)
       for (const auto& [pass, readers] : segment->second)
         if (pass != 0) recompute(segment->first, pass, readers);
-    if (static_cast<NodeId>(ir_.nodes.size()) == before_) return;
+    if (static_cast<NodeId>(ir_.nodes().size()) == before_) return;
     renumber();
     remove_unneeded(ir_);
     // What only the gradients read was moved to them, not computed twice.
-    for (IrNode& node : ir_.nodes)
-      if (node.copy_of != kNone && ir_.node(node.copy_of).dead) node.copy_of = kNone;
+    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id)
+      if (const NodeId original = ir_.node(id).copy_of; original != kNone && ir_.node(original).dead)
+        ir_.change(id, [](IrNode& node) { node.copy_of = kNone; });
   }
 
  private:
@@ -58,9 +59,8 @@ class Recomputer {
   }
 
   void recompute(int segment, int pass, const std::vector<NodeId>& readers) {
-    const Uses uses(ir_);
     const std::size_t small = largest_of(segment, pass) / kSmall;
-    std::vector<char> wanted(ir_.nodes.size(), 0);
+    std::vector<char> wanted(ir_.nodes().size(), 0);
     std::vector<NodeId> open = readers;
     while (!open.empty()) {
       const NodeId reader = open.back();
@@ -69,7 +69,7 @@ class Recomputer {
         const ValueId v = original_of(read);
         const NodeId producer = ir_.value(v).producer;
         if (producer == kNone || wanted[at(producer)] || !belongs(producer, segment, pass)) continue;
-        if (ir_.info(v).bytes() <= small || !can_repeat(producer) || kept_anyway(v, segment, pass, uses)) continue;
+        if (ir_.info(v).bytes() <= small || !can_repeat(producer) || kept_anyway(v, segment, pass)) continue;
         wanted[at(producer)] = 1;
         open.push_back(producer);
       }
@@ -105,8 +105,8 @@ class Recomputer {
   }
 
   // Something outside reads it as late, or takes it to another device.
-  bool kept_anyway(ValueId v, int segment, int pass, const Uses& uses) const {
-    return std::ranges::any_of(uses.readers[at(v)], [&](NodeId reader) {
+  bool kept_anyway(ValueId v, int segment, int pass) const {
+    return std::ranges::any_of(ir_.readers(v), [&](NodeId reader) {
       return ir_.node(reader).op == "Send" || (segment_of(reader) != segment && pass_of(reader) >= pass);
     });
   }
@@ -114,10 +114,12 @@ class Recomputer {
   void copy(const std::vector<char>& wanted, int pass, const std::vector<NodeId>& readers) {
     std::map<ValueId, ValueId> copies;
     const auto take_copies = [&](NodeId reader) {
-      for (ValueId& v : ir_.node(reader).inputs) {
-        const auto found = copies.find(original_of(v));
-        v = found == copies.end() ? original_of(v) : found->second;
-      }
+      ir_.change(reader, [&](IrNode& node) {
+        for (ValueId& v : node.inputs) {
+          const auto found = copies.find(original_of(v));
+          v = found == copies.end() ? original_of(v) : found->second;
+        }
+      });
     };
     for (NodeId id : topological(ir_)) {
       if (at(id) >= wanted.size() || !wanted[at(id)]) continue;
@@ -136,18 +138,17 @@ class Recomputer {
 
   // Each copy goes directly before the first node that reads it.
   void renumber() {
-    const NodeId end = static_cast<NodeId>(ir_.nodes.size());
-    const Uses uses(ir_);
+    const NodeId end = static_cast<NodeId>(ir_.nodes().size());
     std::vector<NodeId> place(at(end), end);
     for (NodeId id = 0; id < before_; ++id) place[at(id)] = ir_.node(id).rank == kNone ? id : ir_.node(id).rank;
     for (NodeId id = end - 1; id >= before_; --id)  // the readers among the copies have higher numbers
       for (ValueId v : ir_.node(id).outputs)
-        for (NodeId reader : uses.readers[at(v)]) place[at(id)] = std::min(place[at(id)], place[at(reader)]);
+        for (NodeId reader : ir_.readers(v)) place[at(id)] = std::min(place[at(id)], place[at(reader)]);
     for (NodeId id = 0; id < before_; ++id) place[at(id)] = id;
     std::vector<NodeId> order(at(end));
     for (NodeId id = 0; id < end; ++id) order[at(id)] = id;
     std::ranges::sort(order, {}, [&](NodeId id) { return std::tuple(place[at(id)], id < before_, id); });
-    reorder_nodes(ir_, order);
+    ir_.reorder(order);
   }
 
   Ir& ir_;
@@ -168,7 +169,7 @@ std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>
     if (original == kNone) continue;
     for (std::size_t i = 0; i < ir.node(id).outputs.size(); ++i)
       replace_uses(plain, ir.node(id).outputs[i], ir.node(original).outputs[i]);
-    plain.node(id).dead = true;
+    plain.remove(id);
   }
   std::erase_if(order, [&](NodeId id) { return plain.node(id).dead; });
   return plan_memory(plain, order, scratch_bytes, held).arena_bytes;

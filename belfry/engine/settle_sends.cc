@@ -18,7 +18,7 @@ void settle_sends(Ir& ir, const std::vector<Crossing>& crossings) {
     ir.value(v).crossing = crossing;
     ir.value(v).leaves_device = crossings[static_cast<std::size_t>(crossing)].leaves_device;
   };
-  for (const IrNode& node : ir.nodes)
+  for (const IrNode& node : ir.nodes())
     if (node.op == "Receive" && !node.outputs.empty() && ir.value(node.outputs[0]).crossing != kNone)
       crosses(node.outputs[0], ir.value(node.outputs[0]).crossing);
   for (NodeId id : topological(ir)) {
@@ -37,7 +37,7 @@ void settle_sends(Ir& ir, const std::vector<Crossing>& crossings) {
                 .rank = id};
     const ValueId moved = ir.node(ir.add_node(std::move(copy), {ir.info(v)})).outputs[0];
     crosses(moved, crossing);
-    ir.node(id).inputs[0] = moved;
+    ir.change(id, [&](IrNode& node) { node.inputs[0] = moved; });
   }
 }
 

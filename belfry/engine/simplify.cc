@@ -48,7 +48,8 @@ class Simplifier {
       const TensorInfo info = ir_.info(v);
       IrNode stand_in{.op = "ShapeOnly", .origin = node.origin, .device = node.device};
       const NodeId made = ir_.add_node(std::move(stand_in), {info});
-      ir_.node(id).inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0];
+      ir_.change(id,
+                 [&](IrNode& changed) { changed.inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0]; });
       changed = true;
     }
     return changed;
@@ -77,8 +78,10 @@ class Simplifier {
       return true;
     }
     if (op == "ReshapeLike") {  // an ordinary reshape, now that the shape is known
-      ir_.node(id).op = "Reshape";
-      ir_.node(id).inputs.resize(1);
+      ir_.change(id, [](IrNode& reshape) {
+        reshape.op = "Reshape";
+        reshape.inputs.resize(1);
+      });
       return true;
     }
     return neutral_operand(id, node);
@@ -128,16 +131,17 @@ class Simplifier {
     for (ValueId v : ir_.node(id).inputs)
       if (ir_.is_op(v, "Constant")) {
         const std::vector<NodeId> before = ir_.node(ir_.value(v).producer).after;
-        ir_.node(id).after.insert(ir_.node(id).after.end(), before.begin(), before.end());
+        ir_.change(id, [&](IrNode& node) { node.after.insert(node.after.end(), before.begin(), before.end()); });
       }
   }
 
   void make_constant(NodeId id, const Array& value) {
     keep_order(id);
-    IrNode& node = ir_.node(id);
-    node.op = "Constant";
-    node.inputs.clear();
-    node.attributes = {{"value", value}};
+    ir_.change(id, [&](IrNode& node) {
+      node.op = "Constant";
+      node.inputs.clear();
+      node.attributes = {{"value", value}};
+    });
   }
 
   // The same op on the same inputs is computed once.

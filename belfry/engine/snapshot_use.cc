@@ -5,7 +5,7 @@
 namespace belfry {
 
 SnapshotUse::SnapshotUse(const Ir& ir, const std::vector<NodeId>& order, const CompileTarget& target)
-    : ir_(ir), target_(target), place_(ir.nodes.size(), kNone) {
+    : ir_(ir), target_(target), place_(ir.nodes().size(), kNone) {
   for (int place = 0; place < static_cast<int>(order.size()); ++place) {
     const NodeId id = order[static_cast<std::size_t>(place)];
     const IrNode& node = ir.node(id);

@@ -16,16 +16,16 @@ Precision precision_of(const KernelContext& c) {
 
 // The node that takes or gives what has that number; nullptr if there is none.
 const IrNode* find_node(const Ir& ir, std::string_view op, int index) {
-  const auto at = std::ranges::find_if(ir.nodes, [&](const IrNode& node) {
+  const auto at = std::ranges::find_if(ir.nodes(), [&](const IrNode& node) {
     return !node.dead && node.op == op && node.attributes.integer("index") == index;
   });
-  return at == ir.nodes.end() ? nullptr : &*at;
+  return at == ir.nodes().end() ? nullptr : &*at;
 }
 
 // The first op whose shape follows from data is in the second part.
 void check_one_part(const Partition& function, const Node& within) {
   if (function.parts.size() == 1) return;
-  const auto& nodes = function.parts[1].ir.nodes;
+  const auto& nodes = function.parts[1].ir.nodes();
   const auto late = std::ranges::find_if(
       nodes, [](const IrNode& node) { return node.origin != nullptr && !node.origin->def->sizes.empty(); });
   const Node& op = late == nodes.end() ? within : *late->origin;

@@ -46,7 +46,7 @@ class AssignLayoutsTest : public IrTest {
 
 // What the layout pass promises: everyone gets the layouts that its kernel can take.
 void expect_consistent(const Ir& ir) {
-  for (const IrNode& node : ir.nodes) {
+  for (const IrNode& node : ir.nodes()) {
     if (node.dead || node.op == "Reorder" || node.op == "VariableCopy") continue;
     const KernelDef* kernel = find_kernel(node.op, DeviceKind::cpu);
     if (kernel != nullptr && kernel->layouts != KernelDef::Layouts::plain) continue;
@@ -65,7 +65,7 @@ TEST_F(AssignLayoutsTest, AConvolutionsNeighboursTakeItsBlocks) {
   const Ir ir = laid_out({.fetches = {z}, .feeds = {{x, {2, 8, 8, 32}}}});
   expect_consistent(ir);
   EXPECT_EQ(count_of(ir, "Reorder"), 2) << "x goes into blocks, z comes out; nothing between";
-  for (const IrNode& node : ir.nodes)
+  for (const IrNode& node : ir.nodes())
     EXPECT_TRUE(node.dead || node.op != "FusedPointwise" || !ir.info(node.outputs[0]).layout.plain());
 }
 
@@ -88,7 +88,7 @@ TEST_F(AssignLayoutsTest, PoolingStaysInBlocksWithAndWithoutGradients) {
   EXPECT_EQ(count_of(forward, "Reorder"), 2) << "x goes into blocks, y comes out; nothing between";
   const Tensor da = gradients({y}, {a.handle()})[0];
   const Ir backward = laid_out({.targets = {apply_sgd(a, 0.1f, da)}, .feeds = {{x, {2, 8, 8, 20}}}});
-  for (const IrNode& node : backward.nodes)
+  for (const IrNode& node : backward.nodes())
     EXPECT_TRUE(node.dead || node.op != "Reorder" || backward.info(node.inputs[0]).layout.plain())
         << "only what was plain goes into blocks";
 }

@@ -153,7 +153,7 @@ TEST_F(ChooseAlgorithmsTest, OpsWithoutAChoiceAndOtherTypesAreLeftAlone) {
   const Tensor y = relu(matmul(x, x));
   AlgorithmTable table(dir / "t.json");
   const Ir ir = chosen({.fetches = {y}, .feeds = {{x, {4, 4}}}}, table, 2);
-  for (const IrNode& node : ir.nodes) EXPECT_EQ(node.attributes.find(kAlgorithm), nullptr) << node.op;
+  for (const IrNode& node : ir.nodes()) EXPECT_EQ(node.attributes.find(kAlgorithm), nullptr) << node.op;
   EXPECT_TRUE(table.used().empty());
   EXPECT_TRUE(dir.names().empty()) << "nothing to write";
 }

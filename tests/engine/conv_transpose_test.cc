@@ -23,11 +23,11 @@ class ConvTransposeEngineTest : public PoisonTest {
     return conv2d_transpose(x, weight(name, {4, 4, channels, x.shape()[3]}, x.dtype()), {.strides = 2});
   }
   static std::int64_t count(const Ir& ir, const std::string& op) {
-    return std::ranges::count_if(ir.nodes, [&](const IrNode& n) { return !n.dead && n.op == op; });
+    return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) { return !n.dead && n.op == op; });
   }
   // Reorders of images: those of filters are not counted.
   static std::int64_t moved_images(const Ir& ir) {
-    return std::ranges::count_if(ir.nodes, [&](const IrNode& n) {
+    return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) {
       return !n.dead && n.op == "Reorder" && ir.info(n.outputs[0]).shape[0] == kShape[0];
     });
   }
@@ -65,7 +65,7 @@ TEST_F(ConvTransposeEngineTest, AGeneratorKeepsItsImagesInBlocksUntilTheLast) {
     return out;
   });
   EXPECT_LE(moved_images(ir), 3) << "x, its gradient and one of plain channels at most";
-  EXPECT_TRUE(std::ranges::all_of(ir.nodes, [&](const IrNode& n) {
+  EXPECT_TRUE(std::ranges::all_of(ir.nodes(), [&](const IrNode& n) {
     return n.dead || n.outputs.empty() || ir.info(n.outputs[0]).shape.rank() != 4 ||
            ir.info(n.outputs[0]).shape[3] != 1 || ir.info(n.outputs[0]).layout.plain();
   })) << "an image of one channel is not padded";

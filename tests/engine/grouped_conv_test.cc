@@ -143,7 +143,7 @@ TEST_F(GroupedConvTest, DepthwiseKeepsBlocksAndOneLayoutOfItsWeights) {
     order_variables(ir);
     assign_layouts(ir, store, {{1}});
     int images = 0;
-    for (const IrNode& node : ir.nodes)
+    for (const IrNode& node : ir.nodes())
       if (!node.dead && node.op == "Reorder" && ir.info(node.outputs[0]).shape.rank() == 4 &&
           ir.info(node.outputs[0]).shape[0] == 2)
         ++images;

@@ -58,7 +58,7 @@ class IrTest : public testing::Test {
 // The ops of the nodes that are left, sorted.
 inline std::vector<std::string> ops_of(const Ir& ir) {
   std::vector<std::string> out;
-  for (const IrNode& node : ir.nodes)
+  for (const IrNode& node : ir.nodes())
     if (!node.dead) out.push_back(node.op);
   std::ranges::sort(out);
   return out;
@@ -66,20 +66,20 @@ inline std::vector<std::string> ops_of(const Ir& ir) {
 
 inline int count_of(const Ir& ir, std::string_view op) {
   return static_cast<int>(
-      std::ranges::count_if(ir.nodes, [&](const IrNode& node) { return !node.dead && node.op == op; }));
+      std::ranges::count_if(ir.nodes(), [&](const IrNode& node) { return !node.dead && node.op == op; }));
 }
 
 // The only node of this op.
 inline NodeId the(const Ir& ir, std::string_view op) {
   EXPECT_EQ(count_of(ir, op), 1) << op;
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
     if (!ir.node(id).dead && ir.node(id).op == op) return id;
   throw Error("no node of op " + std::string(op));
 }
 
 // The node that was made from an operation of the graph.
 inline NodeId made_from(const Ir& ir, const Operation& operation) {
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
     if (!ir.node(id).dead && ir.node(id).origin == operation.node() && ir.node(id).op == operation.type()) return id;
   throw Error("no node for " + operation.name());
 }
@@ -87,7 +87,7 @@ inline NodeId made_from(const Ir& ir, const Operation& operation) {
 // Whether there is a path, by data or order, from one node to the other.
 inline bool comes_before(const Ir& ir, NodeId first, NodeId second) {
   std::vector<NodeId> open{second};
-  std::vector<char> seen(ir.nodes.size(), 0);
+  std::vector<char> seen(ir.nodes().size(), 0);
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();

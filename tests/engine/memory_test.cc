@@ -109,7 +109,7 @@ class MemoryTest : public IrTest {
     return ir;
   }
   MemoryPlan planned(const Ir& ir) const {
-    return plan_memory(ir, schedule(ir), std::vector<std::size_t>(ir.nodes.size(), 0));
+    return plan_memory(ir, schedule(ir), std::vector<std::size_t>(ir.nodes().size(), 0));
   }
   static ValueId output(const Ir& ir, const Tensor& t) {
     return ir.node(made_from(ir, t)).outputs[static_cast<std::size_t>(t.output())];
@@ -128,7 +128,7 @@ TEST_F(MemoryTest, NoValueIsOverwrittenWhileSomebodyNeedsIt) {
     if (seed % 2 == 0) simplify(ir);
     order_variables(ir);
     const std::vector<NodeId> order = schedule(ir);
-    std::vector<std::size_t> scratch(ir.nodes.size(), 0);
+    std::vector<std::size_t> scratch(ir.nodes().size(), 0);
     for (NodeId id : order)
       if (random.bits() % 4 == 0) scratch[static_cast<std::size_t>(id)] = 64 * (1 + random.bits() % 8);
     PaperRun(ir, order, scratch).run();
@@ -186,7 +186,7 @@ TEST_F(MemoryTest, WhatEarlierPartsLeftIsInTheWayUntilItsLastReaderIsDone) {
   const Tensor x = tanh(var("x", {64, 16})), y = exp(var("y", {64, 16}));
   const Ir ir = prepared({.fetches = {matmul(x, y, {.transpose_b = true})}});
   const std::vector<NodeId> order = schedule(ir);
-  const std::vector<std::size_t> scratch(ir.nodes.size(), 0);
+  const std::vector<std::size_t> scratch(ir.nodes().size(), 0);
   const auto with = [&](const std::vector<HeldValue>& held) { return plan_memory(ir, order, scratch, held); };
   const std::size_t alone = with({}).arena_bytes;
   const MemoryPlan beside = with({{.crossing = 3, .offset = 0, .bytes = 128}});

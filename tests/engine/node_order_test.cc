@@ -65,7 +65,7 @@ TEST(NodeOrder, AgreesWithAWalkWhateverIsAdded) {
       const NodeId from = draw(), to = draw();
       ASSERT_EQ(order.reaches(from, to), from != to && comes_after(ir, from, to)) << from << " to " << to;
       if (from == to || comes_after(ir, to, from)) continue;
-      ir.node(to).after.push_back(from);
+      ir.change(to, [&](IrNode& node) { node.after.push_back(from); });
       order.add_edge(from, to);
     }
   }

@@ -103,7 +103,7 @@ TEST_F(OrderVariablesTest, AReaderOfTheVariableAndOfAViewReadsTheSnapshotForBoth
   const Ir ir = ordered({.fetches = {concat({next, v, reshape(exp(view), {4}), squeeze(view)}, 0)}});
   EXPECT_EQ(source(ir, the(ir, "Concat"), 1), "Snapshot");
   EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), the(ir, "Assign")));
-  for (const IrNode& node : ir.nodes)
+  for (const IrNode& node : ir.nodes())
     EXPECT_TRUE(node.dead || node.op != "Reshape" || !ir.is_op(node.inputs[0], "Variable"));
 }
 

@@ -86,7 +86,7 @@ TEST_F(PaddingTest, ProgramsThatDoNotKeepZeroStayInBlocks) {
     for (const auto& f : programs) {
       const Ir ir = net(f);
       EXPECT_TRUE(any_padding(ir));
-      for (const IrNode& node : ir.nodes) {
+      for (const IrNode& node : ir.nodes()) {
         if (node.dead || node.op != "FusedPointwise" || ir.info(node.outputs[0]).shape.rank() != 4) continue;
         EXPECT_FALSE(ir.info(node.outputs[0]).layout.plain());
         EXPECT_TRUE(has_padding(ir.info(node.outputs[0]).layout));
@@ -143,7 +143,7 @@ TEST_F(PaddingTest, StaysZeroThroughResizing) {
       return Tensors{reduce_sum(z), gradients({reduce_sum(square(z))}, {x})[0]};
     });
     EXPECT_TRUE(any_padding(ir));
-    for (const IrNode& node : ir.nodes)
+    for (const IrNode& node : ir.nodes())
       EXPECT_TRUE(node.dead || !node.op.starts_with("Resize") || !ir.info(node.outputs[0]).layout.plain()) << node.op;
   }
 }

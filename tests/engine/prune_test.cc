@@ -61,7 +61,7 @@ TEST_F(PruneTest, ASumAcrossTowersHasTheInputsOfAllInTheirOrder) {
     EXPECT_EQ(both.op_of(inputs[0]), "Exp");
     EXPECT_EQ(both.op_of(inputs[1]), "Tanh");
   }
-  for (NodeId id = 0; id < static_cast<NodeId>(both.nodes.size()); ++id)
+  for (NodeId id = 0; id < static_cast<NodeId>(both.nodes().size()); ++id)
     for (ValueId v : both.node(id).inputs) EXPECT_LT(both.value(v).producer, id);
   for (NodeId root : both.roots) EXPECT_EQ(both.node(root).op, "Fetch");
   // The sum of one tower needs what that of the other is given, and not the other itself.

@@ -23,12 +23,12 @@ class RecomputePassTest : public IrTest {
   }
   static int copies_of(const Ir& ir, std::string_view op) {
     return static_cast<int>(std::ranges::count_if(
-        ir.nodes, [&](const IrNode& node) { return !node.dead && node.copy_of != kNone && node.op == op; }));
+        ir.nodes(), [&](const IrNode& node) { return !node.dead && node.copy_of != kNone && node.op == op; }));
   }
   // The copy of what an operation of the graph became.
   static NodeId copy_of(const Ir& ir, const Operation& operation) {
     const NodeId original = made_from(ir, operation);
-    for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id)
+    for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
       if (!ir.node(id).dead && ir.node(id).copy_of == original) return id;
     return kNone;
   }
@@ -54,9 +54,7 @@ TEST_F(RecomputePassTest, GradientsReadCopiesWhichReadWhatEntersTheSegment) {
   const NodeId copy = copy_of(ir, a), original = made_from(ir, a);
   ASSERT_NE(copy, kNone);
   EXPECT_EQ(ir.node(copy).inputs, ir.node(original).inputs);
-  const Uses uses(ir);
-  EXPECT_EQ(uses.readers[static_cast<std::size_t>(ir.node(original).outputs[0])],
-            std::vector<NodeId>{made_from(ir, b)});
+  EXPECT_EQ(ir.readers(ir.node(original).outputs[0]), std::vector<NodeId>{made_from(ir, b)});
 }
 
 TEST_F(RecomputePassTest, ACopyRunsWhenTheGradientHasComeToIt) {
@@ -123,7 +121,7 @@ TEST_F(RecomputePassTest, ARandomOpIsCopiedWithItsSeed) {
   const Ir ir = recomputed({.fetches = {y, g}});
   ASSERT_EQ(copies_of(ir, "RandomUniform"), 1);
   std::vector<std::int64_t> seeds;
-  for (const IrNode& node : ir.nodes)
+  for (const IrNode& node : ir.nodes())
     if (!node.dead && node.op == "RandomUniform") seeds.push_back(node.attributes.integer("seed"));
   ASSERT_EQ(seeds.size(), 2u);
   EXPECT_EQ(seeds[0], seeds[1]);
@@ -160,9 +158,9 @@ TEST_F(RecomputePassTest, UnmarkedGraphsStayAsTheyAre) {
   const Variable w = var("w", shape);
   const Tensor g = gradients(reduce_sum(exp(tanh(w))), {w})[0];
   Ir ir = simplified({.fetches = {g}});
-  const std::size_t nodes = ir.nodes.size();
+  const std::size_t nodes = ir.nodes().size();
   recompute(ir);
-  EXPECT_EQ(ir.nodes.size(), nodes);
+  EXPECT_EQ(ir.nodes().size(), nodes);
 }
 
 TEST_F(RecomputePassTest, TheArenaWithoutItIsThatOfAnUnmarkedGraph) {
@@ -181,7 +179,7 @@ TEST_F(RecomputePassTest, TheArenaWithoutItIsThatOfAnUnmarkedGraph) {
     infer_shapes(ir);
     simplify(ir);
     recompute(ir);
-    const std::vector<std::size_t> scratch(ir.nodes.size(), 0);
+    const std::vector<std::size_t> scratch(ir.nodes().size(), 0);
     return std::pair(plan_memory(ir, schedule(ir), scratch).arena_bytes, arena_without_recompute(ir, scratch));
   };
   const auto [with, without] = arena(true);

@@ -17,12 +17,12 @@ class ScheduleTest : public IrTest {
 };
 
 void expect_topological(const Ir& ir, const std::vector<NodeId>& order) {
-  std::vector<int> at(ir.nodes.size(), -1);
+  std::vector<int> at(ir.nodes().size(), -1);
   for (int i = 0; i < static_cast<int>(order.size()); ++i) {
     EXPECT_EQ(at[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])], -1) << "a node twice";
     at[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = i;
   }
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes.size()); ++id) {
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id) {
     const IrNode& node = ir.node(id);
     EXPECT_EQ(at[static_cast<std::size_t>(id)] == -1, node.dead);
     if (node.dead) continue;
@@ -84,7 +84,7 @@ TEST_F(ScheduleTest, FetchesCopyTheirValueAtOnce) {
 TEST_F(ScheduleTest, ANodeWithARankTakesThatPlace) {
   const Tensor a = exp(var("a", {2})), b = tanh(var("b", {2})), c = sin(var("c", {2}));
   Ir ir = ordered({.fetches = {a + b + c}});
-  ir.node(made_from(ir, a)).rank = made_from(ir, c);
+  ir.change(made_from(ir, a), [&](IrNode& node) { node.rank = made_from(ir, c); });
   const std::vector<NodeId> order = schedule(ir);
   expect_topological(ir, order);
   EXPECT_LT(position(order, made_from(ir, b)), position(order, made_from(ir, a)));

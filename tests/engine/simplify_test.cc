@@ -106,7 +106,7 @@ TEST_F(SimplifyTest, DeadGradientsAreDropped) {
   const Variable w = var("w", {2}), b = var("b", {2});
   const Tensors g = gradients({square(w) * exp(b)}, {w.handle(), b.handle()});
   const Ir ir = simplified({.fetches = {g[0]}});
-  for (const IrNode& node : ir.nodes) EXPECT_TRUE(node.dead || node.origin != g[1].node());
+  for (const IrNode& node : ir.nodes()) EXPECT_TRUE(node.dead || node.origin != g[1].node());
 }
 
 // with ControlDependencies({step}): loss = identity(loss): the loss of a step that has been done.
