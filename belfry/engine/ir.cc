@@ -193,13 +193,8 @@ std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
 
 bool is_pure(const IrNode& node) {
   const OpDef* def = node.def();
-  if (def == nullptr || def->stateful || def->side_effect || def->host_kernel || !node.after.empty() ||
-      node.op == "CheckNumerics")
-    return false;
-  return std::ranges::none_of(node.attributes.items(), [](const auto& item) {
-    const auto* function = std::get_if<SubGraphPtr>(&item.second);
-    return function != nullptr && is_stateful(**function);
-  });
+  return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() &&
+         node.op != "CheckNumerics" && !has_stateful_function(node.attributes);
 }
 
 ValueId behind_views(const Ir& ir, ValueId value) {

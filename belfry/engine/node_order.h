@@ -12,20 +12,24 @@ namespace belfry {
 class NodeOrder {
  public:
   // By data and ordering edges; among nodes that may come next those that are `late` come last. Dead ones have no
-  // place.
+  // place. The Ir outlives it, and it is told what is added there, one by one.
   NodeOrder(const Ir& ir, FunctionRef<bool(NodeId)> late);
 
+  const std::vector<NodeId>& nodes() const { return order_; }
   bool reaches(NodeId from, NodeId to) const;  // over one edge or more
-  void add_node(NodeId id);                    // with the next number, behind all others
-  void add_edge(NodeId from, NodeId to);       // that closes no circle
+  void added_node(NodeId id);                  // with the next number, which nothing reads or waits for yet
+  void added_edge(NodeId from, NodeId to);     // that closes no circle
 
  private:
-  using Lists = std::vector<std::vector<NodeId>>;
+  using Visit = FunctionRef<void(NodeId)>;
   int place(NodeId id) const { return places_[static_cast<std::size_t>(id)]; }
-  // Those on paths along `edges` that stand from `first` to `last`, the node itself included.
-  std::vector<NodeId> found_from(NodeId start, const Lists& edges, int first, int last) const;
+  void visit_next(NodeId id, Visit visit) const;
+  void visit_before(NodeId id, Visit visit) const;
+  // Those on paths forwards, or back, that stand from `first` to `last`, the node itself included.
+  enum class Way { forwards, back };
+  std::vector<NodeId> found_from(NodeId start, Way way, int first, int last) const;
 
-  Lists next_, before_;              // by node
+  const Ir& ir_;
   std::vector<int> places_;          // by node
   std::vector<NodeId> order_;        // by place
   mutable std::vector<char> found_;  // by node: what a search has met; all 0 between searches

@@ -130,7 +130,7 @@ class Orderer {
     std::vector<const Node*> shown(ir_.values.size(), nullptr);  // by value: the variable whose memory it shows
     for (const auto& [variable, assigns] : assigns_)
       shown[static_cast<std::size_t>(ir_.node(variables_.at(variable)).outputs[0])] = variable;
-    for (NodeId id : topological(ir_)) {
+    for (NodeId id : order_->nodes()) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = node.inputs.empty() ? nullptr : ir_.kernel_of(node);
       if (kernel != nullptr && kernel->view && shown[static_cast<std::size_t>(node.inputs[0])] != nullptr)
@@ -209,27 +209,26 @@ class Orderer {
 
   void put_after(NodeId node, NodeId before) {
     ir_.change(node, [&](IrNode& changed) { changed.after.push_back(before); });
-    order_->add_edge(before, node);
+    order_->added_edge(before, node);
   }
 
   void replace_reads(NodeId node, ValueId from, ValueId to) {
     ir_.change(node, [&](IrNode& reader) {
       const std::vector<int>& updated = updated_inputs(reader);
-      for (int i = 0; i < static_cast<int>(reader.inputs.size()); ++i) {
-        ValueId& input = reader.inputs[static_cast<std::size_t>(i)];
-        if (input != from || std::ranges::find(updated, i) != updated.end()) continue;
-        input = to;
-        order_->add_edge(ir_.value(to).producer, node);
-      }
+      for (int i = 0; i < static_cast<int>(reader.inputs.size()); ++i)
+        if (ValueId& input = reader.inputs[static_cast<std::size_t>(i)];
+            input == from && std::ranges::find(updated, i) == updated.end())
+          input = to;
     });
+    const std::vector<ValueId>& inputs = ir_.node(node).inputs;
+    if (std::ranges::find(inputs, to) != inputs.end()) order_->added_edge(ir_.value(to).producer, node);
   }
 
   ValueId copy_of(ValueId value, NodeId after) {
     IrNode node{
         .op = "Snapshot", .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
     const NodeId made = ir_.add_node(std::move(node), {ir_.info(value)});
-    order_->add_node(made);
-    order_->add_edge(ir_.value(value).producer, made);
+    order_->added_node(made);
     return ir_.node(made).outputs[0];
   }
 

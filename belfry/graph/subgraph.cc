@@ -151,12 +151,13 @@ Tensors float_grads(const GradientContext& c, std::size_t first, std::size_t cou
   return out;
 }
 
-bool is_stateful(const SubGraph& function) {
-  return std::ranges::any_of(function.graph->nodes(), [](const auto& node) {
-    return node->def->stateful || std::ranges::any_of(node->attributes.items(), [](const auto& item) {
-             const auto* inner = std::get_if<SubGraphPtr>(&item.second);
-             return inner != nullptr && is_stateful(**inner);
-           });
+bool has_stateful_function(const Attributes& attributes) {
+  const auto is_stateful = [](const auto& node) {
+    return node->def->stateful || has_stateful_function(node->attributes);
+  };
+  return std::ranges::any_of(attributes.items(), [&](const auto& item) {
+    const auto* function = std::get_if<SubGraphPtr>(&item.second);
+    return function != nullptr && std::ranges::any_of((*function)->graph->nodes(), is_stateful);
   });
 }
 

@@ -39,7 +39,7 @@ Tensors float_grads(const GradientContext& c, std::size_t first, std::size_t cou
 // The shapes of the outputs for inputs of these shapes, by the ops' own rules.
 Shapes infer_subgraph(const SubGraph& function, std::span<const Shape> inputs);
 std::vector<DType> dtypes_of(const Tensors& tensors);
-// Whether an op inside, of functions inside too, is stateful: it draws random numbers, say.
-bool is_stateful(const SubGraph& function);
+// Whether an op of a function among these, or of one inside it, is stateful: it draws random numbers, say.
+bool has_stateful_function(const Attributes& attributes);
 
 }  // namespace belfry

@@ -14,11 +14,8 @@
 namespace belfry {
 namespace {
 
-void check_fits(const Shape& mask, const Shape& x, int axis) {
-  BELFRY_CHECK(
-      mask.rank() >= 1 && axis + mask.rank() <= x.rank() && compatible(mask, x.slice(axis, axis + mask.rank())),
-      "expected a mask of the shape of axes from {} on of {}, got {}. Give an element for each of theirs", axis,
-      to_string(x), to_string(mask));
+bool fits(const Shape& mask, const Shape& x, int axis) {
+  return mask.rank() >= 1 && axis + mask.rank() <= x.rank() && compatible(mask, x.slice(axis, axis + mask.rank()));
 }
 
 const OpRegistration true_places_def =
@@ -35,7 +32,12 @@ const OpRegistration true_places_def =
           BELFRY_CHECK(c.dtype(0) == boolean && c.input(1).rank() == 1,
                        "expected a mask of bool and a vector to lend its length, got {} {} and {}", name_of(c.dtype(0)),
                        to_string(mask), to_string(c.input(1)));
-          if (c.inputs() > 2) check_fits(mask, c.input(2), static_cast<int>(c.attributes().integer("axis")));
+          if (c.inputs() == 2) return c.input(1);
+          const int axis = static_cast<int>(c.attributes().integer("axis"));
+          BELFRY_CHECK(
+              fits(mask, c.input(2), axis),
+              "expected a mask of the shape of axes from {} on of {}, got {}. Give an element for each of theirs", axis,
+              to_string(c.input(2)), to_string(mask));
           return c.input(1);
         })
         .not_differentiable()
@@ -62,10 +64,9 @@ Tensor boolean_mask(const Operand& x, const Operand& mask, const MaskOptions& op
   const Tensor t = x.tensor(), m = mask.tensor();
   check_mask(m, "boolean_mask", x.where());
   const auto axis = static_cast<int>(normalize_axis(x, options.axis, t.rank(), "boolean_mask"));
-  BELFRY_CHECK(
-      m.rank() >= 1 && axis + m.rank() <= t.rank() && compatible(m.shape(), t.shape().slice(axis, axis + m.rank())),
-      "[boolean_mask] expected a mask of the shape of axes from {} on of '{}' {}, got {} (made at {}).", axis, t.name(),
-      to_string(t.shape()), to_string(m), to_string(current_location(x.where())));
+  BELFRY_CHECK(fits(m.shape(), t.shape(), axis),
+               "[boolean_mask] expected a mask of the shape of axes from {} on of '{}' {}, got {} (made at {}).", axis,
+               t.name(), to_string(t.shape()), to_string(m), to_string(current_location(x.where())));
   std::vector<Size> joined;
   for (int i = 0; i < axis; ++i) joined.emplace_back(size_of(t, i));
   joined.emplace_back(reduce_prod(shape_of(m)));

@@ -197,10 +197,6 @@ TEST_F(MaskTest, AMaskOfAnotherShapeIsAnErrorInARunToo) {
   const Tensor values = placeholder(f32, {kAny}), chosen = placeholder(boolean, {kAny});
   const Tensor rows = placeholder(f32, {kAny, kAny}), places = placeholder(boolean, {kAny, kAny});
   const Tensor some = boolean_mask(values, chosen), more = boolean_mask(rows, places);
-  const auto says = [](const auto& action, const std::string& text) {
-    const std::string error = error_of(action);
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-  };
   says([&] { run(some, {{values, counting({3})}, {chosen, Array::full(boolean, {2}, 1)}}); },
        "expected a mask of the shape of axes from 0 on of [3], got [2]");
   says([&] { run(more, {{rows, counting({2, 3})}, {places, Array::full(boolean, {3, 2}, 1)}}); },
@@ -208,10 +204,6 @@ TEST_F(MaskTest, AMaskOfAnotherShapeIsAnErrorInARunToo) {
 }
 
 TEST_F(MaskTest, MistakesSayWhatIsWrong) {
-  const auto says = [](const auto& action, const std::string& text) {
-    const std::string error = error_of(action);
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-  };
   says([&] { boolean_mask(x, x); }, "[boolean_mask] expected a condition of type bool, got 'x' f32 [?, 2]");
   says([&] { boolean_mask(x, constant(Array::of<bool>({3}, {true, true, false})), {.axis = 1}); },
        "expected a mask of the shape of axes from 1 on of 'x' [?, 2]");

@@ -39,6 +39,13 @@ class OpTest : public testing::Test {
   std::vector<std::int32_t> ints(const Tensor& t, const Feeds& feeds = {}) { return values<std::int32_t>(t, feeds); }
   std::vector<bool> bools(const Tensor& t, const Feeds& feeds = {}) { return values<bool>(t, feeds); }
 
+  // An error of the action has this text somewhere.
+  template <class Action>
+  static void says(const Action& action, const std::string& text) {
+    const std::string error = error_of(action);
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+  }
+
   Graph graph;
   GraphScope scope{graph};
 

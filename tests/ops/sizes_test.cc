@@ -304,10 +304,6 @@ TEST_F(SizesTest, APlaceholderWithADefaultMayBeFed) {
 }
 
 TEST_F(SizesTest, MistakesSayWhatIsWrong) {
-  const auto says = [](const auto& action, const char* text) {
-    const std::string error = error_of(action);
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-  };
   says([&] { random_normal(x.shape()); }, "Take what is unknown from a tensor: shape_of(x), or {size_of(x, 0), ...}");
   says([&] { zeros(x.shape()); }, "Take what is unknown from a tensor: shape_of(x), or {size_of(x, 0), ...}");
   says([&] { zeros(x); }, "[fill] expected a vector as sizes, got 'x' [?, 2]. Put scalars side by side in braces.");
@@ -324,10 +320,6 @@ TEST_F(SizesTest, MistakesSayWhatIsWrong) {
 
 TEST_F(SizesTest, ABoxAndItsSizesHaveAsManyNumbersAsTheTensorAxes) {
   const Tensor t = input(counting({4, 5})), one = placeholder(i64, {1}), some = placeholder(i64, {kAny});
-  const auto says = [](const auto& action, const std::string& text) {
-    const std::string error = error_of(action);
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-  };
   says([&] { slice(t, {0, 0}, one); }, "expected a size for each of the 2 dimensions of [4, 5], got i64 [1]");
   says([&] { slice(t, {0}, constant(Array::of<std::int64_t>({2}, {-1, -1}))); },
        "expected a begin for each of the 2 dimensions of [4, 5], got i64 [1]");
