@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/engine/cpu/bf16_support.h"
+#include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/engine/flops.h"
 #include "belfry/engine/program.h"
 

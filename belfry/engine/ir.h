@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "belfry/base/function_ref.h"
-#include "belfry/engine/kernel.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {

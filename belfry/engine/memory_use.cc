@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
-#include "belfry/engine/part_plan.h"
-#include "belfry/engine/variable_store.h"
+#include "belfry/engine/cpu/compile/part_plan.h"
+#include "belfry/engine/cpu/memory/variable_store.h"
 
 namespace belfry {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
+#include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/device_team.h"
-#include "belfry/engine/variable_store.h"
 
 namespace belfry {
 namespace {

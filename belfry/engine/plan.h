@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/memory_use.h"
-#include "belfry/engine/part_plan.h"
 #include "belfry/engine/profiler.h"
 
 namespace belfry {

@@ -8,7 +8,7 @@
 #include "belfry/base/exception_text.h"
 #include "belfry/base/internal/start_thread.h"
 #include "belfry/base/log.h"
-#include "belfry/engine/dnnl_check.h"
+#include "belfry/engine/cpu/dnnl/dnnl_check.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/variable_values.h"

@@ -5,7 +5,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/engine/cpu/bf16_support.h"
+#include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/initialization.h"

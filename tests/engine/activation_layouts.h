@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/isa.h"
-#include "belfry/engine/cpu/kernels/activation_view.h"
+#include "belfry/engine/cpu/kernel/isa.h"
+#include "belfry/engine/cpu/lanes/activation_view.h"
 
 namespace belfry::testing {
 

@@ -1,4 +1,4 @@
-#include "belfry/engine/algorithm_table.h"
+#include "belfry/engine/cpu/compile/algorithm_table.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "belfry/base/file.h"
-#include "belfry/engine/machine.h"
+#include "belfry/engine/cpu/kernel/machine.h"
 #include "tests/session/session_testing.h"
 #include "tests/support/files.h"
 

@@ -1,9 +1,8 @@
-#include "belfry/engine/cpu/kernels/batch_norm.h"
-
 #include <cmath>
 #include <limits>
 #include <tuple>
 
+#include "belfry/engine/cpu/norm/batch_norm_team.h"
 #include "tests/engine/activation_layouts.h"
 
 namespace belfry {

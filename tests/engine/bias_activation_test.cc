@@ -1,4 +1,4 @@
-#include "belfry/engine/cpu/kernels/bias_activation.h"
+#include "belfry/engine/cpu/conv/bias_activation.h"
 
 #include <tuple>
 

@@ -1,4 +1,4 @@
-#include "belfry/engine/cpu/kernels/bias_gradient.h"
+#include "belfry/engine/cpu/conv/bias_gradient.h"
 
 #include <cmath>
 #include <tuple>

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "belfry/engine/algorithm_table.h"
+#include "belfry/engine/cpu/compile/algorithm_table.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/op_def.h"
 #include "belfry/ops/conv.h"

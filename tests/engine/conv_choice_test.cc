@@ -1,9 +1,9 @@
 // Which primitive the fixed rule takes.
 #include <gtest/gtest.h>
 
-#include "belfry/engine/cpu/dnnl_conv_choice.h"
-#include "belfry/engine/cpu/few_channels.h"
-#include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/conv/dnnl_conv_choice.h"
+#include "belfry/engine/cpu/conv/few_channels.h"
+#include "belfry/engine/cpu/kernel/isa.h"
 
 namespace belfry {
 namespace {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "belfry/engine/cpu/kernels/depthwise.h"
+#include "belfry/engine/cpu/conv/depthwise_team.h"
 #include "tests/engine/activation_layouts.h"
 
 namespace belfry {

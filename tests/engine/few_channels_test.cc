@@ -1,5 +1,4 @@
-#include "belfry/engine/cpu/kernels/few_channels.h"
-
+#include "belfry/engine/cpu/conv/few_channels_team.h"
 #include "tests/engine/activation_layouts.h"
 #include "tests/support/rounding.h"
 

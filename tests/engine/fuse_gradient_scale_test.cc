@@ -1,4 +1,4 @@
-#include "belfry/engine/fusion.h"
+#include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "belfry/base/random.h"
-#include "belfry/engine/fusion.h"
+#include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/basic.h"

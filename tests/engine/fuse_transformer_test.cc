@@ -1,7 +1,7 @@
 // What a transformer block's ops become: packed attention, gelu inside its products, layer norm with residuals.
 #include <cmath>
 
-#include "belfry/engine/fusion.h"
+#include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/attention.h"

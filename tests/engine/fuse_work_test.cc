@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "belfry/engine/fusion.h"
+#include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"

@@ -1,4 +1,4 @@
-#include "belfry/engine/cpu/kernels/fused_gemm.h"
+#include "belfry/engine/cpu/matmul/fused_gemm.h"
 
 #include <gtest/gtest.h>
 

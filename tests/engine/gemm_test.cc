@@ -1,8 +1,8 @@
-#include "belfry/engine/cpu/kernels/gemm.h"
+#include "belfry/engine/cpu/matmul/gemm.h"
 
 #include <gtest/gtest.h>
 
-#include "belfry/engine/cpu/kernels/shares.h"
+#include "belfry/engine/cpu/lanes/shares.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "belfry/base/error.h"
+#include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/passes.h"
-#include "belfry/engine/variable_store.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"

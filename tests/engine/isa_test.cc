@@ -1,4 +1,4 @@
-#include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/kernel/isa.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "belfry/base/error.h"
-#include "belfry/engine/dnnl_check.h"
+#include "belfry/engine/cpu/dnnl/dnnl_check.h"
 
 namespace belfry {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "belfry/base/random.h"
-#include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/kernel/isa.h"
 
 namespace belfry {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/kernels/layer_norm.h"
+#include "belfry/engine/cpu/norm/layer_norm_team.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

@@ -1,11 +1,11 @@
-#include "belfry/engine/layout.h"
+#include "belfry/engine/cpu/kernel/layout.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "belfry/array/array.h"
-#include "belfry/engine/variable_store.h"
+#include "belfry/engine/cpu/memory/variable_store.h"
 
 namespace belfry {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/kernels/optimizer.h"
+#include "belfry/engine/cpu/optimizer/optimizer_team.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

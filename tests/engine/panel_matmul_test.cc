@@ -1,9 +1,8 @@
-#include "belfry/engine/cpu/simd/panel_matmul.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "belfry/engine/cpu/recurrent/panel_matmul_simd.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

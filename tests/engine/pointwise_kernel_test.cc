@@ -8,7 +8,7 @@
 
 #include "belfry/base/error.h"
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/kernels/pointwise.h"
+#include "belfry/engine/cpu/pointwise/pointwise_team.h"
 #include "belfry/ops/activation_constants.h"
 #include "tests/engine/kernel_testing.h"
 #include "tests/engine/ulp.h"

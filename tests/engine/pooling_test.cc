@@ -1,8 +1,7 @@
-#include "belfry/engine/cpu/kernels/pooling.h"
-
 #include <limits>
 
 #include "belfry/base/error.h"
+#include "belfry/engine/cpu/pool/pool_team.h"
 #include "tests/engine/activation_layouts.h"
 #include "tests/support/rounding.h"
 

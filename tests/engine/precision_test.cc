@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "belfry/engine/cpu/bf16_support.h"
+#include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"

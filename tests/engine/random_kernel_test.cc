@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/kernels/random.h"
+#include "belfry/engine/cpu/random/random_team.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/kernels/reduce.h"
+#include "belfry/engine/cpu/reduce/reduce_team.h"
 #include "tests/engine/kernel_testing.h"
 #include "tests/support/rounding.h"
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-#include "belfry/engine/cpu/simd/bf16.h"
+#include "belfry/engine/cpu/pointwise/bf16_simd.h"
 #include "tests/engine/bf16_testing.h"
 #include "tests/engine/kernel_testing.h"
 

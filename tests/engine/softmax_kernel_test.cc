@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "belfry/base/parallel.h"
-#include "belfry/engine/cpu/kernels/softmax.h"
+#include "belfry/engine/cpu/softmax/softmax_team.h"
 #include "tests/engine/kernel_testing.h"
 #include "tests/support/rounding.h"
 

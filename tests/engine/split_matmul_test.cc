@@ -1,4 +1,4 @@
-#include "belfry/engine/cpu/split_matmul.h"
+#include "belfry/engine/cpu/matmul/split_matmul.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
 // The norms that LARS and LAMB adapt a rate by.
-#include "belfry/engine/cpu/kernels/update_norms.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/optimizer/update_norms_team.h"
 #include "tests/engine/kernel_testing.h"
 
 namespace belfry {

@@ -1,4 +1,4 @@
-#include "belfry/engine/variable_store.h"
+#include "belfry/engine/cpu/memory/variable_store.h"
 
 #include <gtest/gtest.h>
 

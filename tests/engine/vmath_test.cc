@@ -1,6 +1,6 @@
 // The AVX2 functions are compiled into this test; pointwise_test.cc reaches the same code for both instruction sets.
 #define BELFRY_ISA avx2
-#include "belfry/engine/cpu/simd/vmath.h"
+#include "belfry/engine/cpu/vector/vmath.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "belfry/base/log.h"
 #include "belfry/base/random.h"
-#include "belfry/engine/cpu/bf16_support.h"
+#include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "tests/nn/nn_test_support.h"
 #include "tests/support/files.h"
 

@@ -1,7 +1,7 @@
 // What every registered op must have. A new op fails here until it is complete.
 #include <set>
 
-#include "belfry/engine/kernel.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/graph/op_def.h"
 #include "tests/ops/gradient_check.h"
 

@@ -1,7 +1,7 @@
 // What all updates of variables share, and the norms of LARS and LAMB over rows.
 #include "belfry/ops/update_op.h"
 
-#include "belfry/engine/kernel.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/ops/adaptive_optimizers.h"
 #include "belfry/ops/gather.h"
 #include "belfry/ops/layerwise_optimizers.h"

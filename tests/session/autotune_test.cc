@@ -7,7 +7,7 @@
 
 #include "belfry/base/file.h"
 #include "belfry/base/random.h"
-#include "belfry/engine/cpu/isa.h"
+#include "belfry/engine/cpu/kernel/isa.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/conv.h"

@@ -4,7 +4,7 @@
 #include <future>
 #include <thread>
 
-#include "belfry/engine/kernel.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/nn/adaptive_optimizers.h"
 #include "belfry/nn/layers.h"
 #include "belfry/nn/optimizer.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "belfry/engine/kernel.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"

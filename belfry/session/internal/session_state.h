@@ -11,12 +11,12 @@
 #include "belfry/base/function_ref.h"
 #include "belfry/base/gate.h"
 #include "belfry/base/spin_control.h"
-#include "belfry/engine/algorithm_table.h"
+#include "belfry/engine/cpu/compile/algorithm_table.h"
+#include "belfry/engine/cpu/memory/shared_variables.h"
+#include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/data_queue.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
-#include "belfry/engine/shared_variables.h"
-#include "belfry/engine/variable_store.h"
 #include "belfry/session/session.h"
 
 namespace belfry {

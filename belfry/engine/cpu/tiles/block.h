@@ -1,7 +1,7 @@
 // A block of two by two tiles of sums, held in tiles 0 to 3 while a loop goes down the depth.
 #pragma once
 
-#include "belfry/engine/cpu/tiles/tile_gemm.h"
+#include "belfry/engine/cpu/matmul/gemm_tiles.h"
 #include "belfry/engine/cpu/tiles/tile_scope.h"
 
 namespace belfry::tiles {

@@ -1,0 +1,47 @@
+// A cross-entropy and its gradient read the same logits and labels. Where the gradient of the loss is known before the
+// loss is (a constant, as under a mean), both are made in one pass.
+#include "belfry/engine/cpu/fuse/fusion.h"
+
+namespace belfry {
+namespace {
+
+// The op's name, its gradient's, and that of both in one.
+struct CrossEntropy {
+  const char *loss, *gradient, *both;
+};
+constexpr CrossEntropy kKinds[] = {
+    {"SparseSoftmaxCrossEntropy", "SparseSoftmaxCrossEntropyGrad", "FusedCrossEntropy"},
+    {"SoftmaxCrossEntropy", "SoftmaxCrossEntropyGrad", "FusedDenseCrossEntropy"},
+    {"SigmoidCrossEntropy", "SigmoidCrossEntropyGrad", "FusedSigmoidCrossEntropy"},
+};
+
+bool fuse_kind(Ir& ir, NodeId id, const CrossEntropy& kind) {
+  if (ir.node(id).op != kind.loss) return false;
+  const ValueId logits = ir.node(id).inputs[0], labels = ir.node(id).inputs[1];
+  if (ir.info(logits).dtype != DType::f32 || ir.info(logits).elements() == 0) return false;
+  for (NodeId reader : readers_of(ir, logits)) {
+    const IrNode& grad = ir.node(reader);
+    if (grad.op != kind.gradient || grad.inputs[0] != logits || grad.inputs[1] != labels ||
+        !ir.is_op(grad.inputs[2], "Constant") || !fusable(ir, id, reader))
+      continue;
+    const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
+    ir.change(id, [&](IrNode& node) {
+      node.op = kind.both;
+      node.inputs.push_back(factor);
+    });
+    ir.take_output(id, dlogits, 1);
+    absorb(ir, id, reader);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool fuse_cross_entropy(Ir& ir, NodeId id) {
+  for (const CrossEntropy& kind : kKinds)
+    if (fuse_kind(ir, id, kind)) return true;
+  return false;
+}
+
+}  // namespace belfry

@@ -1,0 +1,31 @@
+// An update of a gradient times a scalar (clipped by its norm, averaged over towers) multiplies by itself: the product
+// need not be written to memory. Whether somebody else wants the product (a hook that fetches it) makes no difference,
+// so that the update's bits stay the same.
+#include "belfry/engine/cpu/fuse/fusion.h"
+
+namespace belfry {
+
+bool fuse_gradient_scale(Ir& ir, NodeId id) {
+  const IrNode& update = ir.node(id);
+  const KernelDef* kernel = ir.kernel_of(update);
+  if (kernel == nullptr || !kernel->takes_scale || update.attributes.flag(kScaled)) return false;
+  const ValueId gradient = update.inputs.back();
+  if (!ir.is_op(gradient, "Mul") || ir.info(gradient).dtype != DType::f32) return false;
+  const NodeId product = ir.value(gradient).producer;
+  if (!fusable(ir, id, product)) return false;
+  const std::vector<ValueId> factors = ir.node(product).inputs;
+  for (std::size_t side : {0u, 1u}) {
+    const ValueId scale = factors[side], rest = factors[1 - side];
+    if (ir.info(scale).shape.rank() != 0 || !(ir.info(rest).shape == ir.info(gradient).shape)) continue;
+    ir.change(id, [&](IrNode& node) {
+      node.inputs.back() = rest;
+      node.inputs.push_back(scale);
+      node.attributes.set(kScaled, true);
+    });
+    if (readers_of(ir, gradient).empty()) absorb(ir, id, product);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace belfry

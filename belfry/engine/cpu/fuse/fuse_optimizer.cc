@@ -1,0 +1,58 @@
+// An L2 penalty's gradient is the weights times a number. Where it is added to the gradient that an update reads, the
+// update takes it along as weight decay: the sum need not be written to memory. Whether somebody else wants the sum (a
+// hook that fetches it) makes no difference, so that the update's bits stay the same.
+#include <optional>
+
+#include "belfry/engine/cpu/fuse/fusion.h"
+
+namespace belfry {
+namespace {
+
+// c, if the value is c * weights, made of products with constants.
+std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {
+  if (value == weights) return 1.0;
+  if (!ir.is_op(value, "Mul") || !unordered(ir, ir.value(value).producer)) return std::nullopt;
+  const std::vector<ValueId>& factors = ir.node(ir.value(value).producer).inputs;
+  for (int side : {0, 1}) {
+    const auto number = uniform_constant(ir, factors[static_cast<std::size_t>(side)]);
+    if (!number) continue;
+    const auto rest = multiple_of(ir, factors[static_cast<std::size_t>(1 - side)], weights);
+    if (rest) return *number * *rest;
+  }
+  return std::nullopt;
+}
+
+// The penalty is on the weights as of the start of the run, the update on what they are by then.
+bool assigned_elsewhere(const Ir& ir, ValueId weights, NodeId update) {
+  for (NodeId reader : readers_of(ir, weights))
+    for (int i : updated_inputs(ir.node(reader)))
+      if (reader != update && ir.node(reader).inputs[static_cast<std::size_t>(i)] == weights) return true;
+  return false;
+}
+
+}  // namespace
+
+bool fuse_weight_decay(Ir& ir, NodeId id) {
+  const IrNode& update = ir.node(id);
+  if (!update.op.starts_with("Apply") || update.attributes.find("weight_decay") == nullptr) return false;
+  if (update.op.ends_with("Rows")) return false;  // row k of the gradient belongs to another row of the weights
+  const ValueId weights = update.inputs[0], gradient = update.inputs.back();
+  if (!ir.is_op(gradient, "Add") || assigned_elsewhere(ir, weights, id)) return false;
+  const NodeId add = ir.value(gradient).producer;
+  if (!fusable(ir, id, add)) return false;
+  const std::vector<ValueId> terms = ir.node(add).inputs;
+  for (std::size_t side : {0u, 1u}) {
+    const ValueId penalty = terms[side], rest = terms[1 - side];
+    const auto decay = multiple_of(ir, penalty, weights);
+    if (!decay || penalty == weights || !(ir.info(rest).shape == ir.info(weights).shape)) continue;
+    ir.change(id, [&](IrNode& node) {
+      node.attributes.set("weight_decay", node.attributes.get<double>("weight_decay") + *decay);
+      node.inputs.back() = rest;
+    });
+    if (readers_of(ir, gradient).empty()) absorb(ir, id, add);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace belfry

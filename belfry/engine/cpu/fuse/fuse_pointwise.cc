@@ -1,0 +1,231 @@
+// Chains of pointwise ops on f32 and bool become one op with a small program, run tile by tile in one pass over memory.
+// A chain grows backwards from its last op: a producer joins if nobody outside the chain reads it.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/cpu/fuse/pointwise_program.h"
+
+namespace belfry {
+namespace {
+
+struct Entry {
+  const char* op;
+  PointwiseOp code;
+};
+constexpr std::array kTable{Entry{"Add", PointwiseOp::add},
+                            Entry{"Sub", PointwiseOp::subtract},
+                            Entry{"Mul", PointwiseOp::multiply},
+                            Entry{"Div", PointwiseOp::divide},
+                            Entry{"Maximum", PointwiseOp::maximum},
+                            Entry{"Minimum", PointwiseOp::minimum},
+                            Entry{"Pow", PointwiseOp::power},
+                            Entry{"LeakyRelu", PointwiseOp::leaky_relu},
+                            Entry{"LeakyReluGrad", PointwiseOp::leaky_relu_grad},
+                            Entry{"Neg", PointwiseOp::negate},
+                            Entry{"Abs", PointwiseOp::abs},
+                            Entry{"Square", PointwiseOp::square},
+                            Entry{"Sqrt", PointwiseOp::sqrt},
+                            Entry{"Rsqrt", PointwiseOp::rsqrt},
+                            Entry{"Reciprocal", PointwiseOp::reciprocal},
+                            Entry{"Exp", PointwiseOp::exp},
+                            Entry{"Log", PointwiseOp::log},
+                            Entry{"Log1p", PointwiseOp::log1p},
+                            Entry{"Tanh", PointwiseOp::tanh},
+                            Entry{"Sigmoid", PointwiseOp::sigmoid},
+                            Entry{"Erf", PointwiseOp::erf},
+                            Entry{"Gelu", PointwiseOp::gelu},
+                            Entry{"GeluGrad", PointwiseOp::gelu_grad},
+                            Entry{"Sin", PointwiseOp::sin},
+                            Entry{"Cos", PointwiseOp::cos},
+                            Entry{"Sign", PointwiseOp::sign},
+                            Entry{"Floor", PointwiseOp::floor},
+                            Entry{"Ceil", PointwiseOp::ceil},
+                            Entry{"Relu", PointwiseOp::relu},
+                            Entry{"ReluGrad", PointwiseOp::relu_grad},
+                            Entry{"Round", PointwiseOp::round},
+                            Entry{"Expm1", PointwiseOp::expm1},
+                            Entry{"Softplus", PointwiseOp::softplus},
+                            Entry{"Elu", PointwiseOp::elu},
+                            Entry{"Selu", PointwiseOp::selu},
+                            Entry{"Swish", PointwiseOp::swish},
+                            Entry{"Prelu", PointwiseOp::prelu},
+                            Entry{"ClipByValue", PointwiseOp::clip},
+                            Entry{"FloorDiv", PointwiseOp::floor_divide},
+                            Entry{"Mod", PointwiseOp::mod},
+                            Entry{"Select", PointwiseOp::select},
+                            Entry{"Cast", PointwiseOp::copy},
+                            Entry{"Equal", PointwiseOp::equal},
+                            Entry{"NotEqual", PointwiseOp::not_equal},
+                            Entry{"Less", PointwiseOp::less},
+                            Entry{"LessEqual", PointwiseOp::less_equal},
+                            Entry{"Greater", PointwiseOp::greater},
+                            Entry{"GreaterEqual", PointwiseOp::greater_equal},
+                            Entry{"LogicalAnd", PointwiseOp::multiply},
+                            Entry{"LogicalOr", PointwiseOp::maximum},
+                            Entry{"LogicalXor", PointwiseOp::not_equal},
+                            Entry{"LogicalNot", PointwiseOp::logical_not},
+                            Entry{"IsNan", PointwiseOp::is_nan},
+                            Entry{"IsInf", PointwiseOp::is_inf},
+                            Entry{"IsFinite", PointwiseOp::is_finite}};
+
+std::optional<PointwiseOp> code_of(std::string_view op) {
+  const auto at = std::ranges::find_if(kTable, [&](const Entry& e) { return op == e.op; });
+  return at == kTable.end() ? std::nullopt : std::optional(at->code);
+}
+
+constexpr std::size_t kMostCode = 24, kMostOperands = 12;
+constexpr int kRegisters = kPointwiseRegisters;
+
+// One number for each vector along the last axis.
+bool is_column(const Shape& s, const Shape& whole) {
+  const int last = whole.rank() - 1;
+  return last > 0 && s.rank() == whole.rank() && s[last] == 1 && s.slice(0, last) == whole.slice(0, last);
+}
+
+bool has_type(const Ir& ir, ValueId v) {
+  const DType dtype = ir.info(v).dtype;
+  return dtype == DType::f32 || dtype == DType::boolean;
+}
+
+// Every operand is full, one number, a vector along the last axis, or one number for each such vector.
+bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
+  const IrNode& node = ir.node(id);
+  if (node.dead || !code_of(node.op) || !has_type(ir, node.outputs[0]) || !(ir.info(node.outputs[0]).shape == shape))
+    return false;
+  // Numbers become bools only where a program ends: inside it they would stay what they are.
+  if (node.op == "Cast" && ir.info(node.outputs[0]).dtype == DType::boolean) return false;
+  return std::ranges::all_of(node.inputs, [&](ValueId v) {
+    const Shape& s = ir.info(v).shape;
+    if (!has_type(ir, v)) return false;
+    return s == shape || s.elements() == 1 || (s.rank() == 1 && shape.rank() > 1 && s[0] == shape[-1]) ||
+           is_column(s, shape);
+  });
+}
+
+class Chain {
+ public:
+  Chain(Ir& ir, NodeId last) : ir_(ir), last_(last), shape_(ir.info(ir.node(last).outputs[0]).shape) {}
+
+  void rewrite() {
+    members_.push_back(last_);
+    while (grow()) {
+    }
+    // Members in topological order; numbers are one, since a chain is made of nodes that existed before fusion.
+    std::ranges::sort(members_);
+    assemble();
+    ir_.change(last_, [&](IrNode& node) {
+      node.op = "FusedPointwise";
+      node.inputs = operands_;
+      node.attributes = {{"program", program_}};
+    });
+    for (NodeId member : members_)
+      if (member != last_) absorb(ir_, last_, member);
+  }
+
+ private:
+  // Takes in what it can; a producer with several readers has to wait until all of them are members.
+  bool grow() {
+    const std::size_t before = members_.size();
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      for (ValueId v : ir_.node(members_[i]).inputs) {
+        const NodeId producer = ir_.value(v).producer;
+        if (producer == kNone || members_.size() >= kMostCode / 2 || is_member(producer)) continue;
+        if (!can_join(ir_, producer, shape_) || !unordered(ir_, producer) ||
+            ir_.node(producer).device != ir_.node(last_).device)
+          continue;
+        const std::vector<NodeId> readers = readers_of(ir_, v);
+        if (!std::ranges::all_of(readers, [&](NodeId r) { return is_member(r); })) continue;
+        if (outside_operands(producer) > kMostOperands) continue;
+        members_.push_back(producer);
+      }
+    return members_.size() > before;
+  }
+
+  bool is_member(NodeId id) const { return std::ranges::find(members_, id) != members_.end(); }
+
+  std::size_t outside_operands(NodeId extra) const {
+    std::vector<ValueId> seen;
+    const auto count = [&](NodeId id) {
+      for (ValueId v : ir_.node(id).inputs)
+        if (std::ranges::find(seen, v) == seen.end()) seen.push_back(v);
+    };
+    for (NodeId id : members_) count(id);
+    count(extra);
+    return seen.size();
+  }
+
+  // Registers are handed out as results appear and taken back after their last reader.
+  void assemble() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const IrNode& node = ir_.node(members_[i]);
+      std::array<std::int64_t, 3> sources{0, 0, 0};
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) sources[k] = source(node.inputs[k]);
+      if (node.op == "Select") std::ranges::rotate(sources, sources.begin() + 1);  // the condition comes last
+      for (ValueId v : node.inputs) release(v, i);
+      const bool end = members_[i] == last_;
+      const std::int64_t to = end ? kFirstOutput : take(node.outputs[0]);
+      const auto alpha = static_cast<float>(node.attributes.get_or<double>("alpha", 0));
+      const Ints code{pack_pointwise(*code_of(node.op), alpha), to, sources[0], sources[1], sources[2]};
+      program_.insert(program_.end(), code.begin(), code.end());
+    }
+  }
+
+  std::int64_t source(ValueId v) {
+    for (int r = 0; r < kRegisters; ++r)
+      if (registers_[static_cast<std::size_t>(r)] == v) return r;
+    auto at = std::ranges::find(operands_, v);
+    if (at == operands_.end()) at = operands_.insert(operands_.end(), v);
+    return kFirstOperand + (at - operands_.begin());
+  }
+
+  void release(ValueId v, std::size_t position) {
+    for (std::size_t later = position + 1; later < members_.size(); ++later)
+      if (std::ranges::find(ir_.node(members_[later]).inputs, v) != ir_.node(members_[later]).inputs.end()) return;
+    std::ranges::replace(registers_, v, kNone);
+  }
+
+  std::int64_t take(ValueId v) {
+    const auto at = std::ranges::find(registers_, kNone);
+    *at = v;
+    return at - registers_.begin();
+  }
+
+  Ir& ir_;
+  NodeId last_;
+  Shape shape_;
+  std::vector<NodeId> members_;
+  std::vector<ValueId> operands_;
+  std::array<ValueId, kRegisters> registers_ = [] {
+    std::array<ValueId, kRegisters> none{};
+    none.fill(kNone);
+    return none;
+  }();
+  Ints program_;
+};
+
+// The op that a chain ends with: one that some reader does not take in.
+bool ends_chain(const Ir& ir, NodeId id) {
+  if (!unordered(ir, id)) return true;
+  const ValueId out = ir.node(id).outputs[0];
+  const std::vector<NodeId> readers = readers_of(ir, out);
+  return readers.empty() || std::ranges::any_of(readers, [&](NodeId reader) {
+           return !can_join(ir, reader, ir.info(out).shape) || ir.node(reader).device != ir.node(id).device;
+         });
+}
+
+}  // namespace
+
+bool fuse_pointwise(Ir& ir, NodeId id) {
+  if (!code_of(ir.node(id).op) || ir.node(id).outputs.empty()) return false;
+  const Shape shape = ir.info(ir.node(id).outputs[0]).shape;
+  if (shape.elements() == 0 || !can_join(ir, id, shape) || !ends_chain(ir, id)) return false;
+  Chain(ir, id).rewrite();
+  // What was left for this chain to take, and it did not (two chains read it, or it would be too long), ends one now.
+  for (ValueId v : std::vector(ir.node(id).inputs))
+    if (const NodeId producer = ir.value(v).producer; producer != kNone) fuse_pointwise(ir, producer);
+  return true;
+}
+
+}  // namespace belfry

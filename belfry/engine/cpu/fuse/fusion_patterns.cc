@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <iterator>
+
+#include "belfry/engine/cpu/fuse/fusion.h"
+
+namespace belfry {
+
+const std::vector<FusionPattern>& fusion_patterns() {
+  static const std::vector<FusionPattern> table{
+      {"conv + bias + relu", fuse_conv_bias_relu},
+      {"transposed conv + bias + relu", fuse_conv_transpose_bias_relu},
+      {"matmul + bias + relu", fuse_matmul_bias_relu},
+      {"matmul + bias + gelu", fuse_matmul_gelu},
+      {"gradient of gelu in a matmul", fuse_gelu_gradient},
+      {"layer norm + residual", fuse_layer_norm_sum},
+      {"gradient of layer norm + residual", fuse_layer_norm_gradient_sum},
+      {"batch norm + add + relu", fuse_batch_norm_relu},
+      {"gradient of batch norm + add + relu", fuse_batch_norm_relu_gradient},
+      {"max pool with indices", fuse_max_pool_index},
+      {"gradient of relu + max pool", fuse_max_pool_relu_gradient},
+      {"gradient of conv filter + bias", fuse_conv_bias_gradient},
+      {"gradient of relu + bias", fuse_relu_bias_gradient},
+      {"gradient of bias alone", fuse_bias_gradient_alone},
+      {"batch norm alone", fuse_batch_norm_alone},
+      {"sum of gradients into batch norm's", fuse_batch_norm_gradient_sum},
+      {"attention on one projection", fuse_packed_attention},
+      {"cross-entropy + gradient", fuse_cross_entropy},
+      {"update + weight decay", fuse_weight_decay},
+      {"update + scale of the gradient", fuse_gradient_scale},
+      {"pointwise chains", fuse_pointwise},
+  };
+  return table;
+}
+
+bool unordered(const Ir& ir, NodeId id) { return ir.node(id).after.empty() && ir.followers(id).empty(); }
+
+bool fusable(const Ir& ir, NodeId into, NodeId other) {
+  return ir.node(into).device == ir.node(other).device && unordered(ir, other);
+}
+
+std::vector<NodeId> readers_of(const Ir& ir, ValueId value) {
+  std::vector<NodeId> out;
+  std::ranges::unique_copy(ir.readers(value), std::back_inserter(out));
+  return out;
+}
+
+NodeId only_reader(const Ir& ir, ValueId value) {
+  const std::vector<NodeId> readers = readers_of(ir, value);
+  return readers.size() == 1 ? readers[0] : kNone;
+}
+
+bool depends_on(const Ir& ir, ValueId value, NodeId node) {
+  std::vector<char> seen(ir.nodes().size(), 0);
+  std::vector<NodeId> open{ir.value(value).producer};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (id == node) return true;
+    if (id == kNone || seen[static_cast<std::size_t>(id)]) continue;
+    seen[static_cast<std::size_t>(id)] = 1;
+    for (ValueId v : ir.node(id).inputs) open.push_back(ir.value(v).producer);
+    open.insert(open.end(), ir.node(id).after.begin(), ir.node(id).after.end());
+  }
+  return false;
+}
+
+bool is_bias(const Ir& ir, ValueId bias, ValueId of) {
+  const TensorInfo &b = ir.info(bias), &x = ir.info(of);
+  return b.shape.rank() == 1 && x.shape.rank() > 1 && b.shape[0] == x.shape[-1] && b.dtype == DType::f32 &&
+         x.dtype == DType::f32;
+}
+
+void absorb(Ir& ir, NodeId into, NodeId absorbed) {
+  const IrNode& gone = ir.node(absorbed);
+  ir.change(into, [&](IrNode& node) {
+    std::vector<std::string>& names = node.fused;
+    if (names.empty()) names.push_back(node.origin->name);
+    if (gone.fused.empty())
+      names.push_back(gone.origin->name);
+    else
+      names.insert(names.end(), gone.fused.begin(), gone.fused.end());
+  });
+  ir.remove(absorbed);
+}
+
+}  // namespace belfry

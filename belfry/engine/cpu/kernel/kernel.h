@@ -1,0 +1,158 @@
+// How an op is computed on a device: what engine/cpu/<family>.cc registers for the ops of ops/<family>.cc.
+//
+//   const KernelRegistration relu_kernel = define_kernel("Relu").layout_blind().in_place(0).make([](const
+//   KernelContext& c) {
+//     return simple_kernel([n = c.output(0).elements()](const Buffers& b, const Step&) { ... });
+//   });
+//
+// A kernel is made once, when the plan is. bind() gives it its pointers, once before the first run and again before any
+// run for which one has moved: what reads a feed is bound anew when the feed lies elsewhere than in the run before.
+// Then run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors with a
+// zero dimension never reach oneDNN.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/engine/cpu/kernel/layout.h"
+#include "belfry/graph/attributes.h"
+
+namespace belfry {
+
+struct Node;
+class QueueStore;
+
+// Kinds of devices; each has kernels of its own for the same graph.
+enum class DeviceKind { cpu };
+
+struct TensorInfo {
+  DType dtype = DType::f32;
+  Shape shape{};  // concrete
+  Layout layout{};
+  std::int64_t elements() const { return shape.elements(); }
+  std::size_t bytes() const { return physical_bytes(shape, dtype, layout); }
+};
+
+// What a kernel may know when it is made.
+struct KernelContext {
+  std::span<const TensorInfo> inputs, outputs;
+  const Attributes* attributes = nullptr;
+  const Node* origin = nullptr;  // the graph's node, for error texts; the first one of a fused group
+  int threads = 1;
+  QueueStore* queues = nullptr;  // the session's
+
+  const TensorInfo& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
+  const TensorInfo& output(int i = 0) const { return outputs[static_cast<std::size_t>(i)]; }
+};
+
+// The pointers of the runs until the next bind(). What a fed input points to before the first run is not its value.
+struct Buffers {
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  void* scratch = nullptr;  // scratch_bytes() of the kernel, 64-byte aligned
+
+  template <class T> const T* in(int i) const { return static_cast<const T*>(inputs[static_cast<std::size_t>(i)]); }
+  template <class T> T* out(int i = 0) const { return static_cast<T*>(outputs[static_cast<std::size_t>(i)]); }
+};
+
+// What differs from run to run.
+struct Step {
+  std::uint64_t number = 0;  // the counter that random ops use
+  std::uint64_t seed = 0;    // the graph's
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual std::size_t scratch_bytes() const { return 0; }
+  virtual void bind(const Buffers& buffers) = 0;
+  virtual void run(const Step& step) = 0;
+  // For explain(): "jit:avx512_core", "own:blocked". The share of a step that is oneDNN's is summed from is_dnnl().
+  virtual std::string describe() const { return ""; }
+  virtual bool is_dnnl() const { return false; }
+};
+using KernelPtr = std::unique_ptr<Kernel>;
+
+using RunFunction = std::function<void(const Buffers&, const Step&)>;
+// A kernel that is one function of its buffers.
+KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes = 0);
+
+// The layouts an op wants, given those its inputs have now.
+struct LayoutChoice {
+  std::vector<Layout> inputs{}, outputs{};
+  std::vector<std::pair<int, Shape>> workspaces{};  // outputs whose size follows from the layouts: (output, shape)
+};
+using LayoutRule = std::function<LayoutChoice(const KernelContext&)>;
+
+// What a kernel can choose from. Without the attribute kAlgorithm it goes by a fixed rule.
+struct Algorithms {
+  std::string problem{};             // all that the choice may depend on, except instruction set and threads
+  std::vector<std::string> names{};  // the rule's choice first; a function of the problem and the thread count
+};
+inline constexpr const char* kAlgorithm = "algorithm";               // set by choose_algorithms: one of the names
+inline constexpr const char* kAlgorithmSource = "algorithm_source";  // where it comes from, for explain()
+
+// Set by lower_precision on products, and on nodes whose kernel runs_plans: kBf16 where the kernel itself rounds the
+// factors it reads, kBf16Emulated where they come rounded.
+inline constexpr const char *kPrecision = "precision", *kBf16 = "bf16", *kBf16Emulated = "bf16 emulated";
+
+// Set by the fuse pass on a node whose kernel takes_scale(): one more input, a scalar f32 to multiply the gradient by.
+inline constexpr const char* kScaled = "scaled";
+
+struct KernelDef {
+  std::string op;
+  DeviceKind kind = DeviceKind::cpu;
+  // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
+  enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
+  LayoutRule rule;
+  bool follows = false;                       // the rule takes what its inputs have: no opinion on a variable's layout
+  bool zero_stays_zero = false;               // a blind kernel that maps padding zeros to zeros
+  std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
+  // An update that can write a copy of its variable in this second layout along (as an output of its own).
+  std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
+  bool takes_scale = false;  // an update that multiplies its gradient, the last input: see kScaled
+  std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
+  std::vector<int> factors;  // inputs that are multiplied with one another, and the products summed
+  std::function<bool(const KernelContext&)> computes_bf16;  // whether this one has code for factors in bf16: kPrecision
+  bool keeps_f32 = false;   // multiplies too, but in f32 whatever the session's precision: for explain()
+  bool runs_plans = false;  // of sub-graphs, which have the session's precision
+  bool view = false;        // output 0 is input 0's memory: nothing to run (needs plain layouts)
+  std::function<KernelPtr(const KernelContext&)> make;
+};
+using KernelRegistration = const KernelDef*;
+
+class KernelDefinition {
+ public:
+  KernelDefinition(std::string_view op, DeviceKind kind) {
+    def_.op = op;
+    def_.kind = kind;
+  }
+  KernelDefinition& layout_blind(bool zero_stays_zero = false);
+  KernelDefinition& layout_rule(LayoutRule rule);
+  KernelDefinition& follows_inputs();
+  KernelDefinition& in_place(int input, int output = 0);
+  KernelDefinition& view();
+  KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);
+  KernelDefinition& takes_scale();
+  KernelDefinition& algorithms(std::function<Algorithms(const KernelContext&)> list);
+  KernelDefinition& multiplies(std::vector<int> factors, std::function<bool(const KernelContext&)> computes_bf16 = {});
+  KernelDefinition& keeps_f32();
+  KernelDefinition& runs_plans();
+  KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
+
+ private:
+  KernelDef def_;
+};
+
+// For op `op` of the graph, or an op that only the engine's passes make ("Reorder", "FusedConv").
+inline KernelDefinition define_kernel(std::string_view op, DeviceKind kind = DeviceKind::cpu) {
+  return KernelDefinition(op, kind);
+}
+const KernelDef* find_kernel(std::string_view op, DeviceKind kind);  // nullptr if there is none
+
+}  // namespace belfry

@@ -1,0 +1,11 @@
+// Products of many pairs of matrices, whose batches broadcast. Internal to engine.
+#pragma once
+
+#include "belfry/engine/cpu/kernel/kernel.h"
+
+namespace belfry {
+
+// Of "MatMul"s whose operands are both batches; any float type, and empty dimensions too.
+KernelPtr make_batched_matmul(const KernelContext& c);
+
+}  // namespace belfry

@@ -1,0 +1,88 @@
+// The values of a session's variables, each in the layout that its main consumer wants; converted only when set, read
+// or saved. Some have further copies in a second layout (backward-data convolutions), which every writer refreshes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "belfry/array/array.h"
+#include "belfry/base/mutex.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
+
+namespace belfry {
+
+class VariableStore {
+ public:
+  struct Copy {
+    Layout layout;
+    std::shared_ptr<void> data;
+  };
+  struct Storage {
+    TensorInfo info;
+    std::shared_ptr<void> data;
+    bool initialized = false;
+    enum class Decided { no, softly, firmly } decided = Decided::no;
+    std::vector<Copy> copies;
+    // Where several sessions share the store: held while the data are read or written, so that nobody sees half of an
+    // update; a greater version tells of new data.
+    mutable Mutex mutex;
+    std::uint64_t version = 1;
+  };
+
+  Storage& storage(const Node* variable);
+  const Storage* find(const Node* variable) const;
+
+  // Chooses the layout the first time; a plan that trains the variable may still change what one that did not chose.
+  void decide_layout(const Node* variable, const Layout& layout, bool trains);
+  // A second copy in this layout, made now if there is none.
+  const Copy& copy_in(const Node* variable, const Layout& layout);
+
+  Array get(const Node* variable) const;
+  void set(const Node* variable, const Array& value);
+
+  // Several sessions use it from now on: no copies, whose upkeep would take more than one instruction. Runs read
+  // snapshots of their session's and write under the variable's mutex (see shared_variables.h).
+  void share();
+  bool shared() const { return shared_; }
+
+  // While it lives, a layout that would change throws LayoutsAreFixed instead: runs of other sessions are using them.
+  struct LayoutsAreFixed {};
+  class FixedLayouts {
+   public:
+    explicit FixedLayouts(VariableStore& store) : store_(store) { store_.fixed_ = true; }
+    ~FixedLayouts() { store_.fixed_ = false; }
+    FixedLayouts(const FixedLayouts&) = delete;
+    FixedLayouts& operator=(const FixedLayouts&) = delete;
+
+   private:
+    VariableStore& store_;
+  };
+
+  struct Bytes {
+    std::size_t value = 0, copies = 0;
+  };
+  Bytes bytes_of(const Node* variable) const;
+  Bytes bytes() const;  // of all
+
+  void changed(const Node* variable);  // by a run that was alone
+
+  // Grows whenever a layout or a copy was added: plans made before are out of date.
+  std::uint64_t generation() const { return generation_; }
+  void outdate_plans() { ++generation_; }  // for a reason of the session's
+
+ private:
+  static Bytes bytes_of(const Storage& storage);
+
+  mutable Mutex mutex_;
+  std::map<const Node*, Storage> all_ BELFRY_GUARDED_BY(mutex_);  // an entry, once made, stays where it is
+  std::atomic<std::uint64_t> generation_ = 0;
+  bool shared_ = false, fixed_ = false;
+};
+
+// Converts between layouts of one logical tensor, on the calling thread's team.
+void reorder(const TensorInfo& from, const void* source, const TensorInfo& to, void* destination);
+
+}  // namespace belfry
