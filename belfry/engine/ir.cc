@@ -16,6 +16,7 @@ void take(std::vector<NodeId>& list, NodeId id) { list.erase(std::ranges::lower_
 }  // namespace
 
 void Ir::link(NodeId id) {
+  depths_.changed(id);
   if (node(id).dead) return;
   for (ValueId v : node(id).inputs) put(readers_[static_cast<std::size_t>(v)], id);
   for (NodeId before : node(id).after) put(followers_[static_cast<std::size_t>(before)], id);
@@ -54,10 +55,12 @@ void Ir::take_output(NodeId id, ValueId taken, int index) {
   if (static_cast<std::size_t>(index) == outputs.size()) outputs.push_back(taken);
   outputs[static_cast<std::size_t>(index)] = taken;
   value(taken).producer = id;
+  for (NodeId reader : readers(taken)) depths_.changed(reader);
   value(taken).output = index;
 }
 
 void Ir::reorder(const std::vector<NodeId>& order) {
+  depths_.forget();
   std::vector<NodeId> now(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) now[static_cast<std::size_t>(order[i])] = static_cast<NodeId>(i);
   const auto follow = [&](NodeId& id) { id = id == kNone ? kNone : now[static_cast<std::size_t>(id)]; };
@@ -73,6 +76,11 @@ void Ir::reorder(const std::vector<NodeId>& order) {
   for (auto* lists : {&readers_, &followers_})
     for (std::vector<NodeId>& list : *lists) list.clear();
   for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id) link(id);
+}
+
+bool Ir::depends_on(ValueId id, NodeId on) const {
+  const NodeId producer = value(id).producer;
+  return producer == on || (producer != kNone && depths_.reaches(*this, on, producer));
 }
 
 std::string_view Ir::op_of(ValueId id) const {

@@ -12,6 +12,7 @@
 
 #include "belfry/base/function_ref.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
+#include "belfry/engine/depths.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {
@@ -85,6 +86,9 @@ class Ir {
   // Who is not dead and has the node in its `after`, likewise.
   const std::vector<NodeId>& followers(NodeId id) const { return followers_[static_cast<std::size_t>(id)]; }
 
+  // Whether the value cannot be made before the node has run.
+  bool depends_on(ValueId value, NodeId node) const;
+
   IrValue& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const IrValue& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
   const TensorInfo& info(ValueId id) const { return value(id).info; }
@@ -106,6 +110,7 @@ class Ir {
   std::vector<IrNode> nodes_;
   std::vector<std::vector<NodeId>> readers_;    // by value
   std::vector<std::vector<NodeId>> followers_;  // by node
+  mutable Depths depths_;
 };
 
 // Whether it gives the same for the same inputs and does nothing else, and waits for nothing.

@@ -32,7 +32,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
     if (next == kNone || !is_relu(ir.node(next)) || !fusable(ir, id, next) ||
         !(ir.info(residual).shape == ir.info(y).shape))
       return false;
-    if (depends_on(ir, residual, id)) return false;  // made from the batch's statistics
+    if (ir.depends_on(residual, id)) return false;  // made from the batch's statistics
     relu = next;
   } else {
     return false;

@@ -25,7 +25,7 @@ bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
   const NodeId add = ir.value(s).producer;
   if (!usable(ir, s) || add == kNone || !is_plain_sum(ir, add) || !fusable(ir, id, add)) return false;
   // What scales it may not be made from the sum, which now comes after it.
-  if (depends_on(ir, ir.node(id).inputs[1], add) || depends_on(ir, ir.node(id).inputs[2], add)) return false;
+  if (ir.depends_on(ir.node(id).inputs[1], add) || ir.depends_on(ir.node(id).inputs[2], add)) return false;
   ir.change(id, [&](IrNode& node) {
     node.op = "FusedLayerNorm";
     node.inputs[0] = ir.node(add).inputs[0];
@@ -47,7 +47,7 @@ bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id) {
     if (!is_plain_sum(ir, add) || !fusable(ir, id, add)) continue;
     const std::vector<ValueId> terms = ir.node(add).inputs;
     const ValueId residual = terms[terms[0] == dx ? 1 : 0], sum = ir.node(add).outputs[0];
-    if (depends_on(ir, residual, id)) continue;
+    if (ir.depends_on(residual, id)) continue;
     if (readers_of(ir, dx).size() > 1) {
       IrNode copy = ir.node(id);
       const NodeId other =

@@ -32,7 +32,7 @@ ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
     return kNone;
   const std::vector<ValueId>& terms = ir.node(add).inputs;
   const ValueId bias = terms[0] == product ? terms[1] : terms[0];
-  return is_bias(ir, bias, product) && !depends_on(ir, bias, id) ? bias : kNone;
+  return is_bias(ir, bias, product) && !ir.depends_on(bias, id) ? bias : kNone;
 }
 
 // y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.

@@ -56,8 +56,6 @@ bool fusable(const Ir& ir, NodeId into, NodeId other);
 // The only reader of a value, or kNone.
 NodeId only_reader(const Ir& ir, ValueId value);
 std::vector<NodeId> readers_of(const Ir& ir, ValueId value);
-// Whether the value cannot be made before the node has run.
-bool depends_on(const Ir& ir, ValueId value, NodeId node);
 // An input that is a vector along the last axis of `of`: a bias in channels-last order.
 bool is_bias(const Ir& ir, ValueId bias, ValueId of);
 // The product itself if it has one reader, else a copy of it for that one.

@@ -49,21 +49,6 @@ NodeId only_reader(const Ir& ir, ValueId value) {
   return readers.size() == 1 ? readers[0] : kNone;
 }
 
-bool depends_on(const Ir& ir, ValueId value, NodeId node) {
-  std::vector<char> seen(ir.nodes().size(), 0);
-  std::vector<NodeId> open{ir.value(value).producer};
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (id == node) return true;
-    if (id == kNone || seen[static_cast<std::size_t>(id)]) continue;
-    seen[static_cast<std::size_t>(id)] = 1;
-    for (ValueId v : ir.node(id).inputs) open.push_back(ir.value(v).producer);
-    open.insert(open.end(), ir.node(id).after.begin(), ir.node(id).after.end());
-  }
-  return false;
-}
-
 bool is_bias(const Ir& ir, ValueId bias, ValueId of) {
   const TensorInfo &b = ir.info(bias), &x = ir.info(of);
   return b.shape.rank() == 1 && x.shape.rank() > 1 && b.shape[0] == x.shape[-1] && b.dtype == DType::f32 &&
