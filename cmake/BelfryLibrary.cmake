@@ -13,6 +13,11 @@ function(belfry_library name)
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:belfry_flags> $<BUILD_INTERFACE:fmt::fmt>
     $<BUILD_INTERFACE:Threads::Threads>)
+  # A library calls its own functions, also where the program has a copy of the same inline function or template, which
+  # may have been compiled with other flags.
+  if(NOT BELFRY_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
+  endif()
   if(BELFRY_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${belfry_heavy_headers})
   endif()
