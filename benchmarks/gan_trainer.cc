@@ -30,7 +30,7 @@ GanTrainer::GanTrainer(const GanModel& model, Devices devices, bool own_variable
   const std::vector<Operation> d_min = apply(d, "d_min");
   for (std::size_t t = 0; t < settings.devices.size(); ++t) {  // each tower once more, for what comes after the update
     const TowerTensorHandle handle = towers().training()[t];
-    const DeviceScope device(device_name(settings.devices[t]));
+    const DeviceScope device(settings.devices[t]);
     const TrainTowerContext tower(tower_name(t), {.index = static_cast<int>(t),
                                                   .total = static_cast<int>(settings.devices.size()),
                                                   .variable_scope = tower_variable_scope(settings, t),
@@ -51,7 +51,7 @@ std::vector<Operation> GanTrainer::apply(const std::vector<GradientsAndVariables
   const auto averages = averages_by_tower(gradients, devices(), *optimizer_);
   std::vector<Operation> out;
   for (std::size_t t = 0; t < gradients.size(); ++t) {
-    const DeviceScope device(device_name(devices()[t]));
+    const DeviceScope device(devices()[t]);
     out.push_back(optimizer_->apply_processed(averages[t], name + "_" + tower_name(t), Location::current()));
   }
   return out;

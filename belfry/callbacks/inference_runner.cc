@@ -127,7 +127,7 @@ void InferenceRunner::setup_graph() {
   auto& towers = dynamic_cast<TowerTrainer&>(trainer());
   towers.check_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
-  const DeviceScope device(device_name(options_.device));
+  const DeviceScope device(options_.device);
   input_->set_owner(fmt::format("InferenceRunner '{}'", name));
   {
     const NameScope names(name + "_inputs");

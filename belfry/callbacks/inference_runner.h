@@ -15,6 +15,7 @@
 
 #include "belfry/dataflow/flow.h"
 #include "belfry/engine/data_queue.h"
+#include "belfry/graph/device.h"
 #include "belfry/input/input_source.h"
 #include "belfry/loop/callback.h"
 
@@ -107,7 +108,7 @@ class ClassificationError final : public Inferencer {
 
 struct InferenceRunnerOptions {
   std::string tower_name{};  // default: "inference_tower", with a number if there is one already
-  int device = 0;
+  Device device = 0;
   // Before training, the first datapoint is read and matched with the signature, and kept for the first pass. Not, say,
   // of a flow whose first point is slow to come.
   bool check_first_point = true;

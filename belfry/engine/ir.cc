@@ -205,16 +205,6 @@ bool is_pure(const IrNode& node) {
          node.op != "CheckNumerics" && !has_stateful_function(node.attributes);
 }
 
-ValueId behind_views(const Ir& ir, ValueId value) {
-  while (ir.value(value).producer != kNone) {
-    const IrNode& node = ir.node(ir.value(value).producer);
-    const KernelDef* kernel = ir.kernel_of(node);
-    if (kernel == nullptr || !kernel->view) break;
-    value = node.inputs[0];
-  }
-  return value;
-}
-
 const std::vector<int>& updated_inputs(const IrNode& node) {
   static const std::vector<int> none, first{0};
   if (node.op == "Assign") return first;

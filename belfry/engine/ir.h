@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "belfry/base/function_ref.h"
-#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/depths.h"
+#include "belfry/engine/tensor_info.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {
@@ -95,13 +95,10 @@ class Ir {
   // The producer's op name, or "" for none.
   std::string_view op_of(ValueId id) const;
   bool is_op(ValueId id, std::string_view op) const { return op_of(id) == op; }
-  // How its device computes the node; nullptr if it has no kernel of its own (feeds, users' ops).
-  const KernelDef* kernel_of(const IrNode& node) const { return find_kernel(node.op, kind); }
 
   std::vector<IrValue> values;
   std::vector<NodeId> roots;  // what was asked for: Fetch nodes and operations run for their effect; never removed
-  DeviceKind kind = DeviceKind::cpu;  // whose kernels run it
-  std::set<const Node*> trained{};    // variables that another part of the same run writes
+  std::set<const Node*> trained{};  // variables that another part of the same run writes
 
  private:
   void link(NodeId id);
@@ -131,7 +128,7 @@ void remove_unneeded(Ir& ir);
 std::optional<double> uniform_constant(const Ir& ir, ValueId value);
 // The inputs of `node` that name variables which it overwrites.
 const std::vector<int>& updated_inputs(const IrNode& node);
-// The value whose memory a view, or a view of a view, shows.
-ValueId behind_views(const Ir& ir, ValueId value);
+// Whether its output is its first input under another shape.
+inline bool keeps_elements(const IrNode& node) { return node.def() != nullptr && node.def()->keeps_elements; }
 
 }  // namespace belfry

@@ -1,7 +1,7 @@
 #include "belfry/engine/known_values.h"
 
 #include "belfry/base/check.h"
-#include "belfry/engine/passes.h"
+#include "belfry/engine/evaluator.h"
 
 namespace belfry {
 namespace {
@@ -10,20 +10,13 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-bool can_evaluate(const Ir& ir, const IrNode& node) {
-  if (!is_pure(node)) return false;
-  // Kernels that choose layouts cannot be run on plain arrays alone.
-  const KernelDef* kernel = ir.kernel_of(node);
-  return kernel != nullptr && kernel->layouts != KernelDef::Layouts::rule;
-}
-
 bool FromShapes::operator()(ValueId value) {
   if (const auto found = found_.find(value); found != found_.end()) return found->second;
   const NodeId producer = ir_.value(value).producer;
   bool follows = false;
   if (producer != kNone) {
     const IrNode& node = ir_.node(producer);
-    follows = node.op == "Constant" || can_evaluate(ir_, node);
+    follows = node.op == "Constant" || evaluator().can_evaluate(node);
     for (int i = 0; follows && i < static_cast<int>(node.inputs.size()); ++i)
       follows = node.def()->uses_only_shape(i) || (*this)(node.inputs[at(i)]);
   }
@@ -50,7 +43,7 @@ const Array& KnownValues::compute(ValueId value) {
     inputs.push_back(def.uses_only_shape(i) ? Array(ir_.info(input).dtype, ir_.info(input).shape) : compute(input));
   }
   for (ValueId v : node.outputs) outputs.push_back(ir_.info(v));
-  std::vector<Array> results = evaluate(node, inputs, outputs);
+  std::vector<Array> results = evaluator().evaluate(node, inputs, outputs);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) values_[node.outputs[i]] = std::move(results[i]);
   return values_.at(value);
 }

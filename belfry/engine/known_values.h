@@ -38,7 +38,4 @@ class KnownValues {
   std::map<ValueId, Array> values_;
 };
 
-// Whether evaluate() can compute the node from plain arrays: no state, no effect, no order, no kernel of a user's.
-bool can_evaluate(const Ir& ir, const IrNode& node);
-
 }  // namespace belfry

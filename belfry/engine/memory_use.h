@@ -5,14 +5,21 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace belfry {
 
-struct PartPlan;
+class CompiledPart;
+class Variables;
 struct Partition;
-class VariableStore;
-struct Node;
+
+// What a compiled part needs while it runs, and holds between runs.
+struct PartMemory {
+  std::size_t arena = 0;                                         // of its device, which all parts there share
+  std::size_t kernels = 0;                                       // held by the part itself
+  std::vector<std::pair<const void*, std::size_t>> constants{};  // where they lie; parts may share them
+};
 
 struct MemoryUse {
   std::vector<std::size_t> arenas{};      // by device
@@ -25,12 +32,13 @@ struct MemoryUse {
 };
 
 // Of a plan that is linked from these parts.
-MemoryUse memory_of(const std::vector<std::shared_ptr<const PartPlan>>& parts, const Partition& partition,
-                    const VariableStore& store);
+MemoryUse memory_of(const std::vector<std::shared_ptr<const CompiledPart>>& parts, const Partition& partition,
+                    const Variables& variables);
 
 // What parts hold themselves: constants, each counted once, and kernels.
-void add_held_by(const std::set<const PartPlan*>& parts, MemoryUse& use);
+void add_held_by(const std::set<const CompiledPart*>& parts, MemoryUse& use);
 
-std::string to_string(const MemoryUse& use);  // "memory 3.50 MB: arena 3.10 MB (cpu:0 3.10 MB), ..."
+// "memory 3.50 MB: arena 3.10 MB (cpu:0 3.10 MB), ..."; the names are those of the devices.
+std::string to_string(const MemoryUse& use, const std::vector<std::string>& devices);
 
 }  // namespace belfry

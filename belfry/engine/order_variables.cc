@@ -132,8 +132,7 @@ class Orderer {
       shown[static_cast<std::size_t>(ir_.node(variables_.at(variable)).outputs[0])] = variable;
     for (NodeId id : order_->nodes()) {
       const IrNode& node = ir_.node(id);
-      const KernelDef* kernel = node.inputs.empty() ? nullptr : ir_.kernel_of(node);
-      if (kernel != nullptr && kernel->view && shown[static_cast<std::size_t>(node.inputs[0])] != nullptr)
+      if (keeps_elements(node) && shown[static_cast<std::size_t>(node.inputs[0])] != nullptr)
         shown[static_cast<std::size_t>(node.outputs[0])] = shown[static_cast<std::size_t>(node.inputs[0])];
     }
     for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id)
@@ -189,10 +188,8 @@ class Orderer {
     const bool direct_only = ir_.node(reader).op == "ReadVariable";
     replace_reads(reader, value, copy);
     if (direct_only) return;
-    for (const Read& read : reads_[&variable]) {
-      const KernelDef* kernel = ir_.kernel_of(ir_.node(read.reader));
-      if (kernel != nullptr && kernel->view) replace_reads(read.reader, value, copy);
-    }
+    for (const Read& read : reads_[&variable])
+      if (keeps_elements(ir_.node(read.reader))) replace_reads(read.reader, value, copy);
   }
 
   // With several assignments, the new value that one of them gives must survive the next: its readers get a copy.

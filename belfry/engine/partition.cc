@@ -96,7 +96,6 @@ class Partitioner {
     for (auto& [key, number] : numbers_) {
       number = out_.parts.size();
       Part part{.number = static_cast<int>(number), .device = key.second};
-      part.ir.kind = devices_[at(key.second)].kind;
       out_.parts.push_back(std::move(part));
     }
     for (int level : cuts_) out_.stages.push_back(static_cast<int>(numbers_.lower_bound({level, 0})->second));
@@ -119,7 +118,7 @@ class Partitioner {
       const bool sizes = def != nullptr && std::ranges::find(def->sizes, i) != def->sizes.end();
       if (sizes && !from_shapes_(input)) {
         Crossing& crossing = out_.crossings[at(crossing_of(input, Crossing::Kind::value))];
-        crossing.sizes = crossing.leaves_device = true;
+        crossing.sizes = crossing.leaves_device = crossing.through_host = true;
       }
       const bool shape_only = def != nullptr && def->uses_only_shape(i);
       input = sizes && from_shapes_(input) ? size_in(part, input) : value_in(part, input, shape_only);
@@ -186,7 +185,9 @@ class Partitioner {
     const NodeId made = into.add_node(std::move(node), infos);
     Crossing& c = out_.crossings[at(crossing)];
     c.last_reader = std::max(c.last_reader, static_cast<int>(part));
-    c.leaves_device |= out_.parts[at(c.from)].device != out_.parts[part].device;
+    const int there = out_.parts[at(c.from)].device, here = out_.parts[part].device;
+    c.leaves_device |= there != here;
+    c.through_host |= devices_[at(there)].name.kind() != devices_[at(here)].name.kind();
     if (infos.empty()) return made;
     if (c.kind == Crossing::Kind::value) into.value(into.node(made).outputs[0]).crossing = crossing;
     return into.node(made).outputs[0];
@@ -285,7 +286,6 @@ Partition partition(Ir ir, const std::vector<DeviceInfo>& devices) {
   Partition out;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
     ir.change(id, [&](IrNode& node) { node.device = device; });
-  ir.kind = devices[static_cast<std::size_t>(device)].kind;
   out.parts.push_back({.ir = std::move(ir), .device = device});
   return out;
 }

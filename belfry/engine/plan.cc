@@ -8,7 +8,6 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
-#include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/device_team.h"
 
 namespace belfry {
@@ -35,26 +34,64 @@ class FirstError {
 
 }  // namespace
 
-Plan::Plan(std::vector<std::shared_ptr<const PartPlan>> parts, std::size_t first, const Partition& partition,
-           std::shared_ptr<RunSlots> slots, const CompileTarget& target)
+// What a part of this plan waits for and tells. Made once, used by each run.
+class Plan::LinkedRun final : public PartRun {
+ public:
+  LinkedRun(Plan& plan, std::size_t part) : plan_(plan), part_(part), waits_(plan.waits_[part]) {
+    alone_ = plan.streams_.size() == 1;
+  }
+  void begin(const Step& step, Profiler* profiler) {
+    step_ = &step;
+    profiler_ = profiler;
+    next_ = 0;
+  }
+  bool await(int position) override {
+    for (; next_ < waits_.size() && waits_[next_].position <= position; ++next_)
+      if (!plan_.wait_for(waits_[next_])) return false;
+    return true;
+  }
+  void done(int positions) override { plan_.done_[part_].store(positions, std::memory_order_release); }
+
+ private:
+  Plan& plan_;
+  std::size_t part_;
+  const std::vector<Wait>& waits_;
+  std::size_t next_ = 0;
+};
+
+std::uint64_t generation_of(const RunTarget& target) {
+  std::uint64_t sum = target.variables.generation() + target.crossings.generation();
+  for (std::size_t i = 0; i < target.backends.size(); ++i)
+    if (std::find(target.backends.begin(), target.backends.begin() + static_cast<std::ptrdiff_t>(i),
+                  target.backends[i]) == target.backends.begin() + static_cast<std::ptrdiff_t>(i))
+      sum += target.backends[i]->generation();
+  return sum;
+}
+
+Plan::Plan(std::vector<std::shared_ptr<const CompiledPart>> parts, std::size_t first, const Partition& partition,
+           std::shared_ptr<RunSlots> slots, const RunTarget& target)
     : parts_(std::move(parts)),
       slots_(std::move(slots)),
+      devices_(target.devices),
       generation_(generation_of(target)),
       precision_(target.precision),
       first_(first),
       in_parts_(partition.parts.size() > 1) {
   link(partition);
+  for (std::size_t p = 0; p < parts_.size(); ++p) runs_.push_back(std::make_unique<LinkedRun>(*this, p));
   fetched_.resize(slots_->results.size());
   for (const auto& part : parts_)
     for (const auto& [index, info] : part->fetched) fetched_[at(index)] = info;
-  collect_variables(target.store);
-  memory_ = memory_of(parts_, partition, target.store);
+  collect_variables(target.variables);
+  memory_ = memory_of(parts_, partition, target.variables);
 }
+
+Plan::~Plan() = default;
 
 MemoryUse Plan::memory() const {
   MemoryUse out = memory_;
   out.kernels = 0;
-  for (const auto& part : parts_) out.kernels += part->own_bytes();
+  for (const auto& part : parts_) out.kernels += part->memory().kernels;
   return out;
 }
 
@@ -62,17 +99,17 @@ void Plan::link(const Partition& partition) {
   done_ = std::make_unique<std::atomic<int>[]>(parts_.size());
   waits_.resize(parts_.size());
   for (std::size_t p = 0; p < parts_.size(); ++p) {
-    const PartPlan& part = *parts_[p];
+    const CompiledPart& part = *parts_[p];
     if (streams_.size() <= at(part.device)) streams_.resize(at(part.device) + 1);
     streams_[at(part.device)].push_back(static_cast<int>(p));
-    const auto wait = [&](int instruction, int from, int done) {
-      if (done > 0 && parts_[at(from)]->device != part.device) waits_[p].push_back({instruction, from, done});
+    const auto wait = [&](int position, int from, int done) {
+      if (done > 0 && parts_[at(from)]->device != part.device) waits_[p].push_back({position, from, done});
     };
     const auto here = [&](int number) { return number - static_cast<int>(first_); };  // below 0: of an earlier stage
-    for (const auto& [crossing, instruction] : part.needed_at)
+    for (const auto& [crossing, position] : part.needed_at)
       if (const int from = here(partition.crossings[at(crossing)].from);
           from >= 0 && parts_[at(from)]->done_at.contains(crossing))
-        wait(instruction, from, parts_[at(from)]->done_at.at(crossing));
+        wait(position, from, parts_[at(from)]->done_at.at(crossing));
     for (const Part::Hazard& hazard : partition.parts[first_ + p].hazards) {
       const int reader = here(hazard.reader);
       if (reader < 0) continue;
@@ -81,11 +118,11 @@ void Plan::link(const Partition& partition) {
       if (const auto read = reads.find(hazard.variable); write != part.first_write.end() && read != reads.end())
         wait(write->second, reader, read->second + 1);
     }
-    std::ranges::sort(waits_[p], {}, &Wait::instruction);
+    std::ranges::sort(waits_[p], {}, &Wait::position);
   }
 }
 
-void Plan::collect_variables(VariableStore& store) {
+void Plan::collect_variables(Variables& values) {
   std::set<const Node*> read, written, assigned;  // assigned: wholly, by a part before
   for (const auto& part : parts_) {
     for (const Node* variable : part->read)
@@ -96,14 +133,15 @@ void Plan::collect_variables(VariableStore& store) {
   variables_.assign(read.begin(), read.end());
   assigned_.assign(written.begin(), written.end());
   for (auto* list : {&variables_, &assigned_}) std::ranges::sort(*list, {}, &Node::id);
-  for (const Node* variable : variables_) variables_ready_.push_back(&store.storage(variable).initialized);
-  for (const Node* variable : assigned_) assigned_ready_.push_back(&store.storage(variable).initialized);
+  for (const Node* variable : variables_) variables_ready_.push_back(&values.of(variable).initialized(variable));
+  for (const Node* variable : assigned_) assigned_ready_.push_back(&values.of(variable).initialized(variable));
 }
 
 void Plan::run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results,
                DeviceTeam& team, Profiler* profiler) {
   std::ranges::copy(feeds, slots_->feeds.begin());
   std::ranges::copy(results, slots_->results.begin());
+  failed_ = false;
   if (streams_.size() > 1) return run_streams(step, team, profiler);
   std::exception_ptr error;
   team.run(1, [&](int) {
@@ -119,51 +157,44 @@ void Plan::run(const Step& step, const std::vector<const void*>& feeds, const st
 // An exception in one stream poisons the waits of all others and reaches the caller.
 void Plan::run_streams(const Step& step, DeviceTeam& team, Profiler* profiler) {
   FirstError error;
-  failed_ = false;
   for (std::size_t p = 0; p < parts_.size(); ++p) done_[p].store(0, std::memory_order_relaxed);
   team.run(static_cast<int>(streams_.size()), [&](int device) {
     try {
       run_stream(device, step, profiler);
     } catch (...) {
       error.keep(std::current_exception());
-      failed_ = true;
     }
   });
   error.rethrow();
 }
 
+// All parts are launched in order and then waited for, also those before one that failed: they use this run's state.
 void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
-  for (int part : streams_[at(device)])
-    if (!run_part(part, step, profiler)) return;
+  const std::vector<int>& stream = streams_[at(device)];
+  std::exception_ptr error;
+  std::size_t launched = 0;
+  const auto attempt = [&](auto action) {
+    try {
+      action();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+      failed_ = true;
+    }
+  };
+  for (; launched < stream.size() && !failed_; ++launched) {
+    const auto part = at(stream[launched]);
+    runs_[part]->begin(step, profiler);
+    attempt([&] { parts_[part]->launch(*runs_[part]); });
+  }
+  if (error) --launched;  // what could not be launched is not waited for
+  for (std::size_t i = 0; i < launched; ++i) attempt([&] { parts_[at(stream[i])]->wait(); });
+  if (error) std::rethrow_exception(error);
 }
 
 bool Plan::wait_for(const Wait& wait) const {
   while (done_[at(wait.part)].load(std::memory_order_acquire) < wait.done) {
     if (failed_.load(std::memory_order_relaxed)) return false;
     ::sched_yield();
-  }
-  return true;
-}
-
-bool Plan::run_part(int number, const Step& step, Profiler* profiler) {
-  const PartPlan& part = *parts_[at(number)];
-  const Wait* wait = waits_[at(number)].data();
-  const Wait* const last_wait = wait + waits_[at(number)].size();
-  const bool alone = streams_.size() == 1;
-  for (int i = 0; i < static_cast<int>(part.instructions.size()); ++i) {
-    const Instruction& instruction = part.instructions[at(i)];
-    for (; wait != last_wait && wait->instruction == i; ++wait)
-      if (!wait_for(*wait)) return false;
-    if (profiler == nullptr) {
-      instruction.kernel->run(step);
-    } else {
-      const std::int64_t begin = Profiler::now();
-      instruction.kernel->run(step);
-      const IrNode& node = part.ir.node(instruction.node);
-      profiler->record(
-          {node.origin->name, node.op, part.device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
-    }
-    if (!alone) done_[at(number)].store(i + 1, std::memory_order_release);
   }
   return true;
 }

@@ -8,14 +8,24 @@
 #include <string>
 #include <vector>
 
-#include "belfry/engine/cpu/compile/part_plan.h"
-#include "belfry/engine/memory_use.h"
-#include "belfry/engine/profiler.h"
+#include "belfry/engine/backend.h"
+#include "belfry/engine/variables.h"
 
 namespace belfry {
 
 class DeviceTeam;
 class Plan;
+
+// What programs are compiled for, and where their runs take place: a session's devices. Outlives them.
+struct RunTarget {
+  Variables& variables;
+  CrossingMemory& crossings;  // on the host
+  std::vector<DeviceInfo> devices;
+  std::vector<Backend*> backends;  // by device; several devices may share one
+  Precision precision = Precision::f32;
+};
+// What compiled parts depend on; grows with every change.
+std::uint64_t generation_of(const RunTarget& target);
 
 // Where shapes follow from data: what comes when a plan has run, which is not the whole of a run then.
 class Continuation {
@@ -26,17 +36,18 @@ class Continuation {
   virtual std::string explain() const = 0;  // for people to read
 };
 
-// Before this instruction, so many instructions of another part must have run.
+// Before this position of a part, so many positions of another part must be done.
 struct Wait {
-  int instruction = 0;
+  int position = 0;
   int part = 0, done = 0;
 };
 
 class Plan {
  public:
   // Parts in the order of the partition, from number `first` on: all of them, or those of one stage.
-  Plan(std::vector<std::shared_ptr<const PartPlan>> parts, std::size_t first, const Partition& partition,
-       std::shared_ptr<RunSlots> slots, const CompileTarget& target);
+  Plan(std::vector<std::shared_ptr<const CompiledPart>> parts, std::size_t first, const Partition& partition,
+       std::shared_ptr<RunSlots> slots, const RunTarget& target);
+  ~Plan();
 
   void continue_with(std::unique_ptr<Continuation> rest) { rest_ = std::move(rest); }
   bool continues() const { return rest_ != nullptr; }
@@ -51,35 +62,37 @@ class Plan {
   bool in_parts() const { return in_parts_; }  // the program has several, here or in other stages
   const std::vector<const Node*>& variables() const { return variables_; }  // read by this plan
   const std::vector<const Node*>& assigned() const { return assigned_; }    // written by this plan
-  // Whether each of these has a value: the store's own flags, so that a step looks nothing up.
+  // Whether each of these has a value: the flags themselves, so that a step looks nothing up.
   const std::vector<const bool*>& variables_ready() const { return variables_ready_; }
   const std::vector<bool*>& assigned_ready() const { return assigned_ready_; }
+  MemoryUse memory() const;
   std::uint64_t generation() const { return generation_; }
   std::string explain() const;
-  MemoryUse memory() const;
 
-  const std::vector<std::shared_ptr<const PartPlan>>& parts() const { return parts_; }
-  const std::vector<std::vector<Wait>>& waits() const { return waits_; }  // by part, in the order of its instructions
+  const std::vector<std::shared_ptr<const CompiledPart>>& parts() const { return parts_; }
+  const std::vector<std::vector<Wait>>& waits() const { return waits_; }  // by part, in the order of its positions
 
  private:
+  class LinkedRun;
   void link(const Partition& partition);
-  void collect_variables(VariableStore& store);
+  void collect_variables(Variables& variables);
   void run_stream(int device, const Step& step, Profiler* profiler);
-  bool run_part(int part, const Step& step, Profiler* profiler);  // false if another stream failed
   void run_streams(const Step& step, DeviceTeam& team, Profiler* profiler);
   bool wait_for(const Wait& wait) const;  // false if another stream failed
 
-  std::vector<std::shared_ptr<const PartPlan>> parts_;
+  std::vector<std::shared_ptr<const CompiledPart>> parts_;
   std::vector<std::vector<int>> streams_;  // by device: parts
   std::vector<std::vector<Wait>> waits_;
+  std::vector<std::unique_ptr<LinkedRun>> runs_;  // by part
   std::shared_ptr<RunSlots> slots_;
+  std::vector<DeviceInfo> devices_;
   std::vector<std::optional<TensorInfo>> fetched_;
   std::vector<const Node*> variables_, assigned_;
   std::vector<const bool*> variables_ready_;
   std::vector<bool*> assigned_ready_;
   // Shared by the streams of a run, without a lock: the atomics. The rest is set before the streams start.
-  std::unique_ptr<std::atomic<int>[]> done_;  // by part: how many of its instructions have run in this run
-  std::atomic<bool> failed_ = false;          // an instruction threw: whoever waits for another stream gives up
+  std::unique_ptr<std::atomic<int>[]> done_;  // by part: how many of its positions are done in this run
+  std::atomic<bool> failed_ = false;          // a part threw: whoever waits for another stream gives up
   MemoryUse memory_{};                        // before the first run
   std::uint64_t generation_ = 0;
   Precision precision_ = Precision::f32;

@@ -21,8 +21,11 @@ std::int64_t ints_in(const Crossing& crossing) {
   return crossing.origin->outputs[static_cast<std::size_t>(crossing.output)].shape.elements();
 }
 
-bool same(const TensorInfo& a, const TensorInfo& b) {
+bool same_info(const TensorInfo& a, const TensorInfo& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.layout == b.layout;
+}
+bool same(const std::shared_ptr<const LeftBehind>& a, const std::shared_ptr<const LeftBehind>& b) {
+  return a == b || (a && b && a->equals(*b));
 }
 bool same_fed(const TensorSpec& a, const TensorSpec& b) { return a.dtype == b.dtype && a.shape == b.shape; }
 
@@ -46,14 +49,13 @@ class Program::Rest final : public Continuation {
   std::vector<std::span<const std::int64_t>> computed_;  // where the run leaves the sizes
 };
 
-Program::Program(const Graph& graph, const Signature& signature, const CompileTarget& target, int kept)
+Program::Program(const Graph& graph, const Signature& signature, const RunTarget& target, int kept)
     : target_(target),
-      partition_(partition(prune(graph, signature, static_cast<int>(target.devices.size())), target.devices)),
+      partition_(partition(prune(graph, signature, target.devices), target.devices)),
       slots_(std::make_shared<RunSlots>()),
       versions_(partition_.parts.size()),
       later_(partition_.stages.size()),
       kept_(std::max(1, kept)) {
-  if (partition_.parts.size() > 1) target_.snapshots = nullptr;
   slots_->feeds.assign(signature.feeds.size(), nullptr);
   slots_->results.assign(signature.fetches.size(), nullptr);
 }
@@ -66,7 +68,7 @@ std::size_t Program::first_part(int stage) const {
 std::unique_ptr<Plan> Program::plan(const std::vector<TensorSpec>& fed) {
   return plan_stage({.fed = fed,
                      .carried = std::vector<TensorInfo>(partition_.crossings.size()),
-                     .held = std::vector<std::vector<HeldValue>>(target_.devices.size())});
+                     .left = std::vector<std::shared_ptr<const LeftBehind>>(target_.devices.size())});
 }
 
 // A stage is planned for what it was fed and for the sizes that were computed: all else follows from these.
@@ -145,32 +147,30 @@ Program::Parts Program::collect(Stage& stage) {
   Parts parts;
   const std::size_t first = first_part(stage.number), last = first_part(++stage.number);
   for (std::size_t p = first; p < last; ++p) {
-    std::vector<HeldValue>& in_arena = stage.held[static_cast<std::size_t>(partition_.parts[p].device)];
-    for (HeldValue& value : in_arena)
-      value.ends = partition_.crossings[static_cast<std::size_t>(value.crossing)].last_reader == static_cast<int>(p);
-    parts.push_back(version(p, {inputs_of(p, stage), stage.sizes, in_arena, nullptr}));
-    std::erase_if(in_arena, [](const HeldValue& value) { return value.ends; });
-    in_arena.insert(in_arena.end(), parts.back()->left.begin(), parts.back()->left.end());
+    std::shared_ptr<const LeftBehind>& left = stage.left[static_cast<std::size_t>(partition_.parts[p].device)];
+    parts.push_back(version(p, {inputs_of(p, stage), stage.sizes, left, nullptr}));
+    left = parts.back()->leaves;
     for (const auto& [crossing, info] : parts.back()->sent) stage.carried[static_cast<std::size_t>(crossing)] = info;
   }
   return parts;
 }
 
-std::shared_ptr<const PartPlan> Program::version(std::size_t part, Version wanted) {
+std::shared_ptr<const CompiledPart> Program::version(std::size_t part, Version wanted) {
   if (versions_.size() == 1) return compile(part, wanted);  // the plan is the part: who keeps plans keeps it
   std::list<Version>& versions = versions_[part];
-  std::erase_if(versions, [&](const Version& v) { return v.plan->generation != generation_of(target_); });
+  std::erase_if(versions, [&](const Version& v) { return v.part->generation != generation_of(target_); });
   auto at = std::ranges::find_if(versions, [&](const Version& v) {
-    return v.sizes == wanted.sizes && v.held == wanted.held && std::ranges::equal(v.inputs, wanted.inputs, same);
+    return v.sizes == wanted.sizes && same(v.before, wanted.before) &&
+           std::ranges::equal(v.inputs, wanted.inputs, same_info);
   });
   if (at == versions.end()) {
-    wanted.plan = compile(part, wanted);
+    wanted.part = compile(part, wanted);
     versions.push_front(std::move(wanted));
     if (static_cast<int>(versions.size()) > kept_) versions.pop_back();
   } else {
     versions.splice(versions.begin(), versions, at);
   }
-  return versions.front().plan;
+  return versions.front().part;
 }
 
 std::string Program::explain_rest(const Stage& stage) const {
@@ -183,12 +183,12 @@ std::string Program::explain_rest(const Stage& stage) const {
                      partition_.parts.size() - static_cast<std::size_t>(first), names);
 }
 
-void Program::collect_kept(std::set<const PartPlan*>& into) const {
+void Program::collect_kept(std::set<const CompiledPart*>& into) const {
   for (const std::list<Version>& versions : versions_)
-    for (const Version& version : versions) into.insert(version.plan.get());
+    for (const Version& version : versions) into.insert(version.part.get());
 }
 
-std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const Version& wanted) {
+std::shared_ptr<const CompiledPart> Program::compile(std::size_t number, const Version& wanted) {
   ++compiled_;
   Part part = partition_.parts[number];
   std::map<std::size_t, Array> sizes;  // by crossing
@@ -207,7 +207,12 @@ std::shared_ptr<const PartPlan> Program::compile(std::size_t number, const Versi
     if (node.op != "Receive") continue;
     if (const auto at = sizes.find(crossing_of(node)); at != sizes.end()) known.emplace(node.outputs[0], at->second);
   }
-  return compile_part(std::move(part), partition_.crossings, *slots_, target_, wanted.held, known);
+  std::map<int, TensorInfo> shapes = prepare_part(part, partition_.crossings, known);
+  std::unique_ptr<CompiledPart> out = target_.backends[static_cast<std::size_t>(part.device)]->compile(
+      {std::move(part), partition_.crossings, *slots_, wanted.before, versions_.size() == 1});
+  out->sent.merge(shapes);
+  out->generation = generation_of(target_);
+  return out;
 }
 
 }  // namespace belfry

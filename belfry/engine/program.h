@@ -18,31 +18,31 @@ namespace belfry {
 struct Stage {
   int number = 0;  // of the one that comes
   std::vector<TensorSpec> fed{};
-  std::vector<TensorInfo> carried{};           // by crossing, as far as they are made
-  std::vector<std::vector<HeldValue>> held{};  // by device: what lies in its arena
-  Ints sizes{};                                // computed by stages before it
+  std::vector<TensorInfo> carried{};                      // by crossing, as far as they are made
+  std::vector<std::shared_ptr<const LeftBehind>> left{};  // by device: what lies in its memory
+  Ints sizes{};                                           // computed by stages before it
 };
 
 class Program : public std::enable_shared_from_this<Program> {
  public:
   // `signature.fed` may be empty; the target outlives the program. Of each part, `kept` versions are remembered, and as
   // many plans of each stage behind the first.
-  Program(const Graph& graph, const Signature& signature, const CompileTarget& target, int kept = 32);
+  Program(const Graph& graph, const Signature& signature, const RunTarget& target, int kept = 32);
 
   // The plan for feeds of these dtypes and concrete shapes. A program with several stages is owned by a shared_ptr.
   std::unique_ptr<Plan> plan(const std::vector<TensorSpec>& fed);
   int parts() const { return static_cast<int>(partition_.parts.size()); }
-  int compiled() const { return compiled_; }                 // how often a part went through the passes
-  void collect_kept(std::set<const PartPlan*>& into) const;  // the parts that are remembered
+  int compiled() const { return compiled_; }                     // how often a part went through the passes
+  void collect_kept(std::set<const CompiledPart*>& into) const;  // the parts that are remembered
 
  private:
   struct Version {
-    std::vector<TensorInfo> inputs;  // of its Feed and Receive nodes
-    Ints sizes;                      // that its shapes follow from
-    std::vector<HeldValue> held;     // in its device's arena
-    std::shared_ptr<const PartPlan> plan;
+    std::vector<TensorInfo> inputs;            // of its Feed and Receive nodes
+    Ints sizes;                                // that its shapes follow from
+    std::shared_ptr<const LeftBehind> before;  // in its device's memory
+    std::shared_ptr<const CompiledPart> part;
   };
-  using Parts = std::vector<std::shared_ptr<const PartPlan>>;
+  using Parts = std::vector<std::shared_ptr<const CompiledPart>>;
   class Rest;
   struct Later {
     std::vector<TensorSpec> fed;
@@ -59,13 +59,13 @@ class Program : public std::enable_shared_from_this<Program> {
   // The parts of the stage behind `stage`, which becomes what is known when those have run.
   Parts collect(Stage& stage);
   std::vector<TensorInfo> inputs_of(std::size_t part, const Stage& stage) const;
-  std::shared_ptr<const PartPlan> version(std::size_t part, Version wanted);
-  std::shared_ptr<const PartPlan> compile(std::size_t part, const Version& wanted);
+  std::shared_ptr<const CompiledPart> version(std::size_t part, Version wanted);
+  std::shared_ptr<const CompiledPart> compile(std::size_t part, const Version& wanted);
   std::size_t first_part(int stage) const;
   // The crossings whose elements stages before the part's have computed for shapes, in the order of Stage::sizes.
   std::vector<std::size_t> sizes_before(std::size_t part) const;
 
-  CompileTarget target_;
+  RunTarget target_;
   Partition partition_;
   std::shared_ptr<RunSlots> slots_;
   std::vector<std::list<Version>> versions_;  // by part; the most recently used first

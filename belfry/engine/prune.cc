@@ -14,7 +14,7 @@ using Key = std::pair<const Node*, int>;
 
 class Pruner {
  public:
-  Pruner(const Graph& graph, const Signature& signature, int devices)
+  Pruner(const Graph& graph, const Signature& signature, const std::vector<DeviceInfo>& devices)
       : graph_(graph), signature_(signature), devices_(devices), needed_(needed_nodes(signature)) {
     for (std::size_t i = 0; i < signature.feeds.size(); ++i)
       fed_[{signature.feeds[i].node(), signature.feeds[i].output()}] = i;
@@ -33,11 +33,12 @@ class Pruner {
  private:
   int device_of(const Node& node) const {
     if (node.device.empty()) return 0;
-    const int index = std::stoi(node.device.substr(4));
-    BELFRY_CHECK(index < devices_,
-                 "{} expected a device of the session (cpu:0 to cpu:{}), got {} {}. Add devices to SessionConfig.",
-                 describe(node), devices_ - 1, node.device, made_at(node));
-    return index;
+    const auto at = std::ranges::find(devices_, node.device, &DeviceInfo::name);
+    if (at != devices_.end()) return static_cast<int>(at - devices_.begin());
+    Devices there;
+    for (const DeviceInfo& device : devices_) there.push_back(device.name);
+    fail("{} expected a device of the session ({}), got {} {}. Add devices to SessionConfig.", describe(node),
+         to_string(there), node.device.name(), made_at(node));
   }
 
   void add_feeds() {
@@ -102,7 +103,7 @@ class Pruner {
 
   const Graph& graph_;
   const Signature& signature_;
-  int devices_;
+  const std::vector<DeviceInfo>& devices_;
   std::set<const Node*> needed_;
   std::map<Key, std::size_t> fed_;
   std::map<const Node*, NodeId> nodes_;
@@ -113,8 +114,10 @@ class Pruner {
 
 }  // namespace
 
-Ir prune(const Graph& graph, const Signature& signature, int devices) {
-  return Pruner(graph, signature, devices).run();
+Ir prune(const Graph& graph, const Signature& signature, const std::vector<DeviceInfo>& devices) {
+  Ir ir = Pruner(graph, signature, devices).run();
+  place_variables(ir, devices);
+  return ir;
 }
 
 }  // namespace belfry

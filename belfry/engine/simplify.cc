@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "belfry/base/check.h"
-#include "belfry/engine/known_values.h"
+#include "belfry/engine/evaluator.h"
 #include "belfry/engine/passes.h"
 #include "belfry/graph/state_ops.h"
 
@@ -108,7 +108,7 @@ class Simplifier {
 
   bool fold(NodeId id) {
     const IrNode node = ir_.node(id);
-    if (node.op == "Constant" || node.outputs.size() != 1 || !can_evaluate(ir_, node)) return false;
+    if (node.op == "Constant" || node.outputs.size() != 1 || !evaluator().can_evaluate(node)) return false;
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;
     std::vector<Array> inputs;
@@ -122,7 +122,7 @@ class Simplifier {
       inputs.push_back(*constant);
     }
     if (node.inputs.empty()) return false;
-    make_constant(id, evaluate(node, inputs, {info})[0]);
+    make_constant(id, evaluator().evaluate(node, inputs, {info})[0]);
     return true;
   }
 

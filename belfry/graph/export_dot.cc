@@ -86,7 +86,7 @@ class DotWriter {
   static std::string describe_node(const Node& node) {
     const std::size_t slash = node.name.rfind('/');
     const std::string label = (slash == std::string::npos ? node.name : node.name.substr(slash + 1)) + "\n" +
-                              node.def->name + (node.device.empty() ? "" : "\n" + node.device);
+                              node.def->name + (node.device.empty() ? "" : "\n" + node.device.name());
     std::string look;
     if (node.def->name == "Variable")
       look = ", shape=cylinder, style=filled, fillcolor=lightblue";

@@ -77,9 +77,9 @@ Json json_of(const Node& node) {
   for (const auto& [name, value] : node.attributes.items()) attributes[name] = std::visit(AttributeToJson{}, value);
   for (const TensorSpec& spec : node.outputs)
     outputs.push_back({{"name", spec.name}, {"dtype", name_of(spec.dtype)}, {"shape", json_of(spec.shape)}});
-  Json out{{"op", node.def->name},      {"name", node.name},        {"inputs", inputs},
-           {"control_inputs", control}, {"attributes", attributes}, {"outputs", outputs},
-           {"device", node.device},     {"tower", node.tower},      {"where", to_string(node.where)}};
+  Json out{{"op", node.def->name},         {"name", node.name},        {"inputs", inputs},
+           {"control_inputs", control},    {"attributes", attributes}, {"outputs", outputs},
+           {"device", node.device.name()}, {"tower", node.tower},      {"where", to_string(node.where)}};
   for (const Node* flag : node.conditions) out["conditions"].push_back(flag->name);
   return out;
 }

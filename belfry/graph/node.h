@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/graph/device.h"
 #include "belfry/graph/op_def.h"
 
 namespace belfry {
@@ -25,7 +26,7 @@ struct Node {
   Attributes attributes;
   std::vector<TensorSpec> outputs;  // names are those of def
   KnownInts ints;                   // of its output, as far as they are known before a run
-  std::string device;               // "" (the session's first) or "cpu:1"
+  Device device;                    // none: the session's first
   int tower = 0;                    // index of the tower it was made in; part of a random op's seed
   Location where;
   RecomputeMark mark;

@@ -90,6 +90,10 @@ OpDefinition& OpDefinition::sizes(int input) {
   def_.sizes.push_back(input);
   return *this;
 }
+OpDefinition& OpDefinition::keeps_elements() {
+  def_.keeps_elements = true;
+  return *this;
+}
 OpDefinition& OpDefinition::ints(IntsRule rule) {
   def_.ints = std::move(rule);
   return *this;

@@ -125,8 +125,9 @@ struct OpDef {
   // Inputs (integers) whose elements the shape rule reads. Where they do not follow from shapes, the run is cut in two
   // there: what is behind is planned once they are computed.
   std::vector<int> sizes;
-  IntsRule ints;           // of an op that makes integers: what is known of them before a run
-  HostKernel host_kernel;  // a user's op: the kernel itself
+  bool keeps_elements = false;  // output 0 is input 0, element by element, under another shape
+  IntsRule ints;                // of an op that makes integers: what is known of them before a run
+  HostKernel host_kernel;       // a user's op: the kernel itself
   std::string doc;
 
   bool uses_only_shape(int input) const;  // of an input as given, those of a variadic one counted singly
@@ -151,6 +152,7 @@ class OpDefinition {
   OpDefinition& updates(int input);
   OpDefinition& shape_only(int input);
   OpDefinition& sizes(int input);
+  OpDefinition& keeps_elements();
   OpDefinition& ints(IntsRule rule);
   OpDefinition& kernel(HostKernel kernel);
   OpDefinition& kernel(PlainHostKernel kernel);  // of an op without attributes

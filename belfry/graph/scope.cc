@@ -75,13 +75,7 @@ std::unique_ptr<NameScope> NameScope::at(std::string_view full_name, const Locat
   return std::unique_ptr<NameScope>(new NameScope(Exact{}, full_name));
 }
 
-DeviceScope::DeviceScope(std::string_view device, const Location& where) {
-  BELFRY_CHECK(device.empty() || (device.starts_with("cpu:") && device.size() > 4 && device.size() <= 8 &&
-                                  std::ranges::all_of(device.substr(4), [](char c) { return c >= '0' && c <= '9'; })),
-               "[DeviceScope] expected \"cpu:N\", got \"{}\" (at {}). Only CPU devices exist today.", device,
-               to_string(current_location(where)));
-  state().device = device;
-}
+DeviceScope::DeviceScope(const Device& device) { state().device = device; }
 
 DeviceScope DeviceScope::beside(const Tensor& tensor) {
   return DeviceScope(current.device.empty() ? tensor.node()->device : current.device);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "belfry/graph/device.h"
 #include "belfry/graph/tensor.h"
 
 namespace belfry {
@@ -68,10 +69,10 @@ class NameScope : private ScopeGuard {
   std::string name_;
 };
 
-// Places ops on a device of the session: "cpu:0", "cpu:1", ...
+// Places ops on a device of the session, DeviceScope("cpu:1") say; none is the first one.
 class DeviceScope : private ScopeGuard {
  public:
-  explicit DeviceScope(std::string_view device, const Location& where = Location::current());
+  explicit DeviceScope(const Device& device);
   // For helpers that work on each of several tensors: where the tensor is made, unless a DeviceScope is open already.
   static DeviceScope beside(const Tensor& tensor);
 };

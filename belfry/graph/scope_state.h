@@ -21,7 +21,7 @@ struct ScopeState {
   bool by_default = false;  // current because of a DefaultGraph, not of a GraphScope
   std::string name_scope;   // "" or "a/b"
   std::shared_ptr<OpenedVariableScope> variable_scope;
-  std::string device;
+  Device device;
   std::vector<Node*> control;
   std::vector<UpdateConditionFlag> update_conditions;
   int replica = 0;

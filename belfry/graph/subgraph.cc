@@ -21,7 +21,7 @@ class SubGraphScope : private ScopeGuard {
   SubGraphScope(Graph& graph, const std::string& name) {
     state().graph = &graph;
     state().name_scope = name;
-    state().device.clear();
+    state().device = {};
     state().control.clear();
     state().mark = {};
   }

@@ -93,9 +93,9 @@ std::string describe_trainable_vars(const Graph& graph) {
   std::int64_t elements = 0, bytes = 0;
   for (const Variable& v : variables) {
     const std::int64_t count = v.shape().elements();
-    const std::string& device = v.node()->device;
+    const Device& device = v.node()->device;
     table.add({v.name(), to_string(v.shape()), std::string(name_of(v.dtype())), grouped(count),
-               device.empty() ? "cpu:0" : device});
+               (device.empty() ? Device(0) : device).name()});
     elements += count;
     bytes += count * static_cast<std::int64_t>(size_of(v.dtype()));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/gradient_processor.h"
@@ -15,7 +16,9 @@
 namespace belfry {
 namespace {
 
+// Of one graph.
 struct NoiseState {
+  Tensor made{};  // something in that graph
   SlotVariables slots{};
   std::map<const Node*, int> uses{};                            // of a variable, so far
   std::map<std::pair<std::string, int>, std::int64_t> seeds{};  // by name in the tower, and which use it was
@@ -47,6 +50,8 @@ GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Loca
     const NameScope scope("gradient_noise");
     if (all.empty()) return all;
     Tensor stddev = constant(Array(static_cast<float>(options.stddev)));
+    if (state->made && !related_to(state->made, stddev.graph())) *state = {};
+    state->made = stddev;
     if (options.decay > 0) {
       const Variable step = state->slots.get(all.front().variable, "GradientNoise/step", {}, DType::f32);
       stddev = stddev * pow(step.assign_add(1.f), -options.decay / 2);  // t + 1: the first is 1

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/initializers.h"
@@ -11,8 +12,9 @@ namespace belfry {
 Variable SlotVariables::get(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
                             const Initializer& initializer) {
   const auto key = std::make_pair(static_cast<const Node*>(owner.node()), full_name);
-  if (const auto at = made_.find(key); at != made_.end()) return at->second;
   Graph& graph = *owner.node()->graph;
+  // A node of a graph that is gone may have had the same address.
+  if (const auto at = made_.find(key); at != made_.end() && belongs_to(at->second.handle(), graph)) return at->second;
   const std::vector<Variable> saved = graph.collections().variables(collection::kGlobalVariables);
   const bool owner_is_saved = std::ranges::find(saved, owner) != saved.end();
   const GraphScope root(graph);  // the name is complete: no scope adds to it

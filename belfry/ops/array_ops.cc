@@ -52,6 +52,7 @@ const OpRegistration reshape_def =
         .ints(same_ints)
         .shape([](const ShapeContext& c) { return reshape_rule(c.input(0), c.attributes().get<Shape>("shape")); })
         .gradient(reshape_back)
+        .keeps_elements()
         .doc("The same elements in another shape.");
 
 const OpRegistration batch_flatten_def =
@@ -64,6 +65,7 @@ const OpRegistration batch_flatten_def =
           return Shape{x[0], x.slice(1, x.rank()).elements()};
         })
         .gradient(reshape_back)
+        .keeps_elements()
         .doc("A matrix with one row for each entry along the first axis.");
 
 const OpRegistration expand_dims_def =
@@ -80,6 +82,7 @@ const OpRegistration expand_dims_def =
         })
         .gradient(
             [](const GradientContext& c) { return Tensors{remove_ones(c.grad(), c.attributes().get<Ints>("axes"))}; })
+        .keeps_elements()
         .doc("The same elements with new dimensions of size 1.");
 
 const OpRegistration squeeze_def =
@@ -103,6 +106,7 @@ const OpRegistration squeeze_def =
         })
         .gradient(
             [](const GradientContext& c) { return Tensors{add_ones(c.grad(), c.attributes().get<Ints>("axes"))}; })
+        .keeps_elements()
         .doc("The same elements without some dimensions of size 1.");
 
 const OpRegistration transpose_def = define_op("Transpose")

@@ -27,6 +27,7 @@ const OpRegistration identity_def = define_op("Identity")
                                         .ints(same_ints)
                                         .shape(same_shape)
                                         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+                                        .keeps_elements()
                                         .doc("The same value under another name.");
 
 const OpRegistration stop_gradient_def = define_op("StopGradient")
@@ -35,6 +36,7 @@ const OpRegistration stop_gradient_def = define_op("StopGradient")
                                              .ints(same_ints)
                                              .shape(same_shape)
                                              .not_differentiable()
+                                             .keeps_elements()
                                              .doc("The same value, through which no gradient flows.");
 
 const OpRegistration no_op_def =
@@ -85,6 +87,7 @@ const OpRegistration placeholder_with_default_def =
           return wanted;
         })
         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+        .keeps_elements()
         .doc("A value that a run may feed.");
 
 }  // namespace

@@ -49,6 +49,7 @@ const OpRegistration reshape_like_def =
           return c.input(1);
         })
         .gradient([](const GradientContext& c) { return Tensors{reshape_like(c.grad(), c.input(0)), Tensor()}; })
+        .keeps_elements()
         .doc("The same elements in like's shape.");
 
 const OpRegistration match_sizes_def =
@@ -71,6 +72,7 @@ const OpRegistration match_sizes_def =
           return out;
         })
         .gradient([](const GradientContext& c) { return Tensors{c.grad(), Tensor()}; })
+        .keeps_elements()
         .doc("x itself; some of its axes must be as large as certain ones of like.");
 
 }  // namespace

@@ -24,6 +24,7 @@ const OpRegistration split_last_def =
           return out;
         })
         .gradient([](const GradientContext& c) { return Tensors{merge_last_axes(c.grad())}; })
+        .keeps_elements()
         .doc("The last axis as two: the parts, and what is in them.");
 
 const OpRegistration merge_last_def =
@@ -41,6 +42,7 @@ const OpRegistration merge_last_def =
         .gradient([](const GradientContext& c) {
           return Tensors{add_tensor(find_op("ReshapeLike"), {c.grad(), c.input(0)})};
         })
+        .keeps_elements()
         .doc("The last two axes as one.");
 
 const OpRegistration band_part_def =

@@ -70,6 +70,7 @@ const OpRegistration flatten_rows_def =
           return Shape{x.slice(0, x.rank() - 1).elements(), x[-1]};
         })
         .gradient([](const GradientContext& c) { return Tensors{reshape_like(c.grad(), c.input(0))}; })
+        .keeps_elements()
         .doc("A matrix with one row for each vector along the last axis.");
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "belfry/base/exception_text.h"
 #include "belfry/base/internal/start_thread.h"
 #include "belfry/base/log.h"
-#include "belfry/engine/cpu/dnnl/dnnl_check.h"
+#include "belfry/engine/backend.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/variable_values.h"
@@ -86,7 +86,7 @@ void Saver::save(std::int64_t step, CheckpointState state, const Location& where
   state.algorithms = session.algorithms();
   state.model.clear();
   for (const Variable& variable : model_variables(session.graph())) state.model.push_back(variable.name());
-  state.versions["onednn"] = dnnl_version_text();
+  state.versions.merge(backend_versions());
   impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables), where),
                std::move(state));
   impl_->deliver();

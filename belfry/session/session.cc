@@ -5,7 +5,6 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/initialization.h"
@@ -64,15 +63,6 @@ PreparedRun prepare(SessionState& state, const std::vector<Fetch>& fetches, cons
   return out;
 }
 
-// Not for bf16_emulated, which asks for it.
-void warn_of_emulation(Precision precision) {
-  if (precision != Precision::bf16 || bf16_support().tiles) return;
-  log_warning(
-      fmt::format("[Session] bf16 products are {}. They give what bf16 gives, but take longer than f32's. Use "
-                  "Precision::f32 for speed, or Precision::bf16_emulated if you mean this.",
-                  bf16_support().reason));
-}
-
 // Every placeholder that the fetches need.
 std::vector<Tensor> placeholders_of(const std::vector<Fetch>& fetches, const Graph& graph, const Caller& caller) {
   std::vector<Node*> wanted;
@@ -102,9 +92,10 @@ Shape with_batch(const Tensor& tensor, std::int64_t batch, const Caller& caller)
 SessionConfig::~SessionConfig() = default;
 
 Session::Session(Graph& graph, SessionConfig config, const Location& where)
-    : Session(
-          std::make_unique<SessionState>(graph, config, std::make_shared<SessionCommons>(), Caller{"Session", where})) {
-  warn_of_emulation(config.precision);
+    : Session(std::make_unique<SessionState>(graph, config, std::make_shared<SessionCommons>(config),
+                                             Caller{"Session", where})) {
+  for (const auto& [kind, backend] : state_->backends)
+    if (const std::string warning = backend->warning(); !warning.empty()) log_warning(warning);
 }
 Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
 Session::~Session() = default;
@@ -156,7 +147,7 @@ Array Session::value(const Variable& variable, const Location& where) const {
       variable.name(), made_at(*variable.node()), called_at(caller));
   const GateVisit visit(state_->gate(), state_->cancelled);
   if (!visit.inside()) state_->check_not_cancelled(caller);
-  return state_->store.get(variable.node());
+  return state_->variables.get(variable.node());
 }
 
 void Session::set_value(const Variable& variable, const Array& value, const Location& where) {
@@ -171,7 +162,7 @@ void Session::set_value(const Variable& variable, const Array& value, const Loca
                made_at(*variable.node()), called_at(caller));
   const GateVisit visit(state_->gate(), state_->cancelled);
   if (!visit.inside()) state_->check_not_cancelled(caller);
-  state_->store.set(variable.node(), number ? value.cast(variable.dtype()) : value);
+  state_->variables.set(variable.node(), number ? value.cast(variable.dtype()) : value);
 }
 
 std::shared_ptr<DataQueue> Session::queue(const PointStore& queue, const Location& where) const {
@@ -202,23 +193,29 @@ std::shared_ptr<const void> Session::taken_state(const Tensor& taken, const Loca
 }
 
 bool Session::is_initialized(const Variable& variable) const {
-  const VariableStore::Storage* s = state_->store.find(variable.node());
-  return s != nullptr && s->initialized;
+  return state_->variables.is_initialized(variable.node());
 }
 
-std::unique_ptr<Session> Session::companion(int device, const Location& where) {
+std::unique_ptr<Session> Session::companion(const Device& device, const Location& where) {
   const Caller caller{"Session::companion", where};
   const SessionUse use(state_->user, caller);
-  const auto devices = static_cast<int>(state_->config.devices.size());
-  BELFRY_CHECK(device >= 0 && device < devices, "[Session::companion] expected a device from 0 to {}, got {} {}.",
-               devices - 1, device, called_at(caller));
+  Devices devices;
+  for (const DeviceInfo& info : state_->team.devices()) devices.push_back(info.name);
+  const auto at = std::ranges::find(devices, device);
+  BELFRY_CHECK(at != devices.end(), "[Session::companion] expected a device of the session ({}), got {} {}.",
+               to_string(devices), device.name(), called_at(caller));
+  BELFRY_CHECK(device.kind() == state_->variables.first_kind(),
+               "[Session::companion] expected a device of the kind that the variables live on ({}), got {} {}. Train "
+               "towers on different kinds of devices in step.",
+               state_->variables.first_kind(), device.name(), called_at(caller));
   if (!state_->commons->shared) {
     state_->commons->shared = true;
-    state_->store.share();
+    state_->variables.share();
     state_->programs.clear();  // made for variables of the session's own
   }
   SessionConfig config = state_->config;
-  config.devices = {{state_->team.devices()[static_cast<std::size_t>(device)].threads}};
+  config.devices = {{.threads = state_->team.devices()[static_cast<std::size_t>(at - devices.begin())].threads,
+                     .kind = device.kind()}};
   auto state = std::make_unique<SessionState>(state_->graph, config, state_->commons, caller);
   state->is_companion = true;
   return std::unique_ptr<Session>(new Session(std::move(state)));
@@ -257,18 +254,20 @@ void Session::set_random_counter(std::uint64_t count) { state_->random_counter =
 std::uint64_t Session::random_counter() const { return state_->random_counter; }
 
 std::map<std::string, std::string> Session::algorithms() const {
-  return state_->algorithms ? state_->algorithms->used() : std::map<std::string, std::string>();
+  std::map<std::string, std::string> out;
+  for (const auto& [kind, backend] : state_->backends) out.merge(backend->algorithms());
+  return out;
 }
 
 void Session::set_algorithms(const std::map<std::string, std::string>& choices) {
   if (choices.empty()) return;
-  if (state_->algorithms == nullptr)
-    return log_warning(
+  bool taken = false;
+  for (const auto& [kind, backend] : state_->backends) taken |= backend->restore_algorithms(choices);
+  if (!taken)
+    log_warning(
         fmt::format("[autotune] expected a session with autotune for {} restored choices, got one without. It goes by "
                     "the fixed rule, and its bits may differ. Set SessionConfig::autotune.",
                     choices.size()));
-  state_->algorithms->restore(choices);
-  state_->store.outdate_plans();
 }
 
 int Session::cached_plans() const { return static_cast<int>(state_->cache.size()); }
@@ -294,20 +293,24 @@ std::string Session::explain_batch(const std::vector<Fetch>& fetches, std::int64
 }
 
 SessionMemory Session::memory() const {
-  std::set<const PartPlan*> parts;
+  std::set<const CompiledPart*> parts;
   for (const SessionState::Known& known : state_->programs) known.program->collect_kept(parts);
   for (const SessionState::Cached& cached : state_->cache)
     for (const auto& part : cached.plan->parts()) parts.insert(part.get());
   MemoryUse held;
   add_held_by(parts, held);
-  const VariableStore::Bytes variables = state_->store.bytes();
+  const VariableMemory::Bytes variables = state_->variables.bytes();
   SessionMemory out{.crossings = state_->crossings.bytes(),
                     .kernels = held.kernels,
                     .constants = held.constants,
                     .variables = variables.value,
-                    .copies = variables.copies,
-                    .snapshots = state_->snapshots.bytes()};
-  for (const auto& arena : state_->arenas) out.arena += arena->required();
+                    .copies = variables.copies};
+  for (const auto& [kind, backend] : state_->backends) {
+    const Backend::Memory memory = backend->memory();
+    out.arena += memory.arena;
+    out.crossings += memory.crossings;
+    out.snapshots += memory.snapshots;
+  }
   return out;
 }
 

@@ -23,6 +23,7 @@
 #include "belfry/array/array.h"
 #include "belfry/engine/data_queue.h"
 #include "belfry/engine/precision.h"
+#include "belfry/graph/device.h"
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 #include "belfry/ops/queue.h"
@@ -33,10 +34,13 @@ namespace belfry {
 struct SessionState;
 class GateAlone;
 
+// A device of the session. Those of a kind are numbered in the order in which they stand: cpu:0, cpu:1, ...
 struct DeviceConfig {
   // 0: an equal share of the cores. Several devices together may not have more than there are cores; a single one may,
   // though it gains nothing from it.
   int threads = 0;
+  std::string kind = "cpu";
+  bool operator==(const DeviceConfig&) const = default;
 };
 
 // Times the algorithms that a convolution or matrix product can use, when it is first compiled, instead of going by the
@@ -49,7 +53,7 @@ struct AutotuneConfig {
 };
 
 struct SessionConfig {
-  std::vector<DeviceConfig> devices{{}};  // cpu:0, cpu:1, ...: disjoint teams of threads
+  std::vector<DeviceConfig> devices{{}};  // CPU devices are disjoint teams of threads
   // Plans kept; the least recently used goes first. With several devices, also how many versions of each of a plan's
   // parts are kept, for shapes that come again in other combinations.
   int plan_cache = 32;
@@ -159,7 +163,7 @@ class Session {
   // update of a variable: it computes with each as it was, whole, when the run started, and updates what the others
   // have made of it by then. How the updates of different variables interleave is open. Call it while no run is going
   // on; companions end before the session that made them.
-  std::unique_ptr<Session> companion(int device = 0, const Location& where = Location::current());
+  std::unique_ptr<Session> companion(const Device& device = 0, const Location& where = Location::current());
   // From any thread: a run that waits for a point, or for its turn beside companions, and every later one throws
   // Cancelled. So does whatever else of the session waits for such a turn.
   void cancel();

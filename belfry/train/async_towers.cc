@@ -19,7 +19,7 @@ constexpr const char* kUpdates = "async_updates";  // the scalar, and the variab
 
 struct AsyncTowers::Worker {
   Operation step;
-  int device = 0;
+  Device device;
   std::vector<Fetch> fetches;
   Look look;
   std::unique_ptr<Session> session{};
@@ -60,7 +60,7 @@ Operation AsyncTowers::step(const Operation& apply, std::string_view name) {
   return group({Operation(updates_.assign_add(1))}, name);
 }
 
-void AsyncTowers::add(const Operation& step, int device, const Tensor& watched, Look look) {
+void AsyncTowers::add(const Operation& step, const Device& device, const Tensor& watched, Look look) {
   std::vector<Fetch> fetches{step};
   if (look) fetches.emplace_back(watched);
   workers_.push_back(std::make_unique<Worker>(Worker{step, device, std::move(fetches), std::move(look)}));

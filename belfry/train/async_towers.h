@@ -34,7 +34,7 @@ class AsyncTowers {
   // A tower besides the trainer's own, with as many threads as this device of the session. `look`, if there is one,
   // gets the value of `watched` of each of its runs, which it counts from 1, on the tower's thread.
   using Look = std::function<void(double value, std::int64_t run)>;
-  void add(const Operation& step, int device, const Tensor& watched = {}, Look look = {});
+  void add(const Operation& step, const Device& device, const Tensor& watched = {}, Look look = {});
   void clear();  // before the graph is defined once more
   // Starts the towers with the first epoch; they rest between epochs. Puts the scalar "async_updates".
   Handle<Callback> callback();

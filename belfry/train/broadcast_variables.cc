@@ -35,7 +35,7 @@ Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, cons
                towers.size(), devices.size(), slots.size());
   std::vector<Operation> copies;
   for (std::size_t t = 1; t < towers.size(); ++t) {
-    const DeviceScope device(device_name(devices[t]));
+    const DeviceScope device(devices[t]);
     for (const Variable& copy : towers[t].variables())
       for (const Variable& original : towers[0].variables())
         if (original.name() == towers[t].local_name(copy) && !(copy == original))

@@ -91,9 +91,9 @@ bool shared(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
 }
 
 // Where the variable lives, and with it its update.
-std::string home_of(const Variable& variable) {
-  const std::string& device = variable.node()->device;
-  return device.empty() ? device_name(0) : device;
+Device home_of(const Variable& variable) {
+  const Device& device = variable.node()->device;
+  return device.empty() ? Device(0) : device;
 }
 
 // The average of a gradient, on the current device.
@@ -156,7 +156,7 @@ std::string tower_variable_scope(const TowerSettings& settings, std::size_t inde
 void build_towers(const TowerSettings& settings, const std::function<void(const TowerContext&)>& build) {
   LeastLoaded homes(settings.devices);
   for (std::size_t i = 0; i < settings.devices.size(); ++i) {
-    const DeviceScope device(device_name(settings.devices[i]));
+    const DeviceScope device(settings.devices[i]);
     const TrainTowerContext tower(tower_name(i), {.index = static_cast<int>(i),
                                                   .total = static_cast<int>(settings.devices.size()),
                                                   .variable_scope = tower_variable_scope(settings, i)});
@@ -195,7 +195,7 @@ std::vector<GradientsAndVariables> averages_by_tower(const std::vector<Gradients
   const NameScope names("average_gradients");
   std::vector<GradientsAndVariables> out(towers.size(), processed);
   for (std::size_t t = 0; t < towers.size(); ++t) {
-    const DeviceScope device(device_name(devices[t]));
+    const DeviceScope device(devices[t]);
     for (GradientAndVariable& item : out[t]) {
       const std::size_t v = index_of(averages, item.variable);
       item.variable = towers[t][v].variable;

@@ -1,6 +1,7 @@
 #include "belfry/train/tower_trainer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "belfry/base/check.h"
@@ -40,26 +41,32 @@ TowerTrainer::TowerTrainer(Devices devices, const Location& where) : devices_(st
   BELFRY_CHECK(!devices_.empty(), "[trainer] expected at least one device, got none (at {}).", to_string(where));
   std::ranges::sort(devices_);
   const auto twice = std::ranges::adjacent_find(devices_);
-  BELFRY_CHECK(twice == devices_.end(), "[trainer] expected each device once, got cpu:{} twice (at {}).",
-               twice == devices_.end() ? 0 : *twice, to_string(where));
-  BELFRY_CHECK(devices_.front() >= 0, "[trainer] expected devices from cpu:0 up, got {} (at {}).", devices_.front(),
+  BELFRY_CHECK(twice == devices_.end(), "[trainer] expected each device once, got {} twice (at {}).",
+               twice == devices_.end() ? "" : twice->name(), to_string(where));
+  BELFRY_CHECK(!devices_.front().empty(), "[trainer] expected devices with a kind and a number, got none (at {}).",
                to_string(where));
 }
 
 SessionConfig TowerTrainer::adapt(SessionConfig config) const {
-  const auto needed = static_cast<std::size_t>(devices_.back()) + 1;
-  if (config.devices.size() == 1 && config.devices[0].threads == 0) {
-    const auto cores = static_cast<std::size_t>(hardware_threads());
-    BELFRY_CHECK(needed <= cores,
+  std::map<std::string, int> needed;                                                  // by kind
+  for (const Device& device : devices_) needed[device.kind()] = device.number() + 1;  // ascending
+  if (config.devices.size() == 1 && config.devices[0] == DeviceConfig{}) {
+    const int cores = hardware_threads();
+    BELFRY_CHECK(needed["cpu"] <= cores,
                  "[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to share, got cpu:{} (at "
                  "{}). Use fewer devices, or say in SessionConfig how many threads each has.",
-                 cores - 1, cores, devices_.back(), to_string(where_));
-    config.devices.assign(needed, {});
+                 cores - 1, cores, needed["cpu"] - 1, to_string(where_));
+    config.devices.clear();
+    for (const auto& [kind, count] : needed)
+      config.devices.insert(config.devices.end(), static_cast<std::size_t>(count), {.kind = kind});
   }
-  BELFRY_CHECK(config.devices.size() >= needed,
-               "[trainer] expected a session with devices cpu:0 to cpu:{}, got {} (at {}). Add devices to "
-               "SessionConfig, or leave them away for equal shares of the cores.",
-               devices_.back(), config.devices.size(), to_string(trained_at()));
+  for (const auto& [kind, count] : needed) {
+    const auto there = std::ranges::count(config.devices, kind, &DeviceConfig::kind);
+    BELFRY_CHECK(there >= count,
+                 "[trainer] expected a session with devices {0}:0 to {0}:{1}, got {2} (at {3}). Add devices to "
+                 "SessionConfig, or omit them for equal shares of the cores.",
+                 kind, count - 1, there, to_string(trained_at()));
+  }
   return config;
 }
 
@@ -84,23 +91,24 @@ Tensor TowerTrainer::find_tensor(std::string_view name) const {
   return {};
 }
 
-void TowerTrainer::check_device(std::string_view caller, int device) const {
-  BELFRY_CHECK(device >= 0 && device <= devices_.back(),
-               "[{}] expected a device from 0 to {}, got {}. Inference runs where a tower trains.", caller,
-               devices_.back(), device);
+void TowerTrainer::check_device(std::string_view caller, const Device& device) const {
+  const auto fits = [&](const Device& last) { return last.kind() == device.kind() && device <= last; };
+  BELFRY_CHECK(std::ranges::any_of(devices_, fits),
+               "[{}] expected a device among {}, got {}. Inference runs where a tower trains.", caller,
+               to_string(devices_), device.name());
 }
 
-const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs, int device,
-                                                             const Location& where) {
+const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
+                                                             const Device& device, const Location& where) {
   return build_inference_tower(name, [&] { return inputs; }, device, where);
 }
 
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name,
-                                                             const std::function<Tensors()>& inputs, int device,
-                                                             const Location& where) {
+                                                             const std::function<Tensors()>& inputs,
+                                                             const Device& device, const Location& where) {
   check_device("build_inference_tower", device);
   const GraphScope scope(graph());
-  const DeviceScope place(device_name(device));
+  const DeviceScope place(device);
   const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
                                          .reuse = towers().training().empty() ? std::optional<Reuse>() : Reuse::yes});
   tower_func()(inputs(), where);
@@ -108,10 +116,12 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 }
 
 OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
-                                            const std::vector<std::string>& outputs, int device,
+                                            const std::vector<std::string>& outputs, const Device& device,
                                             const Location& where) {
   check_device("get_predictor", device);
-  const std::string name = fmt::format("predict_tower{}", device);
+  // A scope has no colon in its name.
+  const std::string name =
+      fmt::format("predict_tower{}{}", device.kind() == "cpu" ? "" : device.kind(), device.number());
   if (!predict_towers_.contains(name)) {
     BELFRY_CHECK(
         !graph().finalized(),

@@ -37,20 +37,20 @@ class TowerTrainer : public Trainer {
   // setup_graph() at the latest. On device k it reads the variables of training tower k. An output that needs an input
   // which is not given is an error here.
   OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                                int device = 0, const Location& where = Location::current());
+                                const Device& device = 0, const Location& where = Location::current());
   // Throws unless it is one that the trainer's session will have.
-  void check_device(std::string_view caller, int device) const;
+  void check_device(std::string_view caller, const Device& device) const;
   // The inference tower itself, fed by `inputs`, one for each of the signature; or by what a function makes in the
   // tower.
-  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs, int device = 0,
-                                                 const Location& where = Location::current());
+  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs,
+                                                 const Device& device = 0, const Location& where = Location::current());
   const TowerTensorHandle& build_inference_tower(const std::string& name, const std::function<Tensors()>& inputs,
-                                                 int device = 0, const Location& where = Location::current());
+                                                 const Device& device = 0, const Location& where = Location::current());
 
  protected:
   Tensor find_tensor(std::string_view name) const override;
   // The prefix of the variables that a predictor on this device reads.
-  virtual std::string variables_on(int /*device*/) const { return ""; }
+  virtual std::string variables_on(const Device& /*device*/) const { return ""; }
   SessionConfig adapt(SessionConfig config) const override;
   void forget_tower_func() { tower_func_ = {}; }  // after a setup that failed
 

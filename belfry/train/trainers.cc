@@ -41,7 +41,7 @@ void SyncMultiDeviceTrainerParameterServer::build(InputSource& input, Optimizer&
   train_op = optimizer.apply_gradients(average_gradients(towers, devices()), "train_op");
 }
 
-std::string SyncMultiDeviceTrainerReplicated::variables_on(int device) const {
+std::string SyncMultiDeviceTrainerReplicated::variables_on(const Device& device) const {
   const auto at = std::ranges::find(devices(), device);
   if (at == devices().end()) return "";
   return tower_variable_scope({.devices = devices(), .own_variables = true},
@@ -56,7 +56,7 @@ void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& opti
   std::vector<Operation> updates;
   std::vector<std::vector<Variable>> slots;  // by tower, in the order in which the optimizer made them
   for (std::size_t t = 0; t < towers.size(); ++t) {
-    const DeviceScope device(device_name(devices()[t]));
+    const DeviceScope device(devices()[t]);
     const auto before = static_cast<std::ptrdiff_t>(graph().variables().size());
     updates.push_back(optimizer.apply_processed(averages[t], "train_op_" + tower_name(t), set_up_at()));
     slots.emplace_back(graph().variables().begin() + before, graph().variables().end());

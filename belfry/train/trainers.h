@@ -58,7 +58,7 @@ class SyncMultiDeviceTrainerReplicated final : public MultiDeviceTrainer {
 
  protected:
   void build(InputSource& input, Optimizer& optimizer) override;
-  std::string variables_on(int device) const override;
+  std::string variables_on(const Device& device) const override;
 };
 
 // The better of the two for its devices. CPU devices share their memory, so copies of the variables only cost: it is

@@ -347,7 +347,7 @@ TEST_F(InferenceRunnerTest, ATowerNameIsTakenOnce) {
 
 TEST_F(InferenceRunnerTest, ItsDeviceIsOneOfTheTrainers) {
   EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(five() | batch(1), cost(), {.device = 1})}); }),
-            "[InferenceRunner] expected a device from 0 to 0, got 1. Inference runs where a tower trains.");
+            "[InferenceRunner] expected a device among cpu:0, got cpu:1. Inference runs where a tower trains.");
 }
 
 TEST_F(InferenceRunnerTest, NeedsATowerFunction) {

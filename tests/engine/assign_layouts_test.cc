@@ -48,7 +48,7 @@ class AssignLayoutsTest : public IrTest {
 void expect_consistent(const Ir& ir) {
   for (const IrNode& node : ir.nodes()) {
     if (node.dead || node.op == "Reorder" || node.op == "VariableCopy") continue;
-    const KernelDef* kernel = find_kernel(node.op, DeviceKind::cpu);
+    const KernelDef* kernel = find_kernel(node.op);
     if (kernel != nullptr && kernel->layouts != KernelDef::Layouts::plain) continue;
     if (node.op == "Variable") continue;
     for (ValueId v : node.inputs)

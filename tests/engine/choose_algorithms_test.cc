@@ -58,7 +58,7 @@ class ChooseAlgorithmsTest : public IrTest {
     std::vector<TensorInfo> inputs, outputs;
     for (ValueId v : node.inputs) inputs.push_back(ir.info(v));
     for (ValueId v : node.outputs) outputs.push_back(ir.info(v));
-    return find_kernel(op, DeviceKind::cpu)
+    return find_kernel(op)
         ->algorithms({.inputs = inputs, .outputs = outputs, .attributes = &node.attributes, .threads = threads})
         .names;
   }

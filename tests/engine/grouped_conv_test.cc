@@ -136,7 +136,7 @@ TEST_F(GroupedConvTest, DepthwiseKeepsBlocksAndOneLayoutOfItsWeights) {
         prune(own,
               signature_of({.targets = {apply_sgd(a, 0.1f, g[0]), apply_sgd(w, 0.1f, g[1]), apply_sgd(b, 0.1f, g[2])},
                             .feeds = {{x, {2, 8, 8, 32}}}}),
-              1);
+              cpu_infos(1));
     infer_shapes(ir);
     simplify(ir);
     fuse(ir);
@@ -186,12 +186,8 @@ std::vector<KernelPtr> kernels_of(const Case& conv) {
   const Attributes& attributes = made.node()->attributes;
   std::vector<KernelPtr> out;
   const auto add = [&](const char* op, const std::vector<TensorInfo>& inputs, const std::vector<TensorInfo>& outputs) {
-    out.push_back(find_kernel(op, DeviceKind::cpu)
-                      ->make({.inputs = inputs,
-                              .outputs = outputs,
-                              .attributes = &attributes,
-                              .origin = made.node(),
-                              .threads = 1}));
+    out.push_back(find_kernel(op)->make(
+        {.inputs = inputs, .outputs = outputs, .attributes = &attributes, .origin = made.node(), .threads = 1}));
   };
   const TeamScope team(1);
   add("Conv2D", {x, filter}, {y});

@@ -32,18 +32,12 @@ Tensors relay(const Tensor& start, int steps, const char* other = "cpu:1") {
 
 class HeldValuesTest : public IrTest {
  protected:
-  HeldValuesTest() {
-    for (int d = 0; d < 2; ++d) arenas.push_back(std::make_unique<Arena>());
-  }
   MemoryUse memory_of(const Tensors& fetches) {
-    Program program(graph, {.fetches = fetches, .targets = {}, .feeds = {}, .fed = {}}, target);
+    Program program(graph, {.fetches = fetches, .targets = {}, .feeds = {}, .fed = {}}, on.target);
     return program.plan({})->memory();
   }
 
-  VariableStore store;
-  std::vector<std::unique_ptr<Arena>> arenas;
-  CrossingMemory crossings;
-  CompileTarget target{store, arenas, crossings, {{1}, {1}}};
+  CpuTarget on{2};
 };
 
 TEST_F(HeldValuesTest, AChainOfPartsNeedsNoMoreTheLongerItIs) {

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "belfry/base/error.h"
+#include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
-#include "belfry/engine/passes.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/basic.h"
+#include "tests/engine/cpu_target.h"
 #include "tests/support/errors.h"
 
 namespace belfry {
@@ -33,7 +34,9 @@ class IrTest : public testing::Test {
     }
     return s;
   }
-  Ir pruned(const Request& request, int devices = 1) const { return prune(graph, signature_of(request), devices); }
+  Ir pruned(const Request& request, int devices = 1) const {
+    return prune(graph, signature_of(request), cpu_infos(devices));
+  }
   Ir shaped(const Request& request, int devices = 1) const {
     Ir ir = pruned(request, devices);
     infer_shapes(ir);

@@ -14,9 +14,9 @@ const Shape kImage{2, 3, 4, 5};  // NHWC: five channels, which blocks pad
 
 TEST(Layout, ADenseRowMajorDescriptorIsPlain) {
   const dnnl_memory_desc_t dense = descriptor_of({2, 3, 4}, f32);
-  EXPECT_TRUE(Layout::of(dense).plain());
+  EXPECT_TRUE(layout_of(dense).plain());
   EXPECT_EQ(Layout().name(), "plain");
-  EXPECT_EQ(Layout::of(dense), Layout());
+  EXPECT_EQ(layout_of(dense), Layout());
   EXPECT_EQ(descriptor_of({}, f32).ndims, 1);  // a scalar is a vector of one to oneDNN
 }
 
@@ -35,10 +35,10 @@ TEST(Layout, LayoutsAreEqualWhenTheirDescriptorsAre) {
 }
 
 TEST(Layout, BytesIncludePadding) {
-  EXPECT_EQ(physical_bytes(kImage, f32, {}), 2u * 3 * 4 * 5 * 4);
-  EXPECT_EQ(physical_bytes(kImage, f32, channel_blocked(kImage, 3, 16)), 2u * 3 * 4 * 16 * 4);
-  EXPECT_EQ(physical_bytes(kImage, boolean, {}), 2u * 3 * 4 * 5);
-  EXPECT_EQ(physical_bytes({3, 0}, f64, {}), 0u);
+  EXPECT_EQ((TensorInfo{f32, kImage, {}}.bytes()), 2u * 3 * 4 * 5 * 4);
+  EXPECT_EQ((TensorInfo{f32, kImage, channel_blocked(kImage, 3, 16)}.bytes()), 2u * 3 * 4 * 16 * 4);
+  EXPECT_EQ((TensorInfo{boolean, kImage, {}}.bytes()), 2u * 3 * 4 * 5);
+  EXPECT_EQ((TensorInfo{f64, {3, 0}, {}}.bytes()), 0u);
   EXPECT_TRUE(has_padding(channel_blocked(kImage, 3, 16)));
   EXPECT_FALSE(has_padding(channel_blocked({2, 3, 4, 32}, 3, 16)));
   EXPECT_FALSE(has_padding(channel_blocked(kImage, 3, 1)));
@@ -96,9 +96,9 @@ TEST(Layout, OtherLayoutsHaveNoChannelView) {
   blocking.inner_blks[0] = blocking.inner_blks[1] = 16;
   blocking.inner_idxs[0] = 1;
   blocking.inner_idxs[1] = 0;
-  EXPECT_EQ(Layout::of(twice).name(), "ABcd16b16a");
+  EXPECT_EQ(layout_of(twice).name(), "ABcd16b16a");
   ChannelView view;
-  EXPECT_FALSE(channel_view({32, 32, 3, 3}, Layout::of(twice), 1, view));
+  EXPECT_FALSE(channel_view({32, 32, 3, 3}, layout_of(twice), 1, view));
   EXPECT_FALSE(channel_view({2, 3, 4, 5}, channel_blocked(kImage, 3, 16), 1, view));
 }
 

@@ -62,7 +62,7 @@ class PaperRun {
     ASSERT_EQ(scratch.size(), scratch_[static_cast<std::size_t>(id)] / kUnit);
     std::ranges::fill(scratch, -2);
     for (ValueId v : node.inputs) expect_intact(v, id);
-    const KernelDef* kernel = find_kernel(node.op, DeviceKind::cpu);
+    const KernelDef* kernel = find_kernel(node.op);
     if (kernel != nullptr && kernel->view && !node.inputs.empty()) {
       contents_[static_cast<std::size_t>(node.outputs[0])] = contents_[static_cast<std::size_t>(node.inputs[0])];
       return;
@@ -81,7 +81,7 @@ class PaperRun {
     if (!in_arena(in) || tags(in).empty() || tags(out).empty()) return;
     const auto a = tags(in), b = tags(out);
     if (a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data()) return;
-    const KernelDef* kernel = find_kernel(node.op, DeviceKind::cpu);
+    const KernelDef* kernel = find_kernel(node.op);
     ASSERT_TRUE(kernel != nullptr && root(in) == root(out)) << node.op << " writes over an input";
     const bool allowed = std::ranges::any_of(kernel->in_place, [&](const auto& pair) {
       return pair.first < static_cast<int>(node.inputs.size()) &&
@@ -123,7 +123,7 @@ TEST_F(MemoryTest, NoValueIsOverwrittenWhileSomebodyNeedsIt) {
     Graph own;
     const GraphScope inner(own);
     const Request request = random_graph(random, 1);
-    Ir ir = prune(own, signature_of(request), 1);
+    Ir ir = prune(own, signature_of(request), cpu_infos(1));
     infer_shapes(ir);
     if (seed % 2 == 0) simplify(ir);
     order_variables(ir);

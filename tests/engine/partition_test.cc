@@ -10,7 +10,7 @@ namespace {
 class PartitionTest : public IrTest {
  protected:
   Partition parted(const Request& request, int devices = 2) const {
-    return partition(pruned(request, devices), std::vector<DeviceInfo>(static_cast<std::size_t>(devices)));
+    return partition(pruned(request, devices), cpu_infos(devices));
   }
   static Tensor on(int device, const std::function<Tensor()>& make) {
     const DeviceScope scope("cpu:" + std::to_string(device));

@@ -33,12 +33,10 @@ OpRegistration fragile() {
 
 class PlanTest : public IrTest {
  protected:
-  explicit PlanTest(std::vector<DeviceInfo> devices = {{1}, {1}}) : team(std::move(devices)) {
-    for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
-  }
+  explicit PlanTest(int devices = 2) : team(cpu_infos(devices)), on(devices) {}
   std::unique_ptr<Plan> compiled(const Request& request) { return program(request).plan(signature_of(request).fed); }
   Program program(const Request& request) {
-    return Program(graph, signature_of(request), CompileTarget{store, arenas, crossings, team.devices()});
+    return Program(graph, signature_of(request), on.target);
   }
 
   std::vector<Array> run(Plan& plan, const std::vector<Array>& feeds = {}) {
@@ -52,21 +50,19 @@ class PlanTest : public IrTest {
   }
   Variable filled(const char* name, const Shape& shape, float value) {
     const Variable v = var(name, shape);
-    store.set(v.node(), Array::full(f32, shape, value));
+    on.variables.set(v.node(), Array::full(f32, shape, value));
     return v;
   }
   // The ops that run, part by part.
   static std::vector<std::string> ops(const Plan& plan) {
     std::vector<std::string> out;
     for (const auto& part : plan.parts())
-      for (const Instruction& i : part->instructions) out.push_back(part->ir.node(i.node).op);
+      for (const Instruction& i : on_cpu(part).instructions) out.push_back(on_cpu(part).ir.node(i.node).op);
     return out;
   }
 
   DeviceTeam team;
-  VariableStore store;
-  std::vector<std::unique_ptr<Arena>> arenas;
-  CrossingMemory crossings;
+  CpuTarget on;
 };
 
 TEST_F(PlanTest, VariablesConstantsAndViewsRunNothing) {
@@ -91,7 +87,7 @@ TEST_F(PlanTest, InstructionsWaitOnlyAcrossDevices) {
   EXPECT_TRUE(plan->waits()[0].empty());
   ASSERT_EQ(plan->waits()[1].size(), 1u);
   EXPECT_EQ(plan->waits()[1][0].part, 0);
-  EXPECT_EQ(plan->waits()[1][0].instruction, 0);
+  EXPECT_EQ(plan->waits()[1][0].position, 0);
   EXPECT_EQ(plan->waits()[1][0].done, 1);
   for (int i = 0; i < 50; ++i) ASSERT_EQ(run(*plan)[0].item(), 16);
 }
@@ -111,14 +107,14 @@ TEST_F(PlanTest, AReductionElsewhereOverlapsTheRestOfTheBackwardPass) {
   }
   const auto plan = compiled({.fetches = reduced});
   ASSERT_EQ(plan->parts().size(), 2U);
-  const PartPlan& backward = *plan->parts()[0];
+  const PartPlan& backward = on_cpu(plan->parts()[0]);
   const auto ended = [&](const Tensor& made) {
     const auto at = std::ranges::find(backward.instructions, made_from(backward.ir, made), &Instruction::node);
     return static_cast<int>(at - backward.instructions.begin()) + 1;
   };
   const std::vector<Wait>& waits = plan->waits()[1];
   ASSERT_EQ(waits.size(), 3U);
-  EXPECT_EQ(waits[0].instruction, 0);
+  EXPECT_EQ(waits[0].position, 0);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(waits[i].done, ended(shares[2 - i]));
     EXPECT_TRUE(i == 2 || waits[i].done < ended(g[1 - i]));

@@ -68,7 +68,7 @@ class PoisonRun {
     if (node.op == "Variable" || node.op == "VariableCopy" || node.op == "Constant" || node.op == "ShapeOnly" ||
         node.op == "NoOp")
       return;
-    const KernelDef* def = find_kernel(node.op, DeviceKind::cpu);
+    const KernelDef* def = find_kernel(node.op);
     ASSERT_NE(def, nullptr) << node.op;
     std::vector<TensorInfo> inputs, outputs;
     Buffers buffers;
@@ -126,7 +126,7 @@ class PoisonTest : public IrTest {
       const Tensors fetches = net(x);
       for (const Variable& v : own.variables())
         values.set(v.node(), noise(v.shape(), seed_of(v.name()), 0.1).cast(dtype));
-      Ir ir = prune(own, signature_of({.fetches = fetches, .feeds = {{x, shape}}}), 1);
+      Ir ir = prune(own, signature_of({.fetches = fetches, .feeds = {{x, shape}}}), cpu_infos(1));
       infer_shapes(ir);
       simplify(ir);
       fuse(ir);

@@ -64,7 +64,7 @@ class TowersTest : public IrTest {
     targets.push_back(apply_sgd(u, 0.05f, grads[0][1] + grads[1][1]));
   }
   Program program() {
-    return Program(graph, {.fetches = losses, .targets = targets, .feeds = inputs, .fed = {}}, target);
+    return Program(graph, {.fetches = losses, .targets = targets, .feeds = inputs, .fed = {}}, on.target);
   }
   std::vector<TensorSpec> fed(std::int64_t a, std::int64_t b) const {
     return {{"", f32, {a, 6, 6, 3}}, {"", f32, {b, 6, 6, 3}}};
@@ -74,14 +74,7 @@ class TowersTest : public IrTest {
   Tensors inputs, losses;
   std::vector<Tensors> grads;
   std::vector<Operation> targets;
-  VariableStore store;
-  std::vector<std::unique_ptr<Arena>> arenas = [] {
-    std::vector<std::unique_ptr<Arena>> out;
-    for (int d = 0; d < 2; ++d) out.push_back(std::make_unique<Arena>());
-    return out;
-  }();
-  CrossingMemory crossings;
-  CompileTarget target{store, arenas, crossings, {{1}, {1}}};
+  CpuTarget on{2};
 };
 
 TEST_F(TowersTest, EachTowerIsCompiledOncePerShapeOfItsOwn) {
@@ -101,8 +94,8 @@ TEST_F(TowersTest, AGradientCrossesWithoutACopyAndInItsLayout) {
   Program p = program();
   const auto plan = p.plan(fed(2, 2));
   for (const auto& part : plan->parts())
-    for (const Instruction& i : part->instructions) EXPECT_NE(part->ir.node(i.node).op, "Snapshot");
-  const PartPlan& apply = *plan->parts()[2];
+    for (const Instruction& i : on_cpu(part).instructions) EXPECT_NE(on_cpu(part).ir.node(i.node).op, "Snapshot");
+  const PartPlan& apply = on_cpu(plan->parts()[2]);
   for (const Instruction& i : apply.instructions) EXPECT_NE(apply.ir.node(i.node).op, "Reorder");
 }
 

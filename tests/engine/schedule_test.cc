@@ -98,7 +98,7 @@ TEST_F(ScheduleTest, WhatAnotherDeviceWaitsForComesFirst) {
     const DeviceScope device("cpu:1");
     there = cos(awaited);
   }
-  const Partition parts = partition(pruned({.fetches = {more, there}}, 2), {{1}, {1}});
+  const Partition parts = partition(pruned({.fetches = {more, there}}, 2), cpu_infos(2));
   ASSERT_EQ(parts.parts.size(), 2U);
   Ir ir = parts.parts[0].ir;
   infer_shapes(ir);

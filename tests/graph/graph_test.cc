@@ -213,8 +213,11 @@ TEST_F(GraphTest, ControlDependenciesAndDevicesAreRecorded) {
   EXPECT_EQ(read.node()->control_inputs, std::vector<Node*>{first.node()});
   EXPECT_EQ(read.node()->device, "cpu:1");
   EXPECT_EQ(error_of([] { DeviceScope("gpu:0"); }),
-            "[DeviceScope] expected \"cpu:N\", got \"gpu:0\" (at graph_test.cc:" + std::to_string(__LINE__ - 1) +
-                "). Only CPU devices exist today.");
+            "[Device] expected a kind of device that this program has, got \"gpu:0\" (at graph_test.cc:" +
+                std::to_string(__LINE__ - 2) + "). It has: cpu.");
+  EXPECT_EQ(error_of([] { DeviceScope("cpu"); }),
+            "[Device] expected a kind and a number, such as \"cpu:0\", got \"cpu\" (at graph_test.cc:" +
+                std::to_string(__LINE__ - 2) + ").");
 }
 
 TEST_F(GraphTest, AnOpBesideATensorIsOnItsDeviceUnlessAScopeSaysOtherwise) {

@@ -277,5 +277,22 @@ TEST_F(GradientProcessorTest, MistakesAreSaidWhereTheyAreMade) {
   }
 }
 
+// A node of a graph that is gone may have had the address of one that is there: nothing is remembered by that.
+TEST(ReusedProcessor, GivesTheSameInOneGraphAfterAnother) {
+  const GradientProcessor noise = gradient_noise({.stddev = 1, .decay = 0.5});
+  for (int round = 0; round < 100; ++round) {
+    Graph graph;
+    const GraphScope scope(graph);
+    const Variable v = get_variable("v", {.shape = {3}, .initializer = init::zeros()});
+    const Operation train = apply_grad_processors(sgd({.learning_rate = 1.f}), {noise})->minimize(reduce_sum(v));
+    if (round > 2 && round < 98) continue;  // the graphs alone are cheap
+    Session session(graph);
+    session.initialize();
+    session.run(train, {}, {.random_step = 1});
+    static const Array first = session.value(v);
+    EXPECT_TRUE(equal(session.value(v), first)) << round;
+  }
+}
+
 }  // namespace
 }  // namespace belfry

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "belfry/base/random.h"
+#include "belfry/engine/testing/test_backend.h"
 #include "belfry/graph/gradients.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
@@ -54,11 +55,15 @@ class GradientCheck {
   void run() {
     const std::vector<Array> exact = results();
     check_differences(exact);
+    run_on_test_device(exact, 1e-12);
     build(f32, false);
-    compare(results(), exact, options_.tolerance_f32, "f32 against f64");
+    const std::vector<Array> rounded = results();
+    compare(rounded, exact, options_.tolerance_f32, "f32 against f64");
+    run_on_test_device(rounded, options_.tolerance_f32);
     if (!options_.unknown_dimensions) return;
     build(f64, true);
     compare(results(), exact, 1e-12, "unknown dimensions against known ones");
+    run_on_test_device(exact, 1e-12);
   }
 
   // Checks each input's gradient as a function of the inputs and of the output's gradient.
@@ -122,6 +127,14 @@ class GradientCheck {
     all.emplace_back(dy_, dy_value_.cast(dy_.dtype()));
     for (const Tensor& dx : dx_) out.push_back(dx ? eval({dx}, all)[0] : Array());
     return out;
+  }
+
+  // The same graph on a device of the kind "test" (engine/testing), to which nothing of the CPU's plans applies; in
+  // programs that have it.
+  void run_on_test_device(const std::vector<Array>& wanted, double tolerance) {
+    if (!std::ranges::count(device_kinds(), "test")) return;
+    session_ = std::make_unique<Session>(*graph_, SessionConfig{.devices = {{.kind = "test"}}});
+    compare(results(), wanted, tolerance, "a test device against the CPU");
   }
 
   // sum(y * dy)
@@ -215,8 +228,11 @@ class GradientRowTest : public testing::Test {
       if (row_.options.second_order) check.run_second_order();
       made.insert(check.ops().begin(), check.ops().end());
     }
-    for (const std::string& op : row_.ops)
+    const std::set<std::string> ran = ops_run_on_test_devices();
+    for (const std::string& op : row_.ops) {
       EXPECT_TRUE(made.contains(op)) << "the row claims to cover " << op << ", which it never makes";
+      EXPECT_TRUE(ran.contains(op) || find_op(op)->keeps_elements) << op << " did not run on a test device";
+    }
   }
 
  private:

@@ -314,7 +314,7 @@ TEST_F(CompanionTest, ACallableWhosePlanIsOutdatedMeanwhileKeepsItsResults) {
 TEST_F(CompanionTest, ADeviceThatIsNotThereIsAnError) {
   start();
   EXPECT_TRUE(contains(error_of([&] { (void)session.companion(1); }),
-                       "[Session::companion] expected a device from 0 to 0, got 1"));
+                       "[Session::companion] expected a device of the session (cpu:0), got cpu:1"));
 }
 
 }  // namespace

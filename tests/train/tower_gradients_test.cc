@@ -90,12 +90,12 @@ TEST(TowerGradientsTest, ATrainerOfOnesOwnHasItsDevices) {
   EXPECT_EQ(trainer.devices(), (Devices{0, 1}));
   std::set<std::string> homes;
   for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
-    homes.insert(v.node()->device);
+    homes.insert(v.node()->device.name());
   EXPECT_EQ(homes, (std::set<std::string>{"cpu:0", "cpu:1"}));
   EXPECT_EQ(trainer.get_tensor("make_cost").name(), "tower0/make_cost");
   const OnlinePredictor predict = trainer.get_predictor({"x"}, {"make/output"}, 1);
   EXPECT_TRUE(contains(error_of([&] { trainer.get_predictor({"x"}, {"make/output"}, 2); }),
-                       "[get_predictor] expected a device from 0 to 1, got 2."));
+                       "[get_predictor] expected a device among cpu:0, cpu:1, got cpu:2."));
   // The cores are divided between the devices, where there are as many.
   const SessionConfig config = hardware_threads() >= 2 ? SessionConfig{} : SessionConfig{.devices = {{1}, {1}}};
   trainer.train({.session_config = config, .steps_per_epoch = 1, .max_epoch = 1});
@@ -175,13 +175,13 @@ TEST_F(AveragesByTowerTest, OnlyWhatWouldKeepTheOthersWaitingIsMadeInEveryTower)
   EXPECT_EQ(all[0][0].gradient, all[2][0].gradient);
   EXPECT_EQ(all[0][2].gradient, all[2][2].gradient);
   for (std::size_t t = 0; t < 3; ++t)
-    EXPECT_EQ(all[t][1].gradient.node()->device, device_name(static_cast<int>(t))) << "tower " << t;
+    EXPECT_EQ(all[t][1].gradient.node()->device, Device(static_cast<int>(t))) << "tower " << t;
 }
 
 TEST_F(AveragesByTowerTest, WhatIsMadeOnceIsSpreadOverAllDevices) {
   const auto all = averages([](const GradientsAndVariables& g) { return g; });
   std::set<std::string> used;
-  for (const std::size_t v : {0, 2, 3}) used.insert(all[0][v].gradient.node()->device);
+  for (const std::size_t v : {0, 2, 3}) used.insert(all[0][v].gradient.node()->device.name());
   EXPECT_EQ(used, (std::set<std::string>{"cpu:0", "cpu:1", "cpu:2"}));
 }
 
@@ -212,7 +212,7 @@ TEST_F(AveragesByTowerTest, ProcessorsWorkWhereTheAveragesAreMade) {
     const auto before = static_cast<std::ptrdiff_t>(graph_.nodes().size());
     averages(item.processor);
     for (auto node = graph_.nodes().begin() + before; node != graph_.nodes().end(); ++node)
-      if ((*node)->def->name == item.op && !(*node)->name.starts_with("average_gradients")) out.insert((*node)->device);
+      if ((*node)->def->name == item.op && !(*node)->name.starts_with("average_gradients")) out.insert((*node)->device.name());
     return out;
   };
   for (const auto& item : cases) {

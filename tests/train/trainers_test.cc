@@ -140,7 +140,7 @@ TEST_F(TrainersTest, PredictorsReadTheTowerOfTheirDevice) {
   trainer.session().set_value(graph.get_variable_by_name("tower1/fc1/b"), Array::of<float>({2}, {5, -5}));
   EXPECT_FALSE(equal(first({x})[0], second({x})[0]));
   EXPECT_TRUE(contains(error_of([&] { trainer.get_predictor({"x"}, {"prob"}, 2); }),
-                       "[get_predictor] expected a device from 0 to 1, got 2."));
+                       "[get_predictor] expected a device among cpu:0, cpu:1, got cpu:2."));
   EXPECT_TRUE(contains(error_of([&] { first({x, x}); }), "[predictor] expected 1 inputs, got 2"));
 }
 
@@ -185,7 +185,7 @@ TEST_F(TrainersTest, UpdatesAreSpreadOverTheDevices) {
   set_up(trainer);
   std::set<std::string> homes;
   for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
-    homes.insert(v.node()->device);
+    homes.insert(v.node()->device.name());
   EXPECT_EQ(homes, (std::set<std::string>{"cpu:0", "cpu:1"}));
 }
 
@@ -258,8 +258,9 @@ TEST_F(TrainersTest, InferenceTowersNeedADeviceOfTheTrainers) {
   set_up(trainer);
   const Tensors inputs{placeholder(f32, {kAny, 6}), placeholder(i32, {kAny})};
   EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, 2); }),
-                       "[build_inference_tower] expected a device from 0 to 1, got 2."));
-  EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, -1); }), "got -1."));
+                       "[build_inference_tower] expected a device among cpu:0, cpu:1, got cpu:2."));
+  EXPECT_TRUE(contains(error_of([&] { trainer.build_inference_tower("look", inputs, -1); }),
+                       "expected a number from 0 up, got -1 (at trainers_test.cc:"));
 }
 
 }  // namespace

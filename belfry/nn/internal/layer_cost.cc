@@ -48,8 +48,7 @@ void LayerCosts::infer(const Node& node) {
 
 double LayerCosts::flops_of_node(const Node& node) const {
   const std::string& op = node.def->name;
-  const KernelDef* kernel = find_kernel(op, DeviceKind::cpu);
-  if (op == "Variable" || op == "Constant" || op == "Identity" || (kernel != nullptr && kernel->view)) return 0;
+  if (op == "Variable" || op == "Constant" || node.def->keeps_elements) return 0;
   Work work{
       .op = op, .attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
   for (const Tensor& input : node.inputs) work.inputs.push_back(shape(*input.node(), input.output()));

@@ -23,16 +23,23 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& calle
                called_at(caller));
   std::vector<DeviceInfo> out;
   int total = 0;
+  const auto with_threads = static_cast<int>(std::ranges::count_if(
+      config.devices, [](const DeviceConfig& device) { return backend_of(device.kind).has_threads; }));
+  std::map<std::string, int> numbers;  // by kind: of the next one
   for (const DeviceConfig& device : config.devices) {
     BELFRY_CHECK(
         device.threads >= 0,
         "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
         device.threads, called_at(caller));
-    out.push_back({device.threads > 0 ? device.threads : std::max(1, cores / count)});
-    total += out.back().threads;
+    const bool has_threads = backend_of(device.kind).has_threads;
+    out.push_back({.threads = !has_threads         ? 1
+                              : device.threads > 0 ? device.threads
+                                                   : std::max(1, cores / std::max(1, with_threads)),
+                   .name = Device::of(device.kind, numbers[device.kind]++)});
+    if (has_threads) total += out.back().threads;
   }
   BELFRY_CHECK(
-      count == 1 || total <= std::max(cores, count),
+      count == 1 || total <= std::max(cores, with_threads),
       "[Session] expected devices with no more threads than the {} cores together, got {} {}. Give them fewer, or 0 "
       "for an equal share each.",
       cores, total, called_at(caller));
@@ -119,12 +126,24 @@ SessionState::SessionState(Graph& g, const SessionConfig& c, std::shared_ptr<Ses
       config(c),
       team(resolve(c, caller)),
       commons(std::move(common)),
-      store(commons->store),
+      variables(commons->variables),
       queues(commons->queues),
+      target{variables, crossings, team.devices(), {}, config.precision},
       spins(most_threads(team.devices())) {
-  for (std::size_t i = 0; i < team.devices().size(); ++i) arenas.push_back(std::make_unique<Arena>());
+  for (const DeviceInfo& device : team.devices()) {
+    std::unique_ptr<Backend>& backend = backends[device.name.kind()];
+    if (backend == nullptr)
+      backend = backend_of(device.name.kind())
+                    .make({.variables = variables.on(device.name.kind()),
+                           .crossings = crossings,
+                           .devices = team.devices(),
+                           .queues = &queues,
+                           .precision = config.precision,
+                           .autotune = config.autotune.enabled,
+                           .autotune_file = config.autotune.file});
+    target.backends.push_back(backend.get());
+  }
   if (config.profile) profiler = std::make_unique<Profiler>();
-  if (config.autotune.enabled) algorithms = std::make_unique<AlgorithmTable>(config.autotune.file);
 }
 
 Signature SessionState::signature(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
@@ -259,9 +278,9 @@ std::shared_ptr<Plan> SessionState::compile(const Signature& s, const Caller& ca
     const GateVisit inside(gate(), cancelled);
     check_not_cancelled(caller);
     const MutexLock lock(commons->compiling);
-    const VariableStore::FixedLayouts fixed(store);
+    const Variables::InUse in_use(variables);
     return plan();
-  } catch (const VariableStore::LayoutsAreFixed&) {
+  } catch (const VariableMemory::VariablesAreInUse&) {
     const GateAlone alone(gate(), cancelled);
     check_not_cancelled(caller);
     return plan();
@@ -281,14 +300,6 @@ Program& SessionState::program_for(const Signature& s) {
     programs.splice(programs.begin(), programs, at);
   } else {
     graph.mark_compiled();
-    const CompileTarget target{.store = store,
-                               .arenas = arenas,
-                               .crossings = crossings,
-                               .devices = team.devices(),
-                               .algorithms = algorithms.get(),
-                               .queues = &queues,
-                               .precision = config.precision,
-                               .snapshots = commons->shared ? &snapshots : nullptr};
     programs.push_front({key, std::make_shared<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }
@@ -357,7 +368,7 @@ bool SessionState::execute_inside(Plan& plan, std::optional<std::uint64_t> step,
 void SessionState::run_stage(Plan& plan, const Step& step, const std::vector<const void*>& feeds,
                              const std::vector<void*>& results, const Caller& caller) {
   if (gate() != nullptr && plan.in_parts())  // which has no kernels that tell companions
-    for (const Node* variable : plan.assigned()) store.changed(variable);
+    for (const Node* variable : plan.assigned()) variables.of(variable).changed(variable);
   naming_the_caller(caller, [&] { plan.run(step, feeds, results, team, profiler.get()); });
   for (bool* ready : plan.assigned_ready())
     if (!*ready) *ready = true;  // companions may be reading it

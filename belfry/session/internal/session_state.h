@@ -11,12 +11,10 @@
 #include "belfry/base/function_ref.h"
 #include "belfry/base/gate.h"
 #include "belfry/base/spin_control.h"
-#include "belfry/engine/cpu/compile/algorithm_table.h"
-#include "belfry/engine/cpu/memory/shared_variables.h"
-#include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/data_queue.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"
+#include "belfry/engine/variables.h"
 #include "belfry/session/session.h"
 
 namespace belfry {
@@ -61,7 +59,9 @@ struct Takes {
 
 // What a session and its companions have in common.
 struct SessionCommons {
-  VariableStore store;
+  explicit SessionCommons(const SessionConfig& config)
+      : variables(config.devices.empty() ? "cpu" : config.devices[0].kind) {}
+  Variables variables;
   std::shared_ptr<DataQueues> queues = std::make_shared<DataQueues>();
   // Runs of companions are inside at the same time. Alone is whoever wants the others to wait, and a compilation that
   // changes how a variable lies.
@@ -111,7 +111,7 @@ struct SessionState {
   void forget_interrupt();
 
   // What bound pointers depend on; a plan of another generation is out of date.
-  std::uint64_t generation() const { return store.generation() + crossings.generation(); }
+  std::uint64_t generation() const { return generation_of(target); }
 
   struct Known {
     std::string key;
@@ -129,16 +129,15 @@ struct SessionState {
   DeviceTeam team;
   std::shared_ptr<SessionCommons> commons;
   bool is_companion = false;
-  VariableStore& store;  // the commons'
-  VariableSnapshots snapshots;
-  std::vector<std::unique_ptr<Arena>> arenas;  // one a device
+  Variables& variables;  // the commons'
   CrossingMemory crossings;
   QueueStore queues;
+  std::map<std::string, std::unique_ptr<Backend>> backends;  // by kind of device
+  RunTarget target;
   std::list<Cached> cache;             // most recently used first
   std::list<Known> programs;           // likewise
   std::weak_ptr<const Plan> last_run;  // plans are kept by the cache alone
   std::unique_ptr<Profiler> profiler;
-  std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;
   SpinControl spins;
   std::atomic<bool> cancelled = false;

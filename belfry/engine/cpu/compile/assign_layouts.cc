@@ -3,16 +3,17 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
-#include "belfry/engine/passes.h"
 
 namespace belfry {
 namespace {
 
 class LayoutPass {
  public:
-  LayoutPass(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices)
-      : ir_(ir), store_(store), devices_(devices) {}
+  LayoutPass(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices,
+             const std::vector<Crossing>& crossings)
+      : ir_(ir), store_(store), devices_(devices), crossings_(crossings) {}
 
   void run() {
     const std::vector<NodeId> order = topological(ir_);
@@ -45,7 +46,7 @@ class LayoutPass {
         trained.insert(ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable);
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
-      const KernelDef* kernel = ir_.kernel_of(node);
+      const KernelDef* kernel = kernel_of(node);
       if (kernel == nullptr || kernel->layouts != KernelDef::Layouts::rule || kernel->follows) continue;
       const TeamScope team(threads_of(node));
       const LayoutChoice choice = kernel->rule(context_of(node));
@@ -75,7 +76,7 @@ class LayoutPass {
     for (const bool any_layout : {true, false})
       for (NodeId id : order)
         for (int i : updated_inputs(ir_.node(id))) {
-          const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
+          const KernelDef* kernel = kernel_of(ir_.node(id));
           const Node* written = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable;
           if ((kernel != nullptr && kernel->layouts == KernelDef::Layouts::blind) != any_layout) continue;
           if (any_layout)
@@ -121,8 +122,9 @@ class LayoutPass {
   void visit(NodeId id) {
     const IrNode& node = ir_.node(id);
     if (node.op == "Variable" || node.op == "Constant" || node.op == "ShapeOnly" || node.op == "Feed") return;
-    if (node.op == "Send" || node.op == "Receive") return;  // a value crosses in the layout it was made in
-    const KernelDef* kernel = ir_.kernel_of(node);
+    if (node.op == "Receive") return;
+    if (node.op == "Send" && !goes_through_host(node)) return;  // a value crosses in the layout it was made in
+    const KernelDef* kernel = kernel_of(node);
     LayoutChoice choice{std::vector<Layout>(node.inputs.size()), std::vector<Layout>(node.outputs.size())};
     if (kernel != nullptr && kernel->layouts == KernelDef::Layouts::rule) {
       const TeamScope team(threads_of(node));
@@ -142,6 +144,10 @@ class LayoutPass {
     }
     for (const auto& [output, shape] : choice.workspaces)
       ir_.value(ir_.node(id).outputs[static_cast<std::size_t>(output)]).info.shape = shape;
+  }
+
+  bool goes_through_host(const IrNode& send) const {
+    return crossings_[static_cast<std::size_t>(send.attributes.integer("crossing"))].through_host;
   }
 
   // All full-shaped operands in one layout, if there is one that the kernel can take; else plain.
@@ -210,7 +216,7 @@ class LayoutPass {
   void refresh(NodeId id, ValueId source, const Layout& layout, bool main) {
     const Node* variable = ir_.value(source).variable;
     TensorInfo info = store_.storage(variable).info;
-    const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
+    const KernelDef* kernel = kernel_of(ir_.node(id));
     if (main && kernel->writes_copy && ir_.node(id).outputs.size() == 1 && kernel->writes_copy(info, layout)) {
       return bind_copy(ir_.add_output(id, info), variable, layout);
     }
@@ -229,14 +235,16 @@ class LayoutPass {
   Ir& ir_;
   VariableStore& store_;
   const std::vector<DeviceInfo>& devices_;
+  const std::vector<Crossing>& crossings_;
   std::vector<TensorInfo> inputs_, outputs_;
   std::map<ValueId, std::vector<std::pair<Layout, ValueId>>> reorders_;
 };
 
 }  // namespace
 
-void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices) {
-  LayoutPass(ir, store, devices).run();
+void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices,
+                    const std::vector<Crossing>& crossings) {
+  LayoutPass(ir, store, devices, crossings).run();
 }
 
 }  // namespace belfry

@@ -2,9 +2,9 @@
 #include "belfry/base/log.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/compile/algorithm_table.h"
+#include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/compile/time_algorithms.h"
 #include "belfry/engine/cpu/kernel/isa.h"
-#include "belfry/engine/passes.h"
 #include "belfry/engine/profiler.h"
 
 namespace belfry {
@@ -16,7 +16,7 @@ class AlgorithmPass {
 
   void visit(NodeId id, int threads) {
     const IrNode& node = ir_.node(id);
-    const KernelDef* kernel = ir_.kernel_of(node);
+    const KernelDef* kernel = kernel_of(node);
     if (kernel == nullptr || !kernel->algorithms) return;
     std::vector<TensorInfo> inputs, outputs;
     std::vector<bool> unread;

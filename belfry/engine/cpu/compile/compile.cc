@@ -16,23 +16,15 @@ void read_carried_first(Ir& ir) {
 
 }  // namespace
 
-// A program is pruned and cut into parts once; each part goes through the other passes for the shapes it meets.
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
-                                       const CompileTarget& target, std::vector<HeldValue> held,
-                                       const std::map<ValueId, Array>& sizes) {
+                                       const CompileTarget& target, std::vector<HeldValue> held) {
   Ir& ir = part.ir;
-  infer_shapes(ir, sizes);
-  std::map<int, TensorInfo> shapes;  // that cross
-  for (std::size_t i = 0; i < crossings.size(); ++i)
-    if (crossings[i].kind == Crossing::Kind::shape && crossings[i].from == part.number)
-      shapes[static_cast<int>(i)] = ir.info(crossings[i].value);
-  simplify(ir);
   lower_precision(ir, target.precision, target.devices);
   fuse(ir);
   recompute(ir);
   order_variables(ir);
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
-  assign_layouts(ir, target.store, target.devices);
+  assign_layouts(ir, target.store, target.devices, crossings);
   settle_sends(ir, crossings);
   for (const IrNode& node : ir.nodes()) {
     if (node.op != "Feed" || node.dead || ir.value(node.outputs[0]).crossing != kNone) continue;
@@ -41,10 +33,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   }
   read_carried_first(ir);
   std::vector<NodeId> order = schedule(ir);
-  std::unique_ptr<PartPlan> plan =
-      emit(std::move(part), std::move(order), crossings, slots, target, std::move(held));  // and memory
-  plan->sent.merge(shapes);
-  return plan;
+  return emit(std::move(part), std::move(order), crossings, slots, target, std::move(held));  // and memory
 }
 
 }  // namespace belfry

@@ -57,13 +57,13 @@ class Emitter {
 
   std::unique_ptr<PartPlan> run() {
     make_kernels();
-    plan_->memory = plan_memory(ir(), order_, scratch_, plan_->held);
-    base_ = target_.arenas[at(plan_->device)]->require(plan_->memory.arena_bytes);
+    plan_->memory_plan = plan_memory(ir(), order_, scratch_, plan_->held);
+    base_ = target_.arenas[at(plan_->device)]->require(plan_->memory_plan.arena_bytes);
     bind();
     number_instructions();
     find_waits();
     collect_variables();
-    plan_->generation = generation_of(target_);
+    leave_behind();
     return std::move(plan_);
   }
 
@@ -81,7 +81,7 @@ class Emitter {
     static constexpr std::array kSilent{"Variable", "VariableCopy", "Constant", "ShapeOnly", "NoOp", "Receive"};
     if (std::ranges::find(kSilent, node.op) != kSilent.end()) return true;
     if (node.op == "Send") return !awaits_another_part(node);
-    if (const KernelDef* kernel = ir().kernel_of(node); kernel != nullptr && kernel->view) return true;
+    if (const KernelDef* kernel = kernel_of(node); kernel != nullptr && kernel->view) return true;
     // Empty results need no work; what has an effect of its own still runs.
     const OpDef* def = node.def();
     if (node.outputs.empty() ||
@@ -117,7 +117,7 @@ class Emitter {
                                 .queues = target_.queues};
     if (const OpDef* def = node.def(); def != nullptr && def->host_kernel)
       return host_kernel(def->host_kernel, context);
-    const KernelDef* kernel = ir().kernel_of(node);
+    const KernelDef* kernel = kernel_of(node);
     BELFRY_CHECK(
         kernel != nullptr,
         "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
@@ -172,7 +172,7 @@ class Emitter {
   }
 
   void* pointer(ValueId v) {
-    v = plan_->memory.holder(v);
+    v = plan_->memory_plan.holder(v);
     const IrValue& value = ir().value(v);
     if (value.variable != nullptr) {
       VariableStore::Storage& s = target_.store.storage(value.variable);
@@ -183,7 +183,7 @@ class Emitter {
       return target_.crossings.require({c.origin, c.output, c.copy}, value.info.bytes());
     }
     if (ir().is_op(v, "Constant")) return constant(ir().node(value.producer).attributes.get<Array>("value"));
-    const std::size_t offset = plan_->memory.offsets[at(v)];
+    const std::size_t offset = plan_->memory_plan.offsets[at(v)];
     return offset == MemoryPlan::kNowhere ? base_ : base_ + offset;
   }
 
@@ -202,7 +202,7 @@ class Emitter {
         buffers.inputs.push_back(shared_ && shared_->is_read(node, i) ? shared_->snapshot(shared_->variable(node, i))
                                                                       : pointer(node.inputs[at(i)]));
       for (ValueId v : node.outputs) buffers.outputs.push_back(pointer(v));
-      const std::size_t scratch = plan_->memory.scratch[at(id)];
+      const std::size_t scratch = plan_->memory_plan.scratch[at(id)];
       if (scratch != MemoryPlan::kNowhere) buffers.scratch = base_ + scratch;
       kernel->bind(buffers);
     }
@@ -260,7 +260,16 @@ class Emitter {
   void send(int crossing, ValueId v) {
     plan_->sent[crossing] = ir().info(v);
     if (ir().value(v).leaves_device || ir().info(v).bytes() == 0) return;
-    plan_->left.push_back({crossing, plan_->memory.offsets[at(plan_->memory.holder(v))], ir().info(v).bytes()});
+    plan_->left.push_back(
+        {crossing, plan_->memory_plan.offsets[at(plan_->memory_plan.holder(v))], ir().info(v).bytes()});
+  }
+
+  void leave_behind() {
+    std::vector<HeldValue> stays;
+    for (const HeldValue& value : plan_->held)
+      if (!value.ends) stays.push_back(value);
+    stays.insert(stays.end(), plan_->left.begin(), plan_->left.end());
+    if (!stays.empty()) plan_->leaves = std::make_shared<LeftInArena>(std::move(stays));
   }
 
   void collect_variables() {
@@ -268,7 +277,7 @@ class Emitter {
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
       for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-        const Node* variable = ir().value(plan_->memory.holder(node.inputs[at(i)])).variable;
+        const Node* variable = ir().value(plan_->memory_plan.holder(node.inputs[at(i)])).variable;
         if (variable == nullptr) continue;
         if (position_[at(id)] != kNone) plan_->last_read[variable] = position_[at(id)];
         const bool overwrites_all = node.op == "Assign" && i == 0 && node.conditions.empty();
@@ -301,13 +310,33 @@ class Emitter {
 
 }  // namespace
 
-std::uint64_t generation_of(const CompileTarget& target) {
-  return target.store.generation() + target.crossings.generation();
-}
-
 std::unique_ptr<PartPlan> emit(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings,
                                RunSlots& slots, const CompileTarget& target, std::vector<HeldValue> held) {
   return Emitter(std::move(part), std::move(order), crossings, slots, target, std::move(held)).run();
+}
+
+void PartPlan::launch(PartRun& run) const {
+  const bool alone = run.alone();
+  for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
+    const Instruction& instruction = instructions[at(i)];
+    if (!alone && !run.await(i)) return;
+    if (run.profiler() == nullptr) {
+      instruction.kernel->run(run.step());
+    } else {
+      const std::int64_t begin = Profiler::now();
+      instruction.kernel->run(run.step());
+      const IrNode& node = ir.node(instruction.node);
+      run.profiler()->record(
+          {node.origin->name, node.op, device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
+    }
+    if (!alone) run.done(i + 1);
+  }
+}
+
+PartMemory PartPlan::memory() const {
+  PartMemory out{.arena = memory_plan.arena_bytes, .kernels = own_bytes()};
+  for (const Array& constant : constants) out.constants.emplace_back(constant.raw(), constant.bytes());
+  return out;
 }
 
 std::size_t PartPlan::own_bytes() const {

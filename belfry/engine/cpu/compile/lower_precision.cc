@@ -4,7 +4,7 @@
 // fuse(), which leaves the attribute on what it makes of a product.
 #include <map>
 
-#include "belfry/engine/passes.h"
+#include "belfry/engine/cpu/compile/passes.h"
 
 namespace belfry {
 namespace {
@@ -15,7 +15,7 @@ class PrecisionPass {
       : ir_(ir), precision_(precision), devices_(devices) {}
 
   void visit(NodeId id) {
-    const KernelDef* kernel = ir_.kernel_of(ir_.node(id));
+    const KernelDef* kernel = kernel_of(ir_.node(id));
     if (kernel == nullptr) return;
     if (kernel->runs_plans) set(id, precision_ == Precision::bf16 ? kBf16 : kBf16Emulated);
     if (kernel->factors.empty() || !applies(id)) return;

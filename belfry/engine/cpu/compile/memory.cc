@@ -6,7 +6,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
-#include "belfry/engine/passes.h"
+#include "belfry/engine/cpu/compile/passes.h"
 
 namespace belfry {
 namespace {
@@ -67,7 +67,7 @@ class Planner {
   void share_views() {
     for (NodeId id : order_) {
       const IrNode& node = ir_.node(id);
-      const KernelDef* kernel = ir_.kernel_of(node);
+      const KernelDef* kernel = kernel_of(node);
       if (kernel != nullptr && kernel->view && !node.inputs.empty())
         plan_.same_as[static_cast<std::size_t>(node.outputs[0])] = node.inputs[0];
     }
@@ -113,7 +113,7 @@ class Planner {
   void share_in_place() {
     for (int at = 0; at < static_cast<int>(order_.size()); ++at) {
       const IrNode& node = ir_.node(order_[static_cast<std::size_t>(at)]);
-      const KernelDef* kernel = ir_.kernel_of(node);
+      const KernelDef* kernel = kernel_of(node);
       if (kernel == nullptr || kernel->view) continue;
       for (const auto& [input, output] : kernel->in_place) {
         if (input >= static_cast<int>(node.inputs.size()) || output >= static_cast<int>(node.outputs.size())) continue;

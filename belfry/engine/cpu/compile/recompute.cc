@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "belfry/engine/passes.h"
+#include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/subgraph.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "belfry/engine/passes.h"
+#include "belfry/engine/cpu/compile/passes.h"
 
 namespace belfry {
 

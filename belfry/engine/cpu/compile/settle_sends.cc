@@ -1,4 +1,4 @@
-#include "belfry/engine/passes.h"
+#include "belfry/engine/cpu/compile/passes.h"
 
 namespace belfry {
 namespace {
@@ -7,7 +7,7 @@ namespace {
 bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
   const IrValue& value = ir.value(v);
   if (value.variable != nullptr || value.crossing != kNone || ir.is_op(v, "Constant")) return false;
-  const KernelDef* kernel = ir.kernel_of(ir.node(value.producer));
+  const KernelDef* kernel = kernel_of(ir.node(value.producer));
   return kernel == nullptr || !kernel->view;
 }
 

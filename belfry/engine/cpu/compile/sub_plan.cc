@@ -50,11 +50,12 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
   const CompileTarget target{.store = store_,
                              .arenas = arenas_,
                              .crossings = crossings_,
-                             .devices = {{within.threads}},
+                             .devices = {{.threads = within.threads}},
                              .precision = precision_of(within),
                              .carried_feeds = static_cast<int>(carried)};
-  Partition whole = partition(prune(*function.graph, signature, 1), target.devices);
+  Partition whole = partition(prune(*function.graph, signature, target.devices), target.devices);
   check_one_part(whole, *within.origin);
+  prepare_part(whole.parts[0], whole.crossings);
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);
   for (const auto& [index, info] : plan_->fetched) outputs_.push_back(info);
   for (std::size_t i = 0; i < carried; ++i) in_place_.push_back(find_in_place(static_cast<int>(i)));
@@ -67,14 +68,14 @@ bool SubPlan::reads(std::size_t input) const {
 const void* SubPlan::find_in_place(int carried) const {
   const IrNode *in = find_node(plan_->ir, "Feed", carried), *out = find_node(plan_->ir, "Fetch", carried);
   if (in == nullptr || out == nullptr) return nullptr;
-  const MemoryPlan& memory = plan_->memory;
+  const MemoryPlan& memory = plan_->memory_plan;
   const ValueId value = memory.holder(in->outputs[0]);
   const std::size_t offset = memory.offsets[static_cast<std::size_t>(value)];
   if (value != memory.holder(out->inputs[0]) || offset == MemoryPlan::kNowhere) return nullptr;
   return arenas_[0]->require(memory.arena_bytes) + offset;
 }
 
-std::size_t SubPlan::bytes() const { return plan_->memory.arena_bytes + plan_->own_bytes(); }
+std::size_t SubPlan::bytes() const { return plan_->memory_plan.arena_bytes + plan_->own_bytes(); }
 
 void SubPlan::run(const Step& step, std::span<const void* const> inputs, std::span<void* const> outputs) {
   std::ranges::copy(inputs, slots_.feeds.begin());

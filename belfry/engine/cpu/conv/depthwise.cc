@@ -19,7 +19,7 @@ Layout filter_layout(const ConvGeometry& g) {
   dnnl_check(
       dnnl_memory_desc_init_by_tag(&out, 4, dims, dnnl_f32, vector_width(cpu_isa()) == 16 ? dnnl_Abcd16a : dnnl_Abcd8a),
       "depthwise weights");
-  return Layout::of(permuted(out, filter_axes()));
+  return layout_of(permuted(out, filter_axes()));
 }
 
 Depthwise depthwise_of(const ConvGeometry& g) {

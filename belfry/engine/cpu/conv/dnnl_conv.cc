@@ -50,12 +50,12 @@ bool must_be_staged(const Operand& operand, const dnnl_memory_desc_t& descriptor
 
 Layout layout_of(const Operand& operand, dnnl_memory_desc_t descriptor, const ConvGeometry& g) {
   if (operand.kind == Operand::Kind::bias || must_be_staged(operand, descriptor)) return {};
-  if (operand.kind == Operand::Kind::image) return Layout::of(permuted(descriptor, image_axes(g)));
+  if (operand.kind == Operand::Kind::image) return belfry::layout_of(permuted(descriptor, image_axes(g)));
   if (descriptor.ndims == 5) {
     const dnnl_memory_desc_t grouped = descriptor;
     merge_groups(grouped, descriptor);
   }
-  return Layout::of(permuted(descriptor, filter_axes()));
+  return belfry::layout_of(permuted(descriptor, filter_axes()));
 }
 
 }  // namespace

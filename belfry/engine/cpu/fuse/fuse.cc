@@ -1,5 +1,5 @@
+#include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/fuse/fusion.h"
-#include "belfry/engine/passes.h"
 
 namespace belfry {
 

@@ -7,7 +7,7 @@ namespace belfry {
 
 bool fuse_gradient_scale(Ir& ir, NodeId id) {
   const IrNode& update = ir.node(id);
-  const KernelDef* kernel = ir.kernel_of(update);
+  const KernelDef* kernel = kernel_of(update);
   if (kernel == nullptr || !kernel->takes_scale || update.attributes.flag(kScaled)) return false;
   const ValueId gradient = update.inputs.back();
   if (!ir.is_op(gradient, "Mul") || ir.info(gradient).dtype != DType::f32) return false;

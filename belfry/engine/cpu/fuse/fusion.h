@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "belfry/engine/ir.h"
+#include "belfry/engine/cpu/kernel/kernel_of.h"
 
 namespace belfry {
 

@@ -10,8 +10,7 @@ namespace {
 
 struct Registry {
   Mutex mutex;
-  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels
-      BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
+  std::map<std::string, KernelDef, std::less<>> kernels BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
 Registry& registry() {
@@ -95,15 +94,15 @@ KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelCo
   def_.make = std::move(make);
   Registry& r = registry();
   const MutexLock lock(r.mutex);
-  const auto [at, added] = r.kernels.emplace(std::pair(def_.kind, def_.op), def_);
+  const auto [at, added] = r.kernels.emplace(def_.op, def_);
   BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
   return &at->second;
 }
 
-const KernelDef* find_kernel(std::string_view op, DeviceKind kind) {
+const KernelDef* find_kernel(std::string_view op) {
   Registry& r = registry();
   const MutexLock lock(r.mutex);
-  const auto at = r.kernels.find({kind, std::string(op)});
+  const auto at = r.kernels.find(op);
   return at == r.kernels.end() ? nullptr : &at->second;
 }
 

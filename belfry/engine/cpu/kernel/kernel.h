@@ -20,23 +20,14 @@
 #include <vector>
 
 #include "belfry/engine/cpu/kernel/layout.h"
+#include "belfry/engine/step.h"
+#include "belfry/engine/tensor_info.h"
 #include "belfry/graph/attributes.h"
 
 namespace belfry {
 
 struct Node;
 class QueueStore;
-
-// Kinds of devices; each has kernels of its own for the same graph.
-enum class DeviceKind { cpu };
-
-struct TensorInfo {
-  DType dtype = DType::f32;
-  Shape shape{};  // concrete
-  Layout layout{};
-  std::int64_t elements() const { return shape.elements(); }
-  std::size_t bytes() const { return physical_bytes(shape, dtype, layout); }
-};
 
 // What a kernel may know when it is made.
 struct KernelContext {
@@ -58,12 +49,6 @@ struct Buffers {
 
   template <class T> const T* in(int i) const { return static_cast<const T*>(inputs[static_cast<std::size_t>(i)]); }
   template <class T> T* out(int i = 0) const { return static_cast<T*>(outputs[static_cast<std::size_t>(i)]); }
-};
-
-// What differs from run to run.
-struct Step {
-  std::uint64_t number = 0;  // the counter that random ops use
-  std::uint64_t seed = 0;    // the graph's
 };
 
 class Kernel {
@@ -106,7 +91,6 @@ inline constexpr const char* kScaled = "scaled";
 
 struct KernelDef {
   std::string op;
-  DeviceKind kind = DeviceKind::cpu;
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
@@ -128,10 +112,7 @@ using KernelRegistration = const KernelDef*;
 
 class KernelDefinition {
  public:
-  KernelDefinition(std::string_view op, DeviceKind kind) {
-    def_.op = op;
-    def_.kind = kind;
-  }
+  explicit KernelDefinition(std::string_view op) { def_.op = op; }
   KernelDefinition& layout_blind(bool zero_stays_zero = false);
   KernelDefinition& layout_rule(LayoutRule rule);
   KernelDefinition& follows_inputs();
@@ -150,9 +131,7 @@ class KernelDefinition {
 };
 
 // For op `op` of the graph, or an op that only the engine's passes make ("Reorder", "FusedConv").
-inline KernelDefinition define_kernel(std::string_view op, DeviceKind kind = DeviceKind::cpu) {
-  return KernelDefinition(op, kind);
-}
-const KernelDef* find_kernel(std::string_view op, DeviceKind kind);  // nullptr if there is none
+inline KernelDefinition define_kernel(std::string_view op) { return KernelDefinition(op); }
+const KernelDef* find_kernel(std::string_view op);  // nullptr if there is none
 
 }  // namespace belfry

@@ -34,22 +34,8 @@ dnnl_data_type_t dnnl_type(DType dtype) {
   }
 }
 
-}  // namespace
-
-Layout Layout::of(const dnnl_memory_desc_t& descriptor) {
-  Layout out;
-  if (!is_row_major(descriptor)) out.descriptor_ = std::make_shared<dnnl_memory_desc_t>(descriptor);
-  return out;
-}
-
-bool Layout::operator==(const Layout& other) const {
-  if (descriptor_ == other.descriptor_) return true;
-  return descriptor_ && other.descriptor_ && dnnl_memory_desc_equal(descriptor_.get(), other.descriptor_.get()) != 0;
-}
-
-std::string Layout::name() const {
-  if (plain()) return "plain";
-  const dnnl_memory_desc_t& d = *descriptor_;
+// oneDNN's tag letters.
+std::string tag_of(const dnnl_memory_desc_t& d) {
   if (d.format_kind != dnnl_blocked) return d.format_kind == dnnl_format_kind_wino ? "winograd" : "opaque";
   const auto& b = d.format_desc.blocking;
   std::vector<int> order(static_cast<std::size_t>(d.ndims));
@@ -66,8 +52,32 @@ std::string Layout::name() const {
   return text;
 }
 
+class Described final : public Layout::Form {
+ public:
+  explicit Described(const dnnl_memory_desc_t& descriptor) : descriptor_(descriptor) {}
+  const dnnl_memory_desc_t& descriptor() const { return descriptor_; }
+  bool equals(const Form& other) const override {
+    return dnnl_memory_desc_equal(&descriptor_, &static_cast<const Described&>(other).descriptor_) != 0;
+  }
+  std::string name() const override { return tag_of(descriptor_); }
+  std::size_t bytes() const override { return dnnl_memory_desc_get_size(&descriptor_); }
+
+ private:
+  dnnl_memory_desc_t descriptor_;
+};
+
+}  // namespace
+
+Layout layout_of(const dnnl_memory_desc_t& descriptor) {
+  return is_row_major(descriptor) ? Layout() : Layout(std::make_shared<Described>(descriptor));
+}
+
+const dnnl_memory_desc_t& descriptor_in(const Layout& layout) {
+  return static_cast<const Described&>(layout.form()).descriptor();
+}
+
 dnnl_memory_desc_t descriptor_of(const Shape& shape, DType dtype, const Layout& layout) {
-  if (!layout.plain()) return layout.descriptor();
+  if (!layout.plain()) return descriptor_in(layout);
   dnnl_memory_desc_t out;
   dnnl_dims_t dims{}, strides{};
   const int rank = std::max(1, shape.rank());
@@ -90,11 +100,6 @@ dnnl_memory_desc_t permuted(const dnnl_memory_desc_t& descriptor, const std::vec
   return out;
 }
 
-std::size_t physical_bytes(const Shape& shape, DType dtype, const Layout& layout) {
-  if (layout.plain()) return static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  return dnnl_memory_desc_get_size(&layout.descriptor());
-}
-
 Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
   // In the order batch, channel, others the tags are oneDNN's own; then the axes get their names back.
   constexpr dnnl_format_tag_t kPlain[] = {dnnl_abc, dnnl_abcd, dnnl_abcde};
@@ -114,11 +119,11 @@ Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
   const dnnl_format_tag_t tag = (block == 1 ? kPlain : block == 8 ? kEight : kSixteen)[rank - 3];
   dnnl_memory_desc_t out;
   dnnl_check(dnnl_memory_desc_init_by_tag(&out, rank, dims, dnnl_f32, tag), "blocked descriptor");
-  return Layout::of(permuted(out, back));
+  return layout_of(permuted(out, back));
 }
 
 std::int64_t physical_offset(const Layout& layout, std::span<const std::int64_t> index) {
-  const dnnl_memory_desc_t& descriptor = layout.descriptor();
+  const dnnl_memory_desc_t& descriptor = descriptor_in(layout);
   const dnnl_blocking_desc_t& blocking = descriptor.format_desc.blocking;
   std::array<std::int64_t, DNNL_MAX_NDIMS> place{};
   std::ranges::copy(index, place.begin());
@@ -135,7 +140,7 @@ std::int64_t physical_offset(const Layout& layout, std::span<const std::int64_t>
 
 bool has_padding(const Layout& layout) {
   if (layout.plain()) return false;
-  const dnnl_memory_desc_t& d = layout.descriptor();
+  const dnnl_memory_desc_t& d = descriptor_in(layout);
   return !std::equal(d.dims, d.dims + d.ndims, d.padded_dims);
 }
 
@@ -150,7 +155,7 @@ bool channel_view(const Shape& shape, const Layout& layout, int channel_axis, Ch
     if (rank == 1) view = {1, 1, 1, shape[0], shape[0]};
     return true;
   }
-  const dnnl_memory_desc_t& d = layout.descriptor();
+  const dnnl_memory_desc_t& d = descriptor_in(layout);
   if (d.format_kind != dnnl_blocked) return false;
   const auto& b = d.format_desc.blocking;
   std::int64_t inner = 1, stride = 1;

@@ -1,41 +1,29 @@
-// The physical layout of a tensor inside a plan. The logical shape never changes; the layout says where the elements
-// lie. Held as a oneDNN memory descriptor whose dimensions are in the tensor's own logical order. Internal to engine.
+// How tensors lie in the CPU's plans. The logical shape never changes; the layout says where the elements lie. Held as
+// a oneDNN memory descriptor whose dimensions are in the tensor's own logical order.
 #pragma once
 
 #include <oneapi/dnnl/dnnl_types.h>
 
 #include <cstddef>
-#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "belfry/array/dtype.h"
 #include "belfry/array/shape.h"
+#include "belfry/engine/layout.h"
 
 namespace belfry {
 
-class Layout {
- public:
-  Layout() = default;  // plain: dense and row-major
-  // A descriptor that happens to be dense and row-major gives the plain layout.
-  static Layout of(const dnnl_memory_desc_t& descriptor);
-
-  bool plain() const { return descriptor_ == nullptr; }
-  const dnnl_memory_desc_t& descriptor() const { return *descriptor_; }
-  bool operator==(const Layout& other) const;
-  std::string name() const;  // "plain", or oneDNN's tag letters such as "aDbc16d"
-
- private:
-  std::shared_ptr<const dnnl_memory_desc_t> descriptor_;
-};
+// A descriptor that happens to be dense and row-major gives the plain layout. The name of others is oneDNN's tag
+// letters, such as "aDbc16d".
+Layout layout_of(const dnnl_memory_desc_t& descriptor);
+// Not of a plain layout.
+const dnnl_memory_desc_t& descriptor_in(const Layout& layout);
 
 // The descriptor of a tensor of this shape in this layout.
 dnnl_memory_desc_t descriptor_of(const Shape& shape, DType dtype, const Layout& layout = {});
 // The same memory with its axes renamed: new axis i is old axis order[i].
 dnnl_memory_desc_t permuted(const dnnl_memory_desc_t& descriptor, const std::vector<int>& order);
-// Bytes the buffer takes, padding included. Plain tensors of every dtype; blocked ones are f32.
-std::size_t physical_bytes(const Shape& shape, DType dtype, const Layout& layout);
 // Batch, channels in groups of `block`, the other axes in logical order, then the channels of a group. Block 1: batch,
 // channels, the others.
 Layout channel_blocked(const Shape& shape, int channel_axis, int block);

@@ -18,7 +18,7 @@ ActivationView activation_view(const TensorInfo& info, int channel_axis) {
 
 bool channel_padding(const TensorInfo& info, simd::PointwisePadding& padding) {
   if (!has_padding(info.layout)) return false;
-  const dnnl_memory_desc_t& d = info.layout.descriptor();
+  const dnnl_memory_desc_t& d = descriptor_in(info.layout);
   ChannelView view;
   if (d.format_kind != dnnl_blocked || d.format_desc.blocking.inner_nblks != 1 ||
       !channel_view(info.shape, info.layout, static_cast<int>(d.format_desc.blocking.inner_idxs[0]), view))

@@ -35,9 +35,13 @@ const VariableStore::Storage* VariableStore::find(const Node* variable) const {
 VariableStore::Bytes VariableStore::bytes_of(const Storage& storage) {
   Bytes out;
   if (storage.data != nullptr) out.value = storage.info.bytes();
-  for (const Copy& copy : storage.copies)
-    out.copies += physical_bytes(storage.info.shape, storage.info.dtype, copy.layout);
+  for (const Copy& copy : storage.copies) out.copies += in_layout(storage.info, copy.layout).bytes();
   return out;
+}
+
+bool VariableStore::is_initialized(const Node* variable) const {
+  const Storage* s = find(variable);
+  return s != nullptr && s->initialized;
 }
 
 VariableStore::Bytes VariableStore::bytes_of(const Node* variable) const {
@@ -60,7 +64,7 @@ void VariableStore::decide_layout(const Node* variable, const Layout& layout, bo
   Storage& s = storage(variable);
   using Decided = Storage::Decided;
   if (s.decided == Decided::firmly || (s.decided == Decided::softly && !trains)) return;
-  if (fixed_ && !(s.info.layout == layout)) throw LayoutsAreFixed();
+  if (in_use() && !(s.info.layout == layout)) throw VariablesAreInUse();
   s.decided = trains ? Decided::firmly : Decided::softly;
   if (s.info.layout == layout) return;
   const TensorInfo to = in_layout(s.info, layout);
@@ -69,7 +73,7 @@ void VariableStore::decide_layout(const Node* variable, const Layout& layout, bo
   s.info = to;
   s.data = std::move(data);
   ++s.version;
-  ++generation_;
+  outdate_plans();
 }
 
 const VariableStore::Copy& VariableStore::copy_in(const Node* variable, const Layout& layout) {
@@ -79,7 +83,7 @@ const VariableStore::Copy& VariableStore::copy_in(const Node* variable, const La
   const TensorInfo to = in_layout(s.info, layout);
   Copy& copy = s.copies.emplace_back(Copy{layout, allocate_zeroed_buffer(to.bytes())});
   if (s.initialized) reorder(s.info, s.data.get(), to, copy.data.get());
-  ++generation_;
+  outdate_plans();
   return copy;
 }
 

@@ -2,7 +2,6 @@
 // or saved. Some have further copies in a second layout (backward-data convolutions), which every writer refreshes.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,10 +10,11 @@
 #include "belfry/array/array.h"
 #include "belfry/base/mutex.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
+#include "belfry/engine/variable_memory.h"
 
 namespace belfry {
 
-class VariableStore {
+class VariableStore final : public VariableMemory {
  public:
   struct Copy {
     Layout layout;
@@ -40,46 +40,26 @@ class VariableStore {
   // A second copy in this layout, made now if there is none.
   const Copy& copy_in(const Node* variable, const Layout& layout);
 
-  Array get(const Node* variable) const;
-  void set(const Node* variable, const Array& value);
+  Array get(const Node* variable) const override;
+  void set(const Node* variable, const Array& value) override;
+  bool& initialized(const Node* variable) override { return storage(variable).initialized; }
+  bool is_initialized(const Node* variable) const override;
 
-  // Several sessions use it from now on: no copies, whose upkeep would take more than one instruction. Runs read
-  // snapshots of their session's and write under the variable's mutex (see shared_variables.h).
-  void share();
+  // No copies from then on, whose upkeep would take more than one instruction. Runs read snapshots of their session's
+  // and write under the variable's mutex (see shared_variables.h).
+  void share() override;
   bool shared() const { return shared_; }
 
-  // While it lives, a layout that would change throws LayoutsAreFixed instead: runs of other sessions are using them.
-  struct LayoutsAreFixed {};
-  class FixedLayouts {
-   public:
-    explicit FixedLayouts(VariableStore& store) : store_(store) { store_.fixed_ = true; }
-    ~FixedLayouts() { store_.fixed_ = false; }
-    FixedLayouts(const FixedLayouts&) = delete;
-    FixedLayouts& operator=(const FixedLayouts&) = delete;
-
-   private:
-    VariableStore& store_;
-  };
-
-  struct Bytes {
-    std::size_t value = 0, copies = 0;
-  };
-  Bytes bytes_of(const Node* variable) const;
-  Bytes bytes() const;  // of all
-
-  void changed(const Node* variable);  // by a run that was alone
-
-  // Grows whenever a layout or a copy was added: plans made before are out of date.
-  std::uint64_t generation() const { return generation_; }
-  void outdate_plans() { ++generation_; }  // for a reason of the session's
+  Bytes bytes_of(const Node* variable) const override;
+  Bytes bytes() const override;
+  void changed(const Node* variable) override;
 
  private:
   static Bytes bytes_of(const Storage& storage);
 
   mutable Mutex mutex_;
   std::map<const Node*, Storage> all_ BELFRY_GUARDED_BY(mutex_);  // an entry, once made, stays where it is
-  std::atomic<std::uint64_t> generation_ = 0;
-  bool shared_ = false, fixed_ = false;
+  bool shared_ = false;
 };
 
 // Converts between layouts of one logical tensor, on the calling thread's team.

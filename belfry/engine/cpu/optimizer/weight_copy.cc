@@ -6,7 +6,7 @@ namespace {
 // Weights [kh, kw, in, out] in square tiles of in x out channels.
 bool square_tiles(const Layout& layout, int& block) {
   if (layout.plain()) return false;
-  const dnnl_memory_desc_t& d = layout.descriptor();
+  const dnnl_memory_desc_t& d = descriptor_in(layout);
   if (d.format_kind != dnnl_blocked || d.ndims != 4) return false;
   const auto& b = d.format_desc.blocking;
   if (b.inner_nblks != 2 || b.inner_blks[0] != b.inner_blks[1] || b.inner_idxs[0] + b.inner_idxs[1] != 5 ||
@@ -21,7 +21,7 @@ bool square_tiles(const Layout& layout, int& block) {
 bool describe_copy(const TensorInfo& variable, const Layout& copy, SecondCopy& out) {
   int block = 0, other = 0;
   if (!square_tiles(variable.layout, block) || !square_tiles(copy, other) || block != other) return false;
-  const dnnl_memory_desc_t &from = variable.layout.descriptor(), &to = copy.descriptor();
+  const dnnl_memory_desc_t &from = descriptor_in(variable.layout), &to = descriptor_in(copy);
   const auto &a = from.format_desc.blocking, &b = to.format_desc.blocking;
   const std::int64_t tile = static_cast<std::int64_t>(block) * block, kh = variable.shape[0], kw = variable.shape[1];
   const std::int64_t in = from.padded_dims[2] / block, outs = from.padded_dims[3] / block;

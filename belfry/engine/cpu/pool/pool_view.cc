@@ -16,7 +16,7 @@ Layout pool_layout(const TensorInfo& info, const Attributes& attributes) {
 
 Layout pool_layout_like(const Layout& layout, const TensorInfo& other, const Attributes& attributes) {
   if (layout.plain()) return layout;
-  const auto& blocking = layout.descriptor().format_desc.blocking;
+  const auto& blocking = descriptor_in(layout).format_desc.blocking;
   return channel_blocked(other.shape, channel_axis(attributes),
                          blocking.inner_nblks == 0 ? 1 : static_cast<int>(blocking.inner_blks[0]));
 }

@@ -1,0 +1,43 @@
+// Computing single nodes on the host, from plain arrays: what constant folding and sizes need while a run is planned,
+// and what a backend without kernels of its own may use. Whoever has kernels for the host supplies it (engine/cpu).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "belfry/array/array.h"
+#include "belfry/engine/data_queue.h"
+#include "belfry/engine/ir.h"
+#include "belfry/engine/step.h"
+
+namespace belfry {
+
+// A node that can be run again and again, on arrays of the shapes that it was made for.
+class NodeProgram {
+ public:
+  virtual ~NodeProgram() = default;
+  // `inputs` are the node's, in its order; of one that updates variables, these are overwritten (see updated_inputs()).
+  // Gives the outputs.
+  virtual std::vector<Array> run(const Step& step, std::span<Array> inputs) = 0;
+};
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // Whether evaluate() can compute the node: no state, no effect, no order, no kernel of a user's.
+  virtual bool can_evaluate(const IrNode& node) const = 0;
+  virtual std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
+                                      const std::vector<TensorInfo>& outputs) const = 0;
+  // Any node of the graph, with all its state and effects; `queues` are those of the session that runs it.
+  virtual std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, QueueStore* queues) const = 0;
+};
+
+// The program's one. A bug if there is none.
+const Evaluator& evaluator();
+
+// At namespace scope of a source file: const EvaluatorRegistration cpu = register_evaluator(...);
+using EvaluatorRegistration = const Evaluator*;
+EvaluatorRegistration register_evaluator(std::unique_ptr<const Evaluator> evaluator);
+
+}  // namespace belfry

@@ -1,0 +1,220 @@
+#include "belfry/engine/testing/far_part.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "belfry/base/check.h"
+#include "belfry/base/mutex.h"
+#include "belfry/engine/testing/far_thread.h"
+#include "belfry/engine/testing/ops_run.h"
+
+namespace belfry {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+int index_of(const IrNode& node, const char* attribute) { return static_cast<int>(node.attributes.integer(attribute)); }
+
+}  // namespace
+
+struct FarPart::State {
+  State(PartRequest request, const Place& p, FarPart& part)
+      : place(p), slots(request.slots), crossings(request.crossings), ir(std::move(request.part.ir)) {
+    order_variables(ir);
+    order = topological(ir);
+    values.resize(ir.values.size());
+    programs.resize(ir.nodes().size());
+    for (NodeId id : order) link(ir.node(id), part);
+    for (const Node* variable : part.written) place.variables.initialized(variable);  // made now, not in a run
+  }
+
+  // What the rest of the run has to know of the node. The part has one position: all of it.
+  void link(const IrNode& node, FarPart& part) {
+    if (node.op == "Receive") part.needed_at[index_of(node, "crossing")] = 0;
+    if (node.op == "Fetch") part.fetched[index_of(node, "index")] = ir.info(node.inputs[0]);
+    if (node.op == "Send") {
+      const int crossing = index_of(node, "crossing");
+      part.done_at[crossing] = 1;
+      if (!node.inputs.empty()) {
+        part.sent[crossing] = ir.info(node.inputs[0]);
+        make_room(crossing, ir.info(node.inputs[0]));
+      }
+    }
+    const std::vector<int>& updated = updated_inputs(node);
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+      const Node* variable = ir.value(node.inputs[at(i)]).variable;
+      if (variable == nullptr) continue;
+      const bool overwrites_all = node.op == "Assign" && i == 0 && node.conditions.empty();
+      part.last_read[variable] = 0;
+      if (!overwrites_all && !part.assigned.contains(variable) && !contains(part.read, variable))
+        part.read.push_back(variable);
+      if (overwrites_all) part.assigned.insert(variable);
+      if (std::ranges::find(updated, i) != updated.end()) {
+        part.first_write[variable] = 0;
+        if (!contains(part.written, variable)) part.written.push_back(variable);
+      }
+    }
+    for (const Node* flag : node.conditions)
+      BELFRY_CHECK(flag->device.empty() || flag->device.kind() == "test",
+                   "{} expected a condition that lives on test devices, got '{}' on {} {}.", describe(*node.origin),
+                   flag->name, flag->device.name(), made_at(*node.origin));
+  }
+  static bool contains(const std::vector<const Node*>& list, const Node* node) {
+    return std::ranges::find(list, node) != list.end();
+  }
+
+  CrossingMemory::Key key_of(int crossing) const {
+    const Crossing& c = crossings[at(crossing)];
+    return {c.origin, c.output, c.copy};
+  }
+  // So that a run makes none.
+  void make_room(int crossing, const TensorInfo& info) {
+    if (crossings[at(crossing)].through_host)
+      place.host_crossings.require(key_of(crossing), info.bytes());
+    else if (FarArray& room = place.far_crossings[key_of(crossing)]; room.bytes() < info.bytes())
+      room = FarArray(DType::u8, {static_cast<std::int64_t>(info.bytes())});
+  }
+
+  void run(const Step& step) {
+    for (NodeId id : order) run_node(id, step);
+    for (std::optional<FarArray>& value : values) value.reset();
+  }
+
+  void store(ValueId v, const Array& value) {
+    values[at(v)].emplace(value.dtype(), value.shape());
+    values[at(v)]->put(value.raw());
+  }
+
+  Array load(ValueId v) const {
+    if (ir.is_op(v, "Variable")) return place.variables.get(ir.value(v).variable);
+    if (!values[at(v)]) return Array(ir.info(v).dtype, ir.info(v).shape);  // only its shape is used
+    return values[at(v)]->get();
+  }
+
+  void run_node(NodeId id, const Step& step) {
+    const IrNode& node = ir.node(id);
+    if (node.op == "Variable" || node.op == "ShapeOnly" || node.op == "NoOp") return;
+    if (node.op == "Constant") return store(node.outputs[0], node.attributes.get<Array>("value"));
+    if (node.op == "Feed") return feed(node);
+    if (node.op == "Receive") return receive(node);
+    if (node.op == "Send") return send(node);
+    if (node.op == "Fetch") return fetch(node);
+    if (node.op == "Snapshot") return store(node.outputs[0], load(node.inputs[0]));
+    note_op_run(std::string(node.op));
+    compute(id, step);
+  }
+
+  void feed(const IrNode& node) {
+    const TensorInfo& info = ir.info(node.outputs[0]);
+    values[at(node.outputs[0])].emplace(info.dtype, info.shape);
+    values[at(node.outputs[0])]->put(slots.feeds[at(index_of(node, "index"))]);
+  }
+
+  void fetch(const IrNode& node) {
+    const Array value = load(node.inputs[0]);
+    if (value.bytes() > 0) std::memcpy(slots.results[at(index_of(node, "index"))], value.raw(), value.bytes());
+  }
+
+  void receive(const IrNode& node) {
+    if (node.outputs.empty() || ir.value(node.outputs[0]).crossing == kNone) return;  // an event, or a shape
+    const int crossing = index_of(node, "crossing");
+    const TensorInfo& info = ir.info(node.outputs[0]);
+    Array value(info.dtype, info.shape);
+    if (crossings[at(crossing)].through_host) {
+      const void* from = place.host_crossings.require(key_of(crossing), info.bytes());
+      if (info.bytes() > 0) std::memcpy(value.raw(), from, info.bytes());
+    } else {
+      const Array bytes = place.far_crossings.at(key_of(crossing)).get();
+      if (info.bytes() > 0) std::memcpy(value.raw(), bytes.raw(), info.bytes());
+    }
+    store(node.outputs[0], value);
+  }
+
+  void send(const IrNode& node) {
+    if (node.inputs.empty()) return;
+    const int crossing = index_of(node, "crossing");
+    const Array value = load(node.inputs[0]);
+    if (crossings[at(crossing)].through_host) {
+      if (value.bytes() > 0)
+        std::memcpy(place.host_crossings.require(key_of(crossing), value.bytes()), value.raw(), value.bytes());
+      return;
+    }
+    FarArray& room = place.far_crossings.at(key_of(crossing));
+    Array bytes(DType::u8, {static_cast<std::int64_t>(room.bytes())});
+    if (value.bytes() > 0) std::memcpy(bytes.raw(), value.raw(), value.bytes());
+    room.put(bytes.raw());
+  }
+
+  void compute(NodeId id, const Step& step) {
+    const IrNode& node = ir.node(id);
+    const std::vector<int>& updated = updated_inputs(node);
+    std::optional<MutexLock<Mutex>> lock;
+    if (!updated.empty()) lock.emplace(place.variables.updating);
+    if (!std::ranges::all_of(node.conditions, [&](const Node* flag) { return place.variables.get(flag).item() != 0; }))
+      return store(node.outputs[0], load(node.inputs[at(updated[0])]));
+    std::vector<Array> inputs;
+    for (ValueId v : node.inputs) inputs.push_back(load(v));
+    if (programs[at(id)] == nullptr) programs[at(id)] = evaluator().program(ir, node, place.queues);
+    const std::vector<Array> outputs = programs[at(id)]->run(step, inputs);
+    for (int i : updated) place.variables.set(ir.value(node.inputs[at(i)]).variable, inputs[at(i)]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) store(node.outputs[i], outputs[i]);
+  }
+
+  Place place;
+  RunSlots& slots;
+  std::vector<Crossing> crossings;
+  Ir ir;
+  std::vector<NodeId> order;
+  std::vector<std::optional<FarArray>> values;         // by value
+  std::vector<std::unique_ptr<NodeProgram>> programs;  // by node; made when it first runs
+
+  Mutex mutex;
+  Condition finished;
+  bool is_done BELFRY_GUARDED_BY(mutex) = false;
+  std::exception_ptr error BELFRY_GUARDED_BY(mutex);
+};
+
+FarPart::FarPart(PartRequest request, const Place& place) {
+  device = request.part.device;
+  state_ = std::make_unique<State>(std::move(request), place, *this);
+}
+
+FarPart::~FarPart() = default;
+
+void FarPart::launch(PartRun& run) const {
+  {
+    const MutexLock lock(state_->mutex);
+    state_->is_done = false;
+    state_->error = nullptr;
+  }
+  state_->place.thread.post([state = state_.get(), &run] {
+    std::exception_ptr error;
+    try {
+      if (run.alone() || run.await(0)) {
+        state->run(run.step());
+        if (!run.alone()) run.done(1);
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const MutexLock lock(state->mutex);
+    state->is_done = true;
+    state->error = error;
+    state->finished.notify_all();
+  });
+}
+
+void FarPart::wait() const {
+  const MutexLock lock(state_->mutex);
+  while (!state_->is_done) state_->finished.wait(state_->mutex);
+  if (state_->error) std::rethrow_exception(state_->error);
+}
+
+void FarPart::explain(Explanation& out) const {
+  for (NodeId id : state_->order)
+    out.text += fmt::format("{:4}  {}  {:28} '{}'\n", out.instructions++, out.name_of(device),
+                            std::string(state_->ir.node(id).op), state_->ir.node(id).origin->name);
+  out.plain_arenas.resize(std::max(out.plain_arenas.size(), at(device) + 1));
+}
+
+}  // namespace belfry
