@@ -7,7 +7,7 @@ namespace belfry {
 std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
                             const std::vector<TensorInfo>& outputs) {
   const KernelDef* def = find_kernel(node.op, DeviceKind::cpu);
-  BELFRY_BUG_IF(def == nullptr, "op {} has no kernel", node.op);
+  BELFRY_BUG_IF(def == nullptr, "op {} has no kernel", node.op.name());
   const TeamScope one(1);
   std::vector<TensorInfo> infos;
   Buffers buffers;

@@ -4,6 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/kernel/bf16_support.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/flops.h"
 #include "belfry/engine/program.h"
 
@@ -77,7 +78,7 @@ class Explainer {
     std::string inputs, outputs;
     for (ValueId v : node.inputs) {
       inputs += (inputs.empty() ? "" : " ") + operand(ir, v);
-      if (!ir.is_op(v, "ShapeOnly")) bytes_ += static_cast<double>(ir.info(v).bytes());
+      if (!ir.is_op(v, kShapeOnly)) bytes_ += static_cast<double>(ir.info(v).bytes());
     }
     for (ValueId v : node.outputs) {
       outputs += (outputs.empty() ? "" : " ") + operand(ir, v);
@@ -89,7 +90,7 @@ class Explainer {
       again_flops_ += flops_of(ir, node);
       segments_.insert(node.origin->mark.segment);
     }
-    reorders_ += node.op == "Reorder";
+    reorders_ += node.op == kReorder;
     fused_ += !node.fused.empty();
     const std::string precision = node.attributes.get_or<std::string>(kPrecision, "");
     const KernelDef* kernel = ir.kernel_of(node);
@@ -98,7 +99,7 @@ class Explainer {
     emulated_ += multiplies && precision == kBf16Emulated;
     if (kernel != nullptr && kernel->keeps_f32) f32_.push_back("'" + node.origin->name + "'");
     const std::string how = instruction.kernel->describe();
-    text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op, inputs, outputs,
+    text_ += fmt::format("{:4}  cpu:{}  {:28} {} -> {}{}  '{}'", count_++, part.device, node.op.name(), inputs, outputs,
                          how.empty() ? "" : "  [" + how + "]", node.origin->name);
     if (!precision.empty()) text_ += "  " + precision;
     if (node.attributes.find(kAlgorithm) != nullptr)

@@ -161,7 +161,7 @@ bool Plan::run_part(int number, const Step& step, Profiler* profiler) {
       instruction.kernel->run(step);
       const IrNode& node = part.ir.node(instruction.node);
       profiler->record(
-          {node.origin->name, node.op, part.device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
+          {node.origin->name, node.op.name(), part.device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
     }
     if (!alone) done_[at(number)].store(i + 1, std::memory_order_release);
   }

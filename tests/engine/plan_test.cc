@@ -59,7 +59,7 @@ class PlanTest : public IrTest {
   static std::vector<std::string> ops(const Plan& plan) {
     std::vector<std::string> out;
     for (const auto& part : plan.parts())
-      for (const Instruction& i : part->instructions) out.push_back(part->ir.node(i.node).op);
+      for (const Instruction& i : part->instructions) out.push_back(part->ir.node(i.node).op.name());
     return out;
   }
 

@@ -101,9 +101,9 @@ TEST_F(TowersTest, AGradientCrossesWithoutACopyAndInItsLayout) {
   Program p = program();
   const auto plan = p.plan(fed(2, 2));
   for (const auto& part : plan->parts())
-    for (const Instruction& i : part->instructions) EXPECT_NE(part->ir.node(i.node).op, "Snapshot");
+    for (const Instruction& i : part->instructions) EXPECT_NE(part->ir.node(i.node).op.name(), "Snapshot");
   const PartPlan& apply = *plan->parts()[2];
-  for (const Instruction& i : apply.instructions) EXPECT_NE(apply.ir.node(i.node).op, "Reorder");
+  for (const Instruction& i : apply.instructions) EXPECT_NE(apply.ir.node(i.node).op.name(), "Reorder");
 }
 
 // Losses of eight steps of two towers that are fed different shapes.

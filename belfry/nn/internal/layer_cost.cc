@@ -9,6 +9,8 @@
 namespace belfry {
 namespace {
 
+const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant"), kIdentity = op_kind("Identity");
+
 Shape known(Shape shape) {
   for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] == kAny) shape.set(i, 1);
@@ -47,9 +49,9 @@ void LayerCosts::infer(const Node& node) {
 }
 
 double LayerCosts::flops_of_node(const Node& node) const {
-  const std::string& op = node.def->name;
+  const OpKind op = node.def->kind;
   const KernelDef* kernel = find_kernel(op, DeviceKind::cpu);
-  if (op == "Variable" || op == "Constant" || op == "Identity" || (kernel != nullptr && kernel->view)) return 0;
+  if (op == kVariable || op == kConstant || op == kIdentity || (kernel != nullptr && kernel->view)) return 0;
   Work work{
       .op = op, .attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
   for (const Tensor& input : node.inputs) work.inputs.push_back(shape(*input.node(), input.output()));

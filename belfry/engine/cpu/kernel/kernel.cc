@@ -1,6 +1,6 @@
 #include "belfry/engine/cpu/kernel/kernel.h"
 
-#include <map>
+#include <unordered_map>
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
@@ -10,7 +10,7 @@ namespace {
 
 struct Registry {
   Mutex mutex;
-  std::map<std::pair<DeviceKind, std::string>, KernelDef> kernels
+  std::unordered_map<OpKind, std::unordered_map<DeviceKind, KernelDef>> kernels
       BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
@@ -95,16 +95,18 @@ KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelCo
   def_.make = std::move(make);
   Registry& r = registry();
   const MutexLock lock(r.mutex);
-  const auto [at, added] = r.kernels.emplace(std::pair(def_.kind, def_.op), def_);
-  BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
+  const auto [at, added] = r.kernels[def_.op].emplace(def_.kind, def_);
+  BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op.name());
   return &at->second;
 }
 
-const KernelDef* find_kernel(std::string_view op, DeviceKind kind) {
+const KernelDef* find_kernel(OpKind op, DeviceKind kind) {
   Registry& r = registry();
   const MutexLock lock(r.mutex);
-  const auto at = r.kernels.find({kind, std::string(op)});
-  return at == r.kernels.end() ? nullptr : &at->second;
+  const auto kinds = r.kernels.find(op);
+  if (kinds == r.kernels.end()) return nullptr;
+  const auto at = kinds->second.find(kind);
+  return at == kinds->second.end() ? nullptr : &at->second;
 }
 
 }  // namespace belfry

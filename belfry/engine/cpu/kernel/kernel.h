@@ -21,6 +21,7 @@
 
 #include "belfry/engine/cpu/kernel/layout.h"
 #include "belfry/graph/attributes.h"
+#include "belfry/graph/op_kind.h"
 
 namespace belfry {
 
@@ -105,7 +106,7 @@ inline constexpr const char *kPrecision = "precision", *kBf16 = "bf16", *kBf16Em
 inline constexpr const char* kScaled = "scaled";
 
 struct KernelDef {
-  std::string op;
+  OpKind op{};
   DeviceKind kind = DeviceKind::cpu;
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
@@ -129,7 +130,7 @@ using KernelRegistration = const KernelDef*;
 class KernelDefinition {
  public:
   KernelDefinition(std::string_view op, DeviceKind kind) {
-    def_.op = op;
+    def_.op = op_kind(op);
     def_.kind = kind;
   }
   KernelDefinition& layout_blind(bool zero_stays_zero = false);
@@ -153,6 +154,6 @@ class KernelDefinition {
 inline KernelDefinition define_kernel(std::string_view op, DeviceKind kind = DeviceKind::cpu) {
   return KernelDefinition(op, kind);
 }
-const KernelDef* find_kernel(std::string_view op, DeviceKind kind);  // nullptr if there is none
+const KernelDef* find_kernel(OpKind op, DeviceKind kind);  // nullptr if there is none
 
 }  // namespace belfry
