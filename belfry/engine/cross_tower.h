@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-inline bool is_cross_tower_sum(const Node& node) { return node.def->name == "CrossTowerSum"; }
+bool is_cross_tower_sum(const Node& node);
 
 class CrossTowerGroups {
  public:

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "belfry/engine/engine_kinds.h"
+
 namespace belfry {
 namespace {
 
+const OpKind kLstmSequence = op_kind("LstmSequence"), kGruSequence = op_kind("GruSequence"),
+             kAttention = op_kind("Attention");
+
 double elements(const Shape& shape) { return static_cast<double>(shape.elements()); }
 
-bool has(const Work& work, std::string_view word) { return work.op.find(word) != std::string_view::npos; }
+bool has(const Work& work, std::string_view word) { return work.op.name().find(word) != std::string::npos; }
 
 // By name, since fused ops have names of their own; and by shapes, since an op of the user's may have such a name too.
 bool is_conv(const Work& work) {
@@ -30,19 +35,19 @@ double conv_flops(const Work& work) {
 }  // namespace
 
 double flops_of(const Work& work) {
-  const std::string_view op = work.op;
+  const OpKind op = work.op;
   if (is_conv(work)) return conv_flops(work);
   if (is_matmul(work)) {
     const auto inner = static_cast<double>(work.inputs[0][work.attributes.flag("transpose_a") ? -2 : -1]);
     return 2.0 * inner * elements(work.outputs[0]);
   }
   // The state of every step, [batch, units], times w_h, [units, gates].
-  if (op == "LstmSequence" || op == "GruSequence")
+  if (op == kLstmSequence || op == kGruSequence)
     return 2.0 * elements(work.outputs[0]) * static_cast<double>(work.inputs[2][1]);
   // Every query, [.., time, depth], meets every key and every value.
-  if (op == "Attention")
+  if (op == kAttention)
     return 2.0 * (elements(work.inputs[0]) + elements(work.outputs[0])) * static_cast<double>(work.inputs[1][-2]);
-  if (op == "Reorder" || op == "Feed" || op == "Fetch") return 0;
+  if (op == kReorder || op == kFeed || op == kFetch) return 0;
   double most = 0;
   for (const Shape& shape : work.outputs) most = std::max(most, elements(shape));
   return most;

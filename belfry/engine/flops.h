@@ -8,7 +8,7 @@ namespace belfry {
 
 // What the count depends on; shapes are concrete.
 struct Work {
-  std::string_view op;
+  OpKind op;
   const Attributes& attributes;
   std::vector<Shape> inputs, outputs;
 };

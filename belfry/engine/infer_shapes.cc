@@ -5,6 +5,8 @@
 namespace belfry {
 namespace {
 
+const OpKind kPlaceholderWithDefault = op_kind("PlaceholderWithDefault");
+
 // What the shape rule reads of an input: only of those that it has declared.
 std::vector<KnownInts> sizes_of(const IrNode& node, KnownValues& known) {
   std::vector<KnownInts> out;
@@ -42,7 +44,7 @@ void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
   for (NodeId id : topological(ir)) {
     const IrNode& node = ir.node(id);
     if (node.def() == nullptr || node.outputs.empty()) continue;
-    if (node.op == "PlaceholderWithDefault") {  // which was not fed
+    if (node.op == kPlaceholderWithDefault) {  // which was not fed
       ir.value(node.outputs[0]).info.shape = ir.info(node.inputs[0]).shape;
       continue;
     }

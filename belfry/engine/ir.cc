@@ -3,9 +3,16 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/graph/subgraph.h"
 
 namespace belfry {
+namespace {
+
+const OpKind kNoOp = op_kind("NoOp"), kCheckNumerics = op_kind("CheckNumerics"), kAssign = op_kind("Assign"),
+             kConstant = op_kind("Constant");
+
+}  // namespace
 
 namespace {
 
@@ -83,9 +90,9 @@ bool Ir::depends_on(ValueId id, NodeId on) const {
   return producer == on || (producer != kNone && depths_.reaches(*this, on, producer));
 }
 
-std::string_view Ir::op_of(ValueId id) const {
+OpKind Ir::op_of(ValueId id) const {
   const NodeId producer = value(id).producer;
-  return producer == kNone ? std::string_view() : std::string_view(node(producer).op);
+  return producer == kNone ? OpKind() : node(producer).op;
 }
 
 void replace_uses(Ir& ir, ValueId from, ValueId to) {
@@ -155,7 +162,7 @@ namespace {
 bool has_effect(const IrNode& node) {
   const OpDef* def = node.def();
   // What comes from another part may come after an effect there.
-  return node.op == "NoOp" || node.op == "Receive" || (def != nullptr && def->side_effect);
+  return node.op == kNoOp || node.op == kReceive || (def != nullptr && def->side_effect);
 }
 
 // By node: it has an effect of its own, or comes after one that has.
@@ -192,7 +199,7 @@ void remove_unneeded(Ir& ir) {
 }
 
 std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
-  if (!ir.is_op(value, "Constant")) return std::nullopt;
+  if (!ir.is_op(value, kConstant)) return std::nullopt;
   const Array& array = ir.node(ir.value(value).producer).attributes.get<Array>("value");
   for (std::int64_t i = 1; i < array.elements(); ++i)
     if (array.item(i) != array.item(0)) return std::nullopt;
@@ -202,13 +209,13 @@ std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
 bool is_pure(const IrNode& node) {
   const OpDef* def = node.def();
   return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() &&
-         node.op != "CheckNumerics" && !has_stateful_function(node.attributes);
+         node.op != kCheckNumerics && !has_stateful_function(node.attributes);
 }
 
 const std::vector<int>& updated_inputs(const IrNode& node) {
   static const std::vector<int> none, first{0};
-  if (node.op == "Assign") return first;
-  return node.op == node.origin->def->name && !node.functional ? node.origin->def->updates : none;
+  if (node.op == kAssign) return first;
+  return node.op == node.origin->def->kind && !node.functional ? node.origin->def->updates : none;
 }
 
 }  // namespace belfry

@@ -39,7 +39,7 @@ struct IrValue {
 };
 
 struct IrNode {
-  std::string op{};              // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
+  OpKind op{};                   // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
   const Node* origin = nullptr;  // where it came from; the first of a fused group
   std::vector<ValueId> inputs{}, outputs{};
   std::vector<NodeId> after{};            // must run after these: control edges, and reads before assignments
@@ -54,7 +54,7 @@ struct IrNode {
   NodeId copy_of = kNone;    // ... and the node that computes it first
   std::vector<std::string> fused{};  // names of the graph's ops inside, for explain()
 
-  const OpDef* def() const { return op == origin->def->name ? origin->def : nullptr; }
+  const OpDef* def() const { return op == origin->def->kind ? origin->def : nullptr; }
 };
 
 // Nodes are changed through change() alone, so that who reads a value, and who waits for a node, is always known.
@@ -92,9 +92,9 @@ class Ir {
   IrValue& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const IrValue& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
   const TensorInfo& info(ValueId id) const { return value(id).info; }
-  // The producer's op name, or "" for none.
-  std::string_view op_of(ValueId id) const;
-  bool is_op(ValueId id, std::string_view op) const { return op_of(id) == op; }
+  // The producer's op; OpKind() if there is none.
+  OpKind op_of(ValueId id) const;
+  bool is_op(ValueId id, OpKind op) const { return op_of(id) == op; }
 
   std::vector<IrValue> values;
   std::vector<NodeId> roots;  // what was asked for: Fetch nodes and operations run for their effect; never removed

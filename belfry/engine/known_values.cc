@@ -6,6 +6,8 @@
 namespace belfry {
 namespace {
 
+const OpKind kConstant = op_kind("Constant");
+
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
@@ -16,7 +18,7 @@ bool FromShapes::operator()(ValueId value) {
   bool follows = false;
   if (producer != kNone) {
     const IrNode& node = ir_.node(producer);
-    follows = node.op == "Constant" || evaluator().can_evaluate(node);
+    follows = node.op == kConstant || evaluator().can_evaluate(node);
     for (int i = 0; follows && i < static_cast<int>(node.inputs.size()); ++i)
       follows = node.def()->uses_only_shape(i) || (*this)(node.inputs[at(i)]);
   }
@@ -34,7 +36,7 @@ KnownInts KnownValues::ints(ValueId value) {
 const Array& KnownValues::compute(ValueId value) {
   if (const auto found = values_.find(value); found != values_.end()) return found->second;
   const IrNode& node = ir_.node(ir_.value(value).producer);
-  if (node.op == "Constant") return values_[value] = node.attributes.get<Array>("value");
+  if (node.op == kConstant) return values_[value] = node.attributes.get<Array>("value");
   const OpDef& def = *node.def();
   std::vector<Array> inputs;
   std::vector<TensorInfo> outputs;

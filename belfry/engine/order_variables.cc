@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/node_order.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kAssign = op_kind("Assign"), kReadVariable = op_kind("ReadVariable"), kVariable = op_kind("Variable");
 
 class Orderer {
  public:
@@ -49,7 +52,7 @@ class Orderer {
         node.functional = true;
         conditions = std::exchange(node.conditions, {});
       });
-      IrNode assign{.op = "Assign",
+      IrNode assign{.op = kAssign,
                     .origin = ir_.node(id).origin,
                     .inputs = {variable, value},
                     .conditions = std::move(conditions),
@@ -79,7 +82,7 @@ class Orderer {
   void read_where_it_stands(NodeId id, int input) {
     const IrNode node = ir_.node(id);  // a copy: adding nodes moves them
     const ValueId variable = node.inputs[static_cast<std::size_t>(input)];
-    IrNode read{.op = "ReadVariable",
+    IrNode read{.op = kReadVariable,
                 .origin = node.origin,
                 .inputs = {variable},
                 .after = node.after,
@@ -107,7 +110,7 @@ class Orderer {
         if (input == updated_inputs(node)[0])
           ir_.value(node.outputs[0]).variable = variable;  // the new value lies there too
       }
-      if (node.op == "Variable") variables_[node.origin] = id;
+      if (node.op == kVariable) variables_[node.origin] = id;
     }
   }
 
@@ -151,7 +154,7 @@ class Orderer {
       // An explicit read sees the assignments that come before it; any other reader the start of the run.
       std::size_t seen = 0;
       const std::vector<NodeId>& assigns = assigns_.at(variable);
-      if (node.op == "ReadVariable" && input == ir_.node(variables_.at(variable)).outputs[0])
+      if (node.op == kReadVariable && input == ir_.node(variables_.at(variable)).outputs[0])
         while (seen < assigns.size() && order_->reaches(assigns[seen], id)) ++seen;
       reads.push_back({id, seen});
     }
@@ -185,7 +188,7 @@ class Orderer {
   // view may.)
   void read_from(NodeId reader, const Node& variable, ValueId copy) {
     const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
-    const bool direct_only = ir_.node(reader).op == "ReadVariable";
+    const bool direct_only = ir_.node(reader).op == kReadVariable;
     replace_reads(reader, value, copy);
     if (direct_only) return;
     for (const Read& read : reads_[&variable])
@@ -222,8 +225,7 @@ class Orderer {
   }
 
   ValueId copy_of(ValueId value, NodeId after) {
-    IrNode node{
-        .op = "Snapshot", .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
+    IrNode node{.op = kSnapshot, .origin = ir_.node(after).origin, .inputs = {value}, .device = ir_.node(after).device};
     const NodeId made = ir_.add_node(std::move(node), {ir_.info(value)});
     order_->added_node(made);
     return ir_.node(made).outputs[0];

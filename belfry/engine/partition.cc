@@ -7,15 +7,18 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/known_values.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
 namespace {
 
+const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
+
 // Variables, constants and what is fed are everywhere: each part that uses one has it.
 bool placeless(const IrNode& node) {
-  return (node.op == "Variable" || node.op == "Constant" || node.op == "Feed") && node.after.empty();
+  return (node.op == kVariable || node.op == kConstant || node.op == kFeed) && node.after.empty();
 }
 
 // Whether the node's shape follows from the elements of this input, which are known only in a run.
@@ -177,7 +180,7 @@ class Partitioner {
   }
 
   ValueId receive(std::size_t part, int crossing, const IrNode& from, const std::vector<TensorInfo>& infos) {
-    IrNode node{.op = "Receive",
+    IrNode node{.op = kReceive,
                 .origin = from.origin,
                 .attributes = {{"crossing", static_cast<std::int64_t>(crossing)}},
                 .device = out_.parts[part].device};
@@ -214,7 +217,7 @@ class Partitioner {
   }
 
   void send(std::size_t from, int crossing, NodeId origin, std::vector<ValueId> inputs, std::vector<NodeId> after) {
-    IrNode node{.op = "Send",
+    IrNode node{.op = kSend,
                 .origin = ir_.node(origin).origin,
                 .inputs = std::move(inputs),
                 .after = std::move(after),

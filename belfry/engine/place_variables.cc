@@ -2,10 +2,13 @@
 #include <map>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kReadVariable = op_kind("ReadVariable");
 
 class Placing {
  public:
@@ -31,7 +34,7 @@ class Placing {
   void move_update(NodeId id) {
     const IrNode& node = ir_.node(id);
     const std::vector<int>& updated = updated_inputs(node);
-    if (updated.empty() && node.op != "ReadVariable") return;
+    if (updated.empty() && node.op != kReadVariable) return;
     const ValueId first = node.inputs[static_cast<std::size_t>(updated.empty() ? 0 : updated[0])];
     const NodeId home = ir_.value(first).producer;
     if (home == kNone || ir_.value(first).variable == nullptr || kind_of(home) == kind_of(id)) return;
@@ -52,7 +55,7 @@ class Placing {
     const auto [at, added] = copies_.try_emplace(variable, kNone);
     if (added) {
       const NodeId home = ir_.value(variable).producer;
-      const NodeId copy = ir_.add_node({.op = "Snapshot",
+      const NodeId copy = ir_.add_node({.op = kSnapshot,
                                         .origin = ir_.node(home).origin,
                                         .inputs = {variable},
                                         .device = ir_.node(home).device,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
@@ -12,7 +13,7 @@ namespace {
 // change once, copies and sizes only grow.
 constexpr int kMostRounds = 16;
 
-bool has_given_info(const IrNode& node) { return node.op == "Feed" || (node.op == "Receive" && !node.outputs.empty()); }
+bool has_given_info(const IrNode& node) { return node.op == kFeed || (node.op == kReceive && !node.outputs.empty()); }
 
 std::size_t crossing_of(const IrNode& node) { return static_cast<std::size_t>(node.attributes.integer("crossing")); }
 
@@ -133,7 +134,7 @@ std::vector<TensorInfo> Program::inputs_of(std::size_t part, const Stage& stage)
   std::vector<TensorInfo> out;
   for (const IrNode& node : partition_.parts[part].ir.nodes()) {
     if (!has_given_info(node)) continue;
-    if (node.op == "Receive") {
+    if (node.op == kReceive) {
       out.push_back(stage.carried[crossing_of(node)]);
     } else {
       const TensorSpec& spec = stage.fed[static_cast<std::size_t>(node.attributes.integer("index"))];
@@ -204,7 +205,7 @@ std::shared_ptr<const CompiledPart> Program::compile(std::size_t number, const V
   for (const IrNode& node : part.ir.nodes()) {
     if (!has_given_info(node)) continue;
     part.ir.value(node.outputs[0]).info = wanted.inputs[next++];
-    if (node.op != "Receive") continue;
+    if (node.op != kReceive) continue;
     if (const auto at = sizes.find(crossing_of(node)); at != sizes.end()) known.emplace(node.outputs[0], at->second);
   }
   std::map<int, TensorInfo> shapes = prepare_part(part, partition_.crossings, known);

@@ -4,11 +4,14 @@
 
 #include "belfry/base/check.h"
 #include "belfry/engine/cross_tower.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/needed.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kPlaceholder = op_kind("Placeholder"), kQueueTake = op_kind("QueueTake"), kVariable = op_kind("Variable");
 
 using Key = std::pair<const Node*, int>;
 
@@ -45,7 +48,7 @@ class Pruner {
     for (std::size_t i = 0; i < signature_.feeds.size(); ++i) {
       const Tensor& t = signature_.feeds[i];
       const TensorInfo info{.dtype = t.dtype(), .shape = signature_.fed.empty() ? t.shape() : signature_.fed[i].shape};
-      IrNode node{.op = "Feed",
+      IrNode node{.op = kFeed,
                   .origin = t.node(),
                   .attributes = {{"index", static_cast<std::int64_t>(i)}},
                   .device = device_of(*t.node())};
@@ -57,14 +60,14 @@ class Pruner {
   }
 
   void add(const Node& origin) {
-    BELFRY_CHECK(origin.def->name != "Placeholder",
+    BELFRY_CHECK(origin.def->kind != kPlaceholder,
                  "{} expected a value to be fed, got none {}. Feed it, or fetch something that does not depend on it.",
                  describe(origin), made_at(origin));
-    BELFRY_CHECK(origin.def->name != "QueueTake",
+    BELFRY_CHECK(origin.def->kind != kQueueTake,
                  "{} expected a point that its session took, got none {}. Run it with Session::run.", describe(origin),
                  made_at(origin));
     IrNode node{
-        .op = origin.def->name, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
+        .op = origin.def->kind, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
     for (const Tensor& t : origin.inputs) node.inputs.push_back(values_.at({t.node(), t.output()}));
     for (const Node* before : origin.control_inputs) node.after.push_back(nodes_.at(before));
     node.conditions.assign(origin.conditions.begin(), origin.conditions.end());
@@ -74,7 +77,7 @@ class Pruner {
     nodes_[&origin] = id;
     for (int i = 0; i < static_cast<int>(outputs.size()); ++i)
       values_.try_emplace({&origin, i}, ir_.node(id).outputs[static_cast<std::size_t>(i)]);
-    if (origin.def->name == "Variable") ir_.value(ir_.node(id).outputs[0]).variable = &origin;
+    if (origin.def->kind == kVariable) ir_.value(ir_.node(id).outputs[0]).variable = &origin;
     if (is_cross_tower_sum(origin)) sums_.push_back(id);
   }
 
@@ -93,7 +96,7 @@ class Pruner {
 
   void add_fetch(std::size_t index) {
     const Tensor& t = signature_.fetches[index];
-    IrNode node{.op = "Fetch",
+    IrNode node{.op = kFetch,
                 .origin = t.node(),
                 .inputs = {values_.at({t.node(), t.output()})},
                 .attributes = {{"index", static_cast<std::int64_t>(index)}},

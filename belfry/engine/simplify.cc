@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/evaluator.h"
 #include "belfry/engine/passes.h"
 #include "belfry/graph/state_ops.h"
@@ -10,10 +11,18 @@
 namespace belfry {
 namespace {
 
+const OpKind kSumToLike = op_kind("SumToLike"), kBroadcastLike = op_kind("BroadcastLike"),
+             kReshapeLike = op_kind("ReshapeLike"), kReshape = op_kind("Reshape"), kCast = op_kind("Cast"),
+             kTranspose = op_kind("Transpose"), kMatchSizes = op_kind("MatchSizes"), kIdentity = op_kind("Identity"),
+             kStopGradient = op_kind("StopGradient"), kPlaceholderWithDefault = op_kind("PlaceholderWithDefault"),
+             kCustomGradient = op_kind("CustomGradient"), kAdd = op_kind("Add"), kMul = op_kind("Mul"),
+             kSub = op_kind("Sub"), kDiv = op_kind("Div"), kConstant = op_kind("Constant"),
+             kOnesLike = op_kind("OnesLike"), kZerosLike = op_kind("ZerosLike");
+
 constexpr std::int64_t kFoldLimit = 1 << 20;  // results above this many elements are left to the run
 
 const Array* constant_of(const Ir& ir, ValueId value) {
-  if (!ir.is_op(value, "Constant")) return nullptr;
+  if (!ir.is_op(value, kConstant)) return nullptr;
   return &ir.node(ir.value(value).producer).attributes.get<Array>("value");
 }
 
@@ -44,9 +53,9 @@ class Simplifier {
     for (int input = 0; input < static_cast<int>(node.inputs.size()); ++input) {
       if (!def->uses_only_shape(input)) continue;
       const ValueId v = node.inputs[static_cast<std::size_t>(input)];
-      if (ir_.is_op(v, "ShapeOnly")) continue;
+      if (ir_.is_op(v, kShapeOnly)) continue;
       const TensorInfo info = ir_.info(v);
-      IrNode stand_in{.op = "ShapeOnly", .origin = node.origin, .device = node.device};
+      IrNode stand_in{.op = kShapeOnly, .origin = node.origin, .device = node.device};
       const NodeId made = ir_.add_node(std::move(stand_in), {info});
       ir_.change(id,
                  [&](IrNode& changed) { changed.inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0]; });
@@ -63,23 +72,23 @@ class Simplifier {
   bool pass_through(NodeId id) {
     const IrNode node = ir_.node(id);
     if (node.outputs.empty()) return false;
-    const std::string& op = node.op;
+    const OpKind op = node.op;
     const ValueId out = node.outputs[0];
-    const bool like = op == "SumToLike" || op == "BroadcastLike" || op == "ReshapeLike" || op == "Reshape" ||
-                      op == "Cast" || op == "Transpose" || op == "MatchSizes";
-    const bool moves = op == "Transpose" && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
-    if (op == "Identity" || op == "StopGradient" || op == "PlaceholderWithDefault" ||
+    const bool like = op == kSumToLike || op == kBroadcastLike || op == kReshapeLike || op == kReshape || op == kCast ||
+                      op == kTranspose || op == kMatchSizes;
+    const bool moves = op == kTranspose && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
+    if (op == kIdentity || op == kStopGradient || op == kPlaceholderWithDefault ||
         (like && !moves && same_type_and_shape(node.inputs[0], out))) {
       bypass(ir_, id, {node.inputs[0]});
       return true;
     }
-    if (op == "CustomGradient") {
+    if (op == kCustomGradient) {
       bypass(ir_, id, {node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size())});
       return true;
     }
-    if (op == "ReshapeLike") {  // an ordinary reshape, now that the shape is known
+    if (op == kReshapeLike) {  // an ordinary reshape, now that the shape is known
       ir_.change(id, [](IrNode& reshape) {
-        reshape.op = "Reshape";
+        reshape.op = kReshape;
         reshape.inputs.resize(1);
       });
       return true;
@@ -90,9 +99,9 @@ class Simplifier {
   // x + 0, x - 0, x * 1, x / 1
   bool neutral_operand(NodeId id, const IrNode& node) {
     if (node.inputs.size() != 2) return false;
-    const bool sum = node.op == "Add", product = node.op == "Mul";
-    if (!sum && !product && node.op != "Sub" && node.op != "Div") return false;
-    const double neutral = sum || node.op == "Sub" ? 0 : 1;
+    const bool sum = node.op == kAdd, product = node.op == kMul;
+    if (!sum && !product && node.op != kSub && node.op != kDiv) return false;
+    const double neutral = sum || node.op == kSub ? 0 : 1;
     for (int side : {1, 0}) {
       if (side == 0 && !sum && !product) continue;
       const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
@@ -108,12 +117,12 @@ class Simplifier {
 
   bool fold(NodeId id) {
     const IrNode node = ir_.node(id);
-    if (node.op == "Constant" || node.outputs.size() != 1 || !evaluator().can_evaluate(node)) return false;
+    if (node.op == kConstant || node.outputs.size() != 1 || !evaluator().can_evaluate(node)) return false;
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) {
-      if (ir_.is_op(v, "ShapeOnly") || ((node.op == "OnesLike" || node.op == "ZerosLike"))) {
+      if (ir_.is_op(v, kShapeOnly) || ((node.op == kOnesLike || node.op == kZerosLike))) {
         inputs.emplace_back(ir_.info(v).dtype, ir_.info(v).shape);
         continue;
       }
@@ -129,7 +138,7 @@ class Simplifier {
   // A constant made under a control dependency comes after it, and so does what is computed from it.
   void keep_order(NodeId id) {
     for (ValueId v : ir_.node(id).inputs)
-      if (ir_.is_op(v, "Constant")) {
+      if (ir_.is_op(v, kConstant)) {
         const std::vector<NodeId> before = ir_.node(ir_.value(v).producer).after;
         ir_.change(id, [&](IrNode& node) { node.after.insert(node.after.end(), before.begin(), before.end()); });
       }
@@ -138,7 +147,7 @@ class Simplifier {
   void make_constant(NodeId id, const Array& value) {
     keep_order(id);
     ir_.change(id, [&](IrNode& node) {
-      node.op = "Constant";
+      node.op = kConstant;
       node.inputs.clear();
       node.attributes = {{"value", value}};
     });
@@ -147,7 +156,7 @@ class Simplifier {
   // The same op on the same inputs is computed once.
   bool merge(NodeId id) {
     const IrNode& node = ir_.node(id);
-    if (node.op != "ShapeOnly" && node.op != "Constant" && !is_pure(node)) return false;
+    if (node.op != kShapeOnly && node.op != kConstant && !is_pure(node)) return false;
     if (node.outputs.empty() || !node.after.empty()) return false;
     auto& candidates = seen_[{node.op, node.inputs}];
     for (NodeId other : candidates) {
@@ -163,7 +172,7 @@ class Simplifier {
   }
 
   Ir& ir_;
-  std::map<std::pair<std::string, std::vector<ValueId>>, std::vector<NodeId>> seen_;
+  std::map<std::pair<OpKind, std::vector<ValueId>>, std::vector<NodeId>> seen_;
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ bool OpDef::uses_only_shape(int input) const {
 OpDefinition::OpDefinition(std::string_view name, const Location& where) {
   check_name(name, fmt::format("[define_op '{}']", name), where);
   def_.name = name;
+  def_.kind = op_kind(name);
 }
 
 OpDefinition& OpDefinition::input(std::string name) {

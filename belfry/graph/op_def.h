@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "belfry/graph/attributes.h"
+#include "belfry/graph/op_kind.h"
 #include "belfry/graph/tensor.h"
 
 namespace belfry {
@@ -105,6 +106,7 @@ using PlainHostKernel = std::function<void(std::span<const Array> inputs, std::s
 
 struct OpDef {
   std::string name;
+  OpKind kind;
   std::vector<std::string> inputs;
   bool variadic = false;  // the last input may be given any number of times, none included
   std::vector<std::string> outputs;

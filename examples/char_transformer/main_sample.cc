@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   command.flag("--best", options.best, "the checkpoint with the smallest validation loss, not the latest");
   command.flag("--one-run", one_run, "all characters in one run: no more than the window has");
   return command.run(argc, argv, [&] {
-    if (prompt.empty()) prompt = "\n";
+    if (prompt.empty()) prompt.push_back('\n');
     options.sample.temperature = temperature;
     options.sample.top_p = top_p;
     TextSampler sampler(options);

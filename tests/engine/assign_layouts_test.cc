@@ -47,14 +47,14 @@ class AssignLayoutsTest : public IrTest {
 // What the layout pass promises: everyone gets the layouts that its kernel can take.
 void expect_consistent(const Ir& ir) {
   for (const IrNode& node : ir.nodes()) {
-    if (node.dead || node.op == "Reorder" || node.op == "VariableCopy") continue;
+    if (node.dead || node.op == op_kind("Reorder") || node.op == op_kind("VariableCopy")) continue;
     const KernelDef* kernel = find_kernel(node.op);
     if (kernel != nullptr && kernel->layouts != KernelDef::Layouts::plain) continue;
-    if (node.op == "Variable") continue;
+    if (node.op == op_kind("Variable")) continue;
     for (ValueId v : node.inputs)
-      EXPECT_TRUE(ir.is_op(v, "ShapeOnly") || ir.info(v).layout.plain())
-          << node.op << " reads " << ir.info(v).layout.name();
-    for (ValueId v : node.outputs) EXPECT_TRUE(ir.info(v).layout.plain()) << node.op;
+      EXPECT_TRUE(ir.is_op(v, op_kind("ShapeOnly")) || ir.info(v).layout.plain())
+          << node.op.name() << " reads " << ir.info(v).layout.name();
+    for (ValueId v : node.outputs) EXPECT_TRUE(ir.info(v).layout.plain()) << node.op.name();
   }
 }
 
@@ -66,7 +66,7 @@ TEST_F(AssignLayoutsTest, AConvolutionsNeighboursTakeItsBlocks) {
   expect_consistent(ir);
   EXPECT_EQ(count_of(ir, "Reorder"), 2) << "x goes into blocks, z comes out; nothing between";
   for (const IrNode& node : ir.nodes())
-    EXPECT_TRUE(node.dead || node.op != "FusedPointwise" || !ir.info(node.outputs[0]).layout.plain());
+    EXPECT_TRUE(node.dead || node.op != op_kind("FusedPointwise") || !ir.info(node.outputs[0]).layout.plain());
 }
 
 TEST_F(AssignLayoutsTest, NormalisationByGivenStatisticsStaysInBlocks) {
@@ -89,7 +89,7 @@ TEST_F(AssignLayoutsTest, PoolingStaysInBlocksWithAndWithoutGradients) {
   const Tensor da = gradients({y}, {a.handle()})[0];
   const Ir backward = laid_out({.targets = {apply_sgd(a, 0.1f, da)}, .feeds = {{x, {2, 8, 8, 20}}}});
   for (const IrNode& node : backward.nodes())
-    EXPECT_TRUE(node.dead || node.op != "Reorder" || backward.info(node.inputs[0]).layout.plain())
+    EXPECT_TRUE(node.dead || node.op != op_kind("Reorder") || backward.info(node.inputs[0]).layout.plain())
         << "only what was plain goes into blocks";
 }
 
@@ -180,7 +180,7 @@ TEST_F(AssignLayoutsTest, AnAssignmentRefreshesTheCopiesByAReorder) {
   const Ir ir = laid_out({.targets = {w.assign(constant(Array::full(f32, {3, 3, 32, 32}, 1)))}});
   int refreshed = 0;
   for (NodeId id : ir.roots)
-    if (ir.node(id).op == "Reorder") {
+    if (ir.node(id).op == op_kind("Reorder")) {
       ++refreshed;
       EXPECT_TRUE(comes_before(ir, the(ir, "Assign"), id));
       EXPECT_EQ(ir.value(ir.node(id).outputs[0]).variable, w.node());
@@ -208,7 +208,7 @@ TEST_F(AssignLayoutsTest, SumsOfGradientsAndAveragesOfWeightsLieAsTheWeightsDo) 
   EXPECT_EQ(store.storage(average.node()).info.layout, layout);
   EXPECT_TRUE(store.storage(other.node()).info.layout.plain());
   for (const char* op : {"AssignAdd", "ApplySgd", "AssignSub"})
-    for (ValueId v : ir.node(the(ir, op)).inputs) EXPECT_FALSE(ir.is_op(v, "Reorder")) << op;
+    for (ValueId v : ir.node(the(ir, op)).inputs) EXPECT_FALSE(ir.is_op(v, op_kind("Reorder"))) << op;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class ChooseAlgorithmsTest : public IrTest {
     std::vector<TensorInfo> inputs, outputs;
     for (ValueId v : node.inputs) inputs.push_back(ir.info(v));
     for (ValueId v : node.outputs) outputs.push_back(ir.info(v));
-    return find_kernel(op)
+    return find_kernel(op_kind(op))
         ->algorithms({.inputs = inputs, .outputs = outputs, .attributes = &node.attributes, .threads = threads})
         .names;
   }
@@ -153,7 +153,7 @@ TEST_F(ChooseAlgorithmsTest, OpsWithoutAChoiceAndOtherTypesAreLeftAlone) {
   const Tensor y = relu(matmul(x, x));
   AlgorithmTable table(dir / "t.json");
   const Ir ir = chosen({.fetches = {y}, .feeds = {{x, {4, 4}}}}, table, 2);
-  for (const IrNode& node : ir.nodes()) EXPECT_EQ(node.attributes.find(kAlgorithm), nullptr) << node.op;
+  for (const IrNode& node : ir.nodes()) EXPECT_EQ(node.attributes.find(kAlgorithm), nullptr) << node.op.name();
   EXPECT_TRUE(table.used().empty());
   EXPECT_TRUE(dir.names().empty()) << "nothing to write";
 }

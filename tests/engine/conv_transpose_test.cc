@@ -23,12 +23,12 @@ class ConvTransposeEngineTest : public PoisonTest {
     return conv2d_transpose(x, weight(name, {4, 4, channels, x.shape()[3]}, x.dtype()), {.strides = 2});
   }
   static std::int64_t count(const Ir& ir, const std::string& op) {
-    return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) { return !n.dead && n.op == op; });
+    return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) { return !n.dead && n.op == op_kind(op); });
   }
   // Reorders of images: those of filters are not counted.
   static std::int64_t moved_images(const Ir& ir) {
     return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) {
-      return !n.dead && n.op == "Reorder" && ir.info(n.outputs[0]).shape[0] == kShape[0];
+      return !n.dead && n.op == op_kind("Reorder") && ir.info(n.outputs[0]).shape[0] == kShape[0];
     });
   }
   static inline const Shape kShape{2, 5, 6, 21};  // channels neither a multiple of 8 nor of 16

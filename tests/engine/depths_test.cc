@@ -12,7 +12,7 @@ namespace {
 
 // A node with one output, which reads those of `inputs` and waits for `after`.
 NodeId add(Ir& ir, const std::vector<NodeId>& inputs, const std::vector<NodeId>& after = {}) {
-  IrNode node{.op = "Made", .after = after};
+  IrNode node{.op = op_kind("Made"), .after = after};
   for (NodeId input : inputs) node.inputs.push_back(ir.node(input).outputs[0]);
   return ir.add_node(std::move(node), {{}});
 }

@@ -34,8 +34,8 @@ TEST_F(FuseGradientScaleTest, TheUpdateMultipliesOnEitherSideAndWhoeverElseReads
         const Ir ir = fused(request);
         const IrNode& node = ir.node(the(ir, op));
         EXPECT_TRUE(node.attributes.flag(kScaled)) << op;
-        EXPECT_TRUE(ir.is_op(node.inputs[node.inputs.size() - 2], "Variable")) << op;
-        EXPECT_TRUE(ir.is_op(node.inputs.back(), "ReduceSum")) << op;
+        EXPECT_TRUE(ir.is_op(node.inputs[node.inputs.size() - 2], op_kind("Variable"))) << op;
+        EXPECT_TRUE(ir.is_op(node.inputs.back(), op_kind("ReduceSum"))) << op;
         EXPECT_EQ(count_of(ir, "FusedPointwise"), static_cast<int>(request.fetches.size())) << op;
       }
     }

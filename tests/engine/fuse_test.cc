@@ -248,7 +248,7 @@ TEST_F(FuseTest, AnL2PenaltyBecomesWeightDecayWhoeverReadsTheGradient) {
     const Ir ir = fused(request);
     const IrNode& node = ir.node(the(ir, "ApplySgd"));
     EXPECT_NEAR(node.attributes.get<double>("weight_decay"), 0.6, 1e-6);
-    EXPECT_TRUE(ir.is_op(node.inputs[2], "MatMul"));
+    EXPECT_TRUE(ir.is_op(node.inputs[2], op_kind("MatMul")));
   }
 }
 

@@ -144,7 +144,7 @@ TEST_F(GroupedConvTest, DepthwiseKeepsBlocksAndOneLayoutOfItsWeights) {
     assign_layouts(ir, store, {{1}});
     int images = 0;
     for (const IrNode& node : ir.nodes())
-      if (!node.dead && node.op == "Reorder" && ir.info(node.outputs[0]).shape.rank() == 4 &&
+      if (!node.dead && node.op == op_kind("Reorder") && ir.info(node.outputs[0]).shape.rank() == 4 &&
           ir.info(node.outputs[0]).shape[0] == 2)
         ++images;
     EXPECT_EQ(images, 1) << "x goes into blocks; nothing else moves";
@@ -186,8 +186,12 @@ std::vector<KernelPtr> kernels_of(const Case& conv) {
   const Attributes& attributes = made.node()->attributes;
   std::vector<KernelPtr> out;
   const auto add = [&](const char* op, const std::vector<TensorInfo>& inputs, const std::vector<TensorInfo>& outputs) {
-    out.push_back(find_kernel(op)->make(
-        {.inputs = inputs, .outputs = outputs, .attributes = &attributes, .origin = made.node(), .threads = 1}));
+    out.push_back(find_kernel(op_kind(op))
+                      ->make({.inputs = inputs,
+                              .outputs = outputs,
+                              .attributes = &attributes,
+                              .origin = made.node(),
+                              .threads = 1}));
   };
   const TeamScope team(1);
   add("Conv2D", {x, filter}, {y});

@@ -11,7 +11,7 @@ using Ids = std::vector<NodeId>;
 class IrReadersTest : public testing::Test {
  protected:
   NodeId add(const std::vector<ValueId>& inputs, const Ids& after = {}) {
-    return ir.add_node({.op = "Made", .inputs = inputs, .after = after}, {{}});
+    return ir.add_node({.op = op_kind("Made"), .inputs = inputs, .after = after}, {{}});
   }
   ValueId out(NodeId id) const { return ir.node(id).outputs[0]; }
   Ir ir;

@@ -62,28 +62,29 @@ class IrTest : public testing::Test {
 inline std::vector<std::string> ops_of(const Ir& ir) {
   std::vector<std::string> out;
   for (const IrNode& node : ir.nodes())
-    if (!node.dead) out.push_back(node.op);
+    if (!node.dead) out.push_back(node.op.name());
   std::ranges::sort(out);
   return out;
 }
 
 inline int count_of(const Ir& ir, std::string_view op) {
   return static_cast<int>(
-      std::ranges::count_if(ir.nodes(), [&](const IrNode& node) { return !node.dead && node.op == op; }));
+      std::ranges::count_if(ir.nodes(), [&](const IrNode& node) { return !node.dead && node.op == op_kind(op); }));
 }
 
 // The only node of this op.
 inline NodeId the(const Ir& ir, std::string_view op) {
   EXPECT_EQ(count_of(ir, op), 1) << op;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
-    if (!ir.node(id).dead && ir.node(id).op == op) return id;
+    if (!ir.node(id).dead && ir.node(id).op == op_kind(op)) return id;
   throw Error("no node of op " + std::string(op));
 }
 
 // The node that was made from an operation of the graph.
 inline NodeId made_from(const Ir& ir, const Operation& operation) {
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
-    if (!ir.node(id).dead && ir.node(id).origin == operation.node() && ir.node(id).op == operation.type()) return id;
+    if (!ir.node(id).dead && ir.node(id).origin == operation.node() && ir.node(id).op == op_kind(operation.type()))
+      return id;
   throw Error("no node for " + operation.name());
 }
 

@@ -20,7 +20,7 @@ class LeakyFusionTest : public PoisonTest {
     return conv2d(x, weight(name, {3, 3, x.shape()[3], channels}, x.dtype()));
   }
   static std::int64_t count(const Ir& ir, const std::string& op) {
-    return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) { return !n.dead && n.op == op; });
+    return std::ranges::count_if(ir.nodes(), [&](const IrNode& n) { return !n.dead && n.op == op_kind(op); });
   }
   static void expect_gone(const Ir& ir) {
     for (const char* op : {"LeakyRelu", "LeakyReluGrad", "BatchNorm", "BatchNormGrad"})

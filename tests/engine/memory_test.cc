@@ -48,7 +48,8 @@ class PaperRun {
     if (!in_arena(v)) return;
     for (int tag : tags(v))
       ASSERT_EQ(tag, contents_[static_cast<std::size_t>(v)])
-          << "value " << v << " was overwritten before node " << reader << " (" << ir_.node(reader).op << ") read it";
+          << "value " << v << " was overwritten before node " << reader << " (" << ir_.node(reader).op.name()
+          << ") read it";
   }
 
   void execute(NodeId id) {
@@ -82,13 +83,13 @@ class PaperRun {
     const auto a = tags(in), b = tags(out);
     if (a.data() + a.size() <= b.data() || b.data() + b.size() <= a.data()) return;
     const KernelDef* kernel = find_kernel(node.op);
-    ASSERT_TRUE(kernel != nullptr && root(in) == root(out)) << node.op << " writes over an input";
+    ASSERT_TRUE(kernel != nullptr && root(in) == root(out)) << node.op.name() << " writes over an input";
     const bool allowed = std::ranges::any_of(kernel->in_place, [&](const auto& pair) {
       return pair.first < static_cast<int>(node.inputs.size()) &&
              root(node.inputs[static_cast<std::size_t>(pair.first)]) == root(in) &&
              node.outputs[static_cast<std::size_t>(pair.second)] == out;
     });
-    ASSERT_TRUE(allowed) << node.op << " cannot work in place";
+    ASSERT_TRUE(allowed) << node.op.name() << " cannot work in place";
   }
 
   const Ir& ir_;

@@ -11,7 +11,7 @@ namespace {
 // Nodes without values, and ordering edges between them.
 Ir nodes_after(const std::vector<std::vector<NodeId>>& after) {
   Ir ir;
-  for (const std::vector<NodeId>& before : after) ir.add_node({.op = "NoOp", .after = before}, {});
+  for (const std::vector<NodeId>& before : after) ir.add_node({.op = op_kind("NoOp"), .after = before}, {});
   return ir;
 }
 
@@ -36,10 +36,10 @@ TEST(NodeOrder, KnowsPathsOfOneEdgeOrMore) {
 
 TEST(NodeOrder, FollowsValuesAndLeavesOutTheDead) {
   Ir ir;
-  const NodeId made = ir.add_node({.op = "Made"}, {{}});
-  ir.add_node({.op = "Read", .inputs = {ir.node(made).outputs[0]}}, {});
-  ir.add_node({.op = "Gone", .after = {made}, .dead = true}, {});
-  ir.add_node({.op = "Later", .after = {2}}, {});
+  const NodeId made = ir.add_node({.op = op_kind("Made")}, {{}});
+  ir.add_node({.op = op_kind("Read"), .inputs = {ir.node(made).outputs[0]}}, {});
+  ir.add_node({.op = op_kind("Gone"), .after = {made}, .dead = true}, {});
+  ir.add_node({.op = op_kind("Later"), .after = {2}}, {});
   const NodeOrder order(ir, none);
   EXPECT_TRUE(order.reaches(made, 1));
   EXPECT_FALSE(order.reaches(made, 3)) << "through a node that is dead";
@@ -53,7 +53,7 @@ void put_after(Ir& ir, NodeOrder& order, NodeId to, NodeId from) {
 TEST(NodeOrder, ANewNodeTakesItsPlaceByItsEdges) {
   Ir ir = nodes_after({{}, {}});
   NodeOrder order(ir, none);
-  order.added_node(ir.add_node({.op = "NoOp"}, {}));
+  order.added_node(ir.add_node({.op = op_kind("NoOp")}, {}));
   put_after(ir, order, 2, 1);
   put_after(ir, order, 0, 2);
   EXPECT_TRUE(order.reaches(1, 0));

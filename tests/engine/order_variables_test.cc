@@ -16,7 +16,7 @@ class OrderVariablesTest : public IrTest {
   }
   // What a node reads in place of the variable itself.
   static std::string_view source(const Ir& ir, NodeId id, int input = 0) {
-    return ir.op_of(ir.node(id).inputs[static_cast<std::size_t>(input)]);
+    return ir.op_of(ir.node(id).inputs[static_cast<std::size_t>(input)]).name();
   }
 };
 
@@ -91,7 +91,7 @@ TEST_F(OrderVariablesTest, AViewWhoseReaderNeedsTheAssignmentIsAViewOfTheSnapsho
   const Tensor twice = expand_dims(reshape(v, {2, 2}), 0), next = v.assign(exp(v));
   const Ir ir = ordered({.fetches = {reshape(next, {1, 2, 2}) - twice}});
   const NodeId outer = ir.value(ir.node(the(ir, "Sub")).inputs[1]).producer;
-  ASSERT_EQ(ir.node(outer).op, "ExpandDims");
+  ASSERT_EQ(ir.node(outer).op.name(), "ExpandDims");
   const NodeId inner = ir.value(ir.node(outer).inputs[0]).producer;
   EXPECT_EQ(source(ir, inner), "Snapshot");
   EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), the(ir, "Assign")));
@@ -104,7 +104,7 @@ TEST_F(OrderVariablesTest, AReaderOfTheVariableAndOfAViewReadsTheSnapshotForBoth
   EXPECT_EQ(source(ir, the(ir, "Concat"), 1), "Snapshot");
   EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), the(ir, "Assign")));
   for (const IrNode& node : ir.nodes())
-    EXPECT_TRUE(node.dead || node.op != "Reshape" || !ir.is_op(node.inputs[0], "Variable"));
+    EXPECT_TRUE(node.dead || node.op != op_kind("Reshape") || !ir.is_op(node.inputs[0], op_kind("Variable")));
 }
 
 // An edge that the pass adds for one variable must not look like a path of the user's to the next: `read` comes after

@@ -87,7 +87,7 @@ TEST_F(PaddingTest, ProgramsThatDoNotKeepZeroStayInBlocks) {
       const Ir ir = net(f);
       EXPECT_TRUE(any_padding(ir));
       for (const IrNode& node : ir.nodes()) {
-        if (node.dead || node.op != "FusedPointwise" || ir.info(node.outputs[0]).shape.rank() != 4) continue;
+        if (node.dead || node.op != op_kind("FusedPointwise") || ir.info(node.outputs[0]).shape.rank() != 4) continue;
         EXPECT_FALSE(ir.info(node.outputs[0]).layout.plain());
         EXPECT_TRUE(has_padding(ir.info(node.outputs[0]).layout));
       }
@@ -144,7 +144,8 @@ TEST_F(PaddingTest, StaysZeroThroughResizing) {
     });
     EXPECT_TRUE(any_padding(ir));
     for (const IrNode& node : ir.nodes())
-      EXPECT_TRUE(node.dead || !node.op.starts_with("Resize") || !ir.info(node.outputs[0]).layout.plain()) << node.op;
+      EXPECT_TRUE(node.dead || !node.op.name().starts_with("Resize") || !ir.info(node.outputs[0]).layout.plain())
+          << node.op.name();
   }
 }
 

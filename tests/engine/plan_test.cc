@@ -35,9 +35,7 @@ class PlanTest : public IrTest {
  protected:
   explicit PlanTest(int devices = 2) : team(cpu_infos(devices)), on(devices) {}
   std::unique_ptr<Plan> compiled(const Request& request) { return program(request).plan(signature_of(request).fed); }
-  Program program(const Request& request) {
-    return Program(graph, signature_of(request), on.target);
-  }
+  Program program(const Request& request) { return Program(graph, signature_of(request), on.target); }
 
   std::vector<Array> run(Plan& plan, const std::vector<Array>& feeds = {}) {
     std::vector<const void*> in;
@@ -57,7 +55,7 @@ class PlanTest : public IrTest {
   static std::vector<std::string> ops(const Plan& plan) {
     std::vector<std::string> out;
     for (const auto& part : plan.parts())
-      for (const Instruction& i : on_cpu(part).instructions) out.push_back(on_cpu(part).ir.node(i.node).op);
+      for (const Instruction& i : on_cpu(part).instructions) out.push_back(on_cpu(part).ir.node(i.node).op.name());
     return out;
   }
 

@@ -32,12 +32,12 @@ class PoisonRun {
     std::vector<Array> fetched(static_cast<std::size_t>(count_of(ir_, "Fetch")));
     for (NodeId id : schedule(ir_)) {
       const IrNode& node = ir_.node(id);
-      if (node.op == "Fetch") {
+      if (node.op == op_kind("Fetch")) {
         const TensorInfo& info = ir_.info(node.inputs[0]);
         Array out(info.dtype, info.shape);
         if (out.bytes() > 0) std::memcpy(out.raw(), memory(node.inputs[0]), out.bytes());
         fetched[static_cast<std::size_t>(node.attributes.integer("index"))] = out;
-      } else if (node.op == "Feed") {
+      } else if (node.op == op_kind("Feed")) {
         const Array& value = feeds_[static_cast<std::size_t>(node.attributes.integer("index"))];
         std::memcpy(memory(node.outputs[0]), value.raw(), value.bytes());
       } else {
@@ -54,7 +54,7 @@ class PoisonRun {
       VariableStore::Storage& s = store_.storage(value.variable);
       return value.copy == kNone ? s.data.get() : s.copies[static_cast<std::size_t>(value.copy)].data.get();
     }
-    if (ir_.is_op(v, "Constant"))
+    if (ir_.is_op(v, op_kind("Constant")))
       return const_cast<void*>(ir_.node(value.producer).attributes.get<Array>("value").raw());
     auto [at, added] = buffers_.try_emplace(v);
     if (added) {
@@ -65,11 +65,11 @@ class PoisonRun {
   }
 
   void execute(const IrNode& node) {
-    if (node.op == "Variable" || node.op == "VariableCopy" || node.op == "Constant" || node.op == "ShapeOnly" ||
-        node.op == "NoOp")
+    if (node.op == op_kind("Variable") || node.op == op_kind("VariableCopy") || node.op == op_kind("Constant") ||
+        node.op == op_kind("ShapeOnly") || node.op == op_kind("NoOp"))
       return;
     const KernelDef* def = find_kernel(node.op);
-    ASSERT_NE(def, nullptr) << node.op;
+    ASSERT_NE(def, nullptr) << node.op.name();
     std::vector<TensorInfo> inputs, outputs;
     Buffers buffers;
     for (ValueId v : node.inputs) {
@@ -102,7 +102,7 @@ class PoisonRun {
     int dirty = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i)
       dirty += wanted[i] == 0.f && !(static_cast<const float*>(data)[i] == 0.f);
-    EXPECT_EQ(dirty, 0) << node.op << " '" << node.origin->name << "' leaves padding of " << info.layout.name()
+    EXPECT_EQ(dirty, 0) << node.op.name() << " '" << node.origin->name << "' leaves padding of " << info.layout.name()
                         << " that is not zero";
   }
 

@@ -23,7 +23,7 @@ class RecomputePassTest : public IrTest {
   }
   static int copies_of(const Ir& ir, std::string_view op) {
     return static_cast<int>(std::ranges::count_if(
-        ir.nodes(), [&](const IrNode& node) { return !node.dead && node.copy_of != kNone && node.op == op; }));
+        ir.nodes(), [&](const IrNode& node) { return !node.dead && node.copy_of != kNone && node.op == op_kind(op); }));
   }
   // The copy of what an operation of the graph became.
   static NodeId copy_of(const Ir& ir, const Operation& operation) {
@@ -122,7 +122,7 @@ TEST_F(RecomputePassTest, ARandomOpIsCopiedWithItsSeed) {
   ASSERT_EQ(copies_of(ir, "RandomUniform"), 1);
   std::vector<std::int64_t> seeds;
   for (const IrNode& node : ir.nodes())
-    if (!node.dead && node.op == "RandomUniform") seeds.push_back(node.attributes.integer("seed"));
+    if (!node.dead && node.op == op_kind("RandomUniform")) seeds.push_back(node.attributes.integer("seed"));
   ASSERT_EQ(seeds.size(), 2u);
   EXPECT_EQ(seeds[0], seeds[1]);
 }

@@ -39,7 +39,7 @@ TEST(Registry, EveryOpHasAGradientOrSaysThatItHasNone) {
 
 TEST(Registry, EveryOpHasAKernel) {
   for (const OpDef* op : registered_ops())
-    EXPECT_TRUE(find_kernel(op->name) != nullptr || op->host_kernel || kNoKernel.contains(op->name))
+    EXPECT_TRUE(find_kernel(op->kind) != nullptr || op->host_kernel || kNoKernel.contains(op->name))
         << op->name << " has no kernel";
 }
 

@@ -27,7 +27,7 @@ TEST_F(UpdateOpTest, EveryUpdateTakesAnyLayoutWritesASecondOneAndMultipliesItsGr
   int updates = 0;
   for (const OpDef* op : registered_ops()) {
     if (!op->name.starts_with("Apply")) continue;
-    const KernelDef* kernel = find_kernel(op->name);
+    const KernelDef* kernel = find_kernel(op->kind);
     ASSERT_NE(kernel, nullptr) << op->name;
     EXPECT_TRUE(kernel->takes_scale) << op->name;
     EXPECT_FALSE(op->differentiable) << op->name;

@@ -6,11 +6,15 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/testing/far_thread.h"
 #include "belfry/engine/testing/ops_run.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant"), kAssign = op_kind("Assign"),
+             kNoOp = op_kind("NoOp");
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int index_of(const IrNode& node, const char* attribute) { return static_cast<int>(node.attributes.integer(attribute)); }
@@ -30,9 +34,9 @@ struct FarPart::State {
 
   // What the rest of the run has to know of the node. The part has one position: all of it.
   void link(const IrNode& node, FarPart& part) {
-    if (node.op == "Receive") part.needed_at[index_of(node, "crossing")] = 0;
-    if (node.op == "Fetch") part.fetched[index_of(node, "index")] = ir.info(node.inputs[0]);
-    if (node.op == "Send") {
+    if (node.op == kReceive) part.needed_at[index_of(node, "crossing")] = 0;
+    if (node.op == kFetch) part.fetched[index_of(node, "index")] = ir.info(node.inputs[0]);
+    if (node.op == kSend) {
       const int crossing = index_of(node, "crossing");
       part.done_at[crossing] = 1;
       if (!node.inputs.empty()) {
@@ -44,7 +48,7 @@ struct FarPart::State {
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       const Node* variable = ir.value(node.inputs[at(i)]).variable;
       if (variable == nullptr) continue;
-      const bool overwrites_all = node.op == "Assign" && i == 0 && node.conditions.empty();
+      const bool overwrites_all = node.op == kAssign && i == 0 && node.conditions.empty();
       part.last_read[variable] = 0;
       if (!overwrites_all && !part.assigned.contains(variable) && !contains(part.read, variable))
         part.read.push_back(variable);
@@ -86,21 +90,21 @@ struct FarPart::State {
   }
 
   Array load(ValueId v) const {
-    if (ir.is_op(v, "Variable")) return place.variables.get(ir.value(v).variable);
+    if (ir.is_op(v, kVariable)) return place.variables.get(ir.value(v).variable);
     if (!values[at(v)]) return Array(ir.info(v).dtype, ir.info(v).shape);  // only its shape is used
     return values[at(v)]->get();
   }
 
   void run_node(NodeId id, const Step& step) {
     const IrNode& node = ir.node(id);
-    if (node.op == "Variable" || node.op == "ShapeOnly" || node.op == "NoOp") return;
-    if (node.op == "Constant") return store(node.outputs[0], node.attributes.get<Array>("value"));
-    if (node.op == "Feed") return feed(node);
-    if (node.op == "Receive") return receive(node);
-    if (node.op == "Send") return send(node);
-    if (node.op == "Fetch") return fetch(node);
-    if (node.op == "Snapshot") return store(node.outputs[0], load(node.inputs[0]));
-    note_op_run(std::string(node.op));
+    if (node.op == kVariable || node.op == kShapeOnly || node.op == kNoOp) return;
+    if (node.op == kConstant) return store(node.outputs[0], node.attributes.get<Array>("value"));
+    if (node.op == kFeed) return feed(node);
+    if (node.op == kReceive) return receive(node);
+    if (node.op == kSend) return send(node);
+    if (node.op == kFetch) return fetch(node);
+    if (node.op == kSnapshot) return store(node.outputs[0], load(node.inputs[0]));
+    note_op_run(node.op.name());
     compute(id, step);
   }
 
@@ -213,7 +217,7 @@ void FarPart::wait() const {
 void FarPart::explain(Explanation& out) const {
   for (NodeId id : state_->order)
     out.text += fmt::format("{:4}  {}  {:28} '{}'\n", out.instructions++, out.name_of(device),
-                            std::string(state_->ir.node(id).op), state_->ir.node(id).origin->name);
+                            state_->ir.node(id).op.name(), state_->ir.node(id).origin->name);
   out.plain_arenas.resize(std::max(out.plain_arenas.size(), at(device) + 1));
 }
 

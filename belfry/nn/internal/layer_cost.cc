@@ -9,6 +9,8 @@
 namespace belfry {
 namespace {
 
+const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
+
 Shape known(Shape shape) {
   for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] == kAny) shape.set(i, 1);
@@ -47,8 +49,8 @@ void LayerCosts::infer(const Node& node) {
 }
 
 double LayerCosts::flops_of_node(const Node& node) const {
-  const std::string& op = node.def->name;
-  if (op == "Variable" || op == "Constant" || node.def->keeps_elements) return 0;
+  const OpKind op = node.def->kind;
+  if (op == kVariable || op == kConstant || node.def->keeps_elements) return 0;
   Work work{
       .op = op, .attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
   for (const Tensor& input : node.inputs) work.inputs.push_back(shape(*input.node(), input.output()));

@@ -5,9 +5,13 @@
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant"),
+             kFusedPointwise = op_kind("FusedPointwise"), kReadVariable = op_kind("ReadVariable");
 
 class LayoutPass {
  public:
@@ -23,7 +27,7 @@ class LayoutPass {
   }
 
  private:
-  const Node* variable_of(ValueId v) const { return ir_.is_op(v, "Variable") ? ir_.value(v).variable : nullptr; }
+  const Node* variable_of(ValueId v) const { return ir_.is_op(v, kVariable) ? ir_.value(v).variable : nullptr; }
 
   KernelContext context_of(const IrNode& node) {
     inputs_.clear();
@@ -111,7 +115,7 @@ class LayoutPass {
       if (!(ir_.info(v).shape == shape)) continue;
       if (ir_.value(v).variable != nullptr) {
         out.insert(ir_.value(v).variable);
-      } else if (ir_.is_op(v, "FusedPointwise") || ir_.is_op(v, "ReadVariable") || ir_.is_op(v, "Snapshot")) {
+      } else if (ir_.is_op(v, kFusedPointwise) || ir_.is_op(v, kReadVariable) || ir_.is_op(v, kSnapshot)) {
         const std::vector<ValueId>& inputs = ir_.node(ir_.value(v).producer).inputs;
         open.insert(open.end(), inputs.begin(), inputs.end());
       }
@@ -121,9 +125,9 @@ class LayoutPass {
 
   void visit(NodeId id) {
     const IrNode& node = ir_.node(id);
-    if (node.op == "Variable" || node.op == "Constant" || node.op == "ShapeOnly" || node.op == "Feed") return;
-    if (node.op == "Receive") return;
-    if (node.op == "Send" && !goes_through_host(node)) return;  // a value crosses in the layout it was made in
+    if (node.op == kVariable || node.op == kConstant || node.op == kShapeOnly || node.op == kFeed) return;
+    if (node.op == kReceive) return;
+    if (node.op == kSend && !goes_through_host(node)) return;  // a value crosses in the layout it was made in
     const KernelDef* kernel = kernel_of(node);
     LayoutChoice choice{std::vector<Layout>(node.inputs.size()), std::vector<Layout>(node.outputs.size())};
     if (kernel != nullptr && kernel->layouts == KernelDef::Layouts::rule) {
@@ -134,7 +138,7 @@ class LayoutPass {
     }
     for (std::size_t i = 0; i < choice.inputs.size(); ++i) {
       const ValueId v = ir_.node(id).inputs[i];
-      if (ir_.is_op(v, "ShapeOnly") || ir_.info(v).layout == choice.inputs[i]) continue;
+      if (ir_.is_op(v, kShapeOnly) || ir_.info(v).layout == choice.inputs[i]) continue;
       const ValueId moved = reordered(v, choice.inputs[i], id);
       ir_.change(id, [&](IrNode& changed) { changed.inputs[i] = moved; });
     }
@@ -183,7 +187,7 @@ class LayoutPass {
     info.layout = layout;
     const Node* variable = variable_of(v);
     const bool copy = variable != nullptr && !layout.plain() && !store_.shared();
-    IrNode node{.op = copy ? "VariableCopy" : "Reorder",
+    IrNode node{.op = copy ? kVariableCopy : kReorder,
                 .origin = ir_.node(reader).origin,
                 .inputs = {v},
                 .device = ir_.node(reader).device,
@@ -221,7 +225,7 @@ class LayoutPass {
       return bind_copy(ir_.add_output(id, info), variable, layout);
     }
     info.layout = layout;
-    IrNode node{.op = "Reorder",
+    IrNode node{.op = kReorder,
                 .origin = ir_.node(id).origin,
                 .inputs = {source},
                 .after = {id},

@@ -5,6 +5,7 @@
 #include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/compile/time_algorithms.h"
 #include "belfry/engine/cpu/kernel/isa.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/profiler.h"
 
 namespace belfry {
@@ -22,7 +23,7 @@ class AlgorithmPass {
     std::vector<bool> unread;
     for (ValueId v : node.inputs) {
       inputs.push_back(ir_.info(v));
-      unread.push_back(ir_.is_op(v, "ShapeOnly"));
+      unread.push_back(ir_.is_op(v, kShapeOnly));
     }
     for (ValueId v : node.outputs) outputs.push_back(ir_.info(v));
     const KernelContext context{.inputs = inputs,

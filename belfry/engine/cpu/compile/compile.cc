@@ -1,4 +1,5 @@
 #include "belfry/engine/cpu/compile/part_plan.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
@@ -7,10 +8,10 @@ namespace {
 void read_carried_first(Ir& ir) {
   std::vector<NodeId> carried;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
-    if (const IrNode& node = ir.node(id); node.op == "Feed" && !node.dead && ir.value(node.outputs[0]).carried)
+    if (const IrNode& node = ir.node(id); node.op == kFeed && !node.dead && ir.value(node.outputs[0]).carried)
       carried.push_back(id);
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
-    if (ir.node(id).op == "Fetch" && !ir.node(id).dead)
+    if (ir.node(id).op == kFetch && !ir.node(id).dead)
       ir.change(id, [&](IrNode& node) { node.after.insert(node.after.end(), carried.begin(), carried.end()); });
 }
 
@@ -27,7 +28,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   assign_layouts(ir, target.store, target.devices, crossings);
   settle_sends(ir, crossings);
   for (const IrNode& node : ir.nodes()) {
-    if (node.op != "Feed" || node.dead || ir.value(node.outputs[0]).crossing != kNone) continue;
+    if (node.op != kFeed || node.dead || ir.value(node.outputs[0]).crossing != kNone) continue;
     const bool carried = node.attributes.integer("index") < target.carried_feeds;
     (carried ? ir.value(node.outputs[0]).carried : ir.value(node.outputs[0]).fed) = true;
   }

@@ -10,9 +10,13 @@
 #include "belfry/engine/cpu/compile/snapshot_use.h"
 #include "belfry/engine/cpu/kernel/own_memory.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kVariable = op_kind("Variable"), kAssign = op_kind("Assign"), kConstant = op_kind("Constant"),
+             kNoOp = op_kind("NoOp");
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int crossing_of(const IrNode& node) { return static_cast<int>(node.attributes.integer("crossing")); }
@@ -77,10 +81,10 @@ class Emitter {
   }
 
   bool nothing_to_run(const IrNode& node) {
-    if (node.op == "Variable" && shared_ && shared_->reads(node.origin)) return false;
-    static constexpr std::array kSilent{"Variable", "VariableCopy", "Constant", "ShapeOnly", "NoOp", "Receive"};
+    if (node.op == kVariable && shared_ && shared_->reads(node.origin)) return false;
+    static const std::array kSilent{kVariable, kVariableCopy, kConstant, kShapeOnly, kNoOp, kReceive};
     if (std::ranges::find(kSilent, node.op) != kSilent.end()) return true;
-    if (node.op == "Send") return !awaits_another_part(node);
+    if (node.op == kSend) return !awaits_another_part(node);
     if (const KernelDef* kernel = kernel_of(node); kernel != nullptr && kernel->view) return true;
     // Empty results need no work; what has an effect of its own still runs.
     const OpDef* def = node.def();
@@ -98,10 +102,10 @@ class Emitter {
   }
 
   KernelPtr make_kernel(const IrNode& node) {
-    if (node.op == "Send") return pass_on();
-    if (node.op == "Variable") return shared_->pull(node.origin);
-    if (node.op == "Feed") return make_feed(node);
-    if (node.op == "Fetch") {
+    if (node.op == kSend) return pass_on();
+    if (node.op == kVariable) return shared_->pull(node.origin);
+    if (node.op == kFeed) return make_feed(node);
+    if (node.op == kFetch) {
       const TensorInfo& info = ir().info(node.inputs[0]);
       plan_->fetched[static_cast<int>(index_of(node))] = info;
       return fetch_kernel(&slots_.results[index_of(node)], info.bytes());
@@ -121,7 +125,7 @@ class Emitter {
     BELFRY_CHECK(
         kernel != nullptr,
         "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
-        describe(*node.origin), node.op, made_at(*node.origin));
+        describe(*node.origin), node.op.name(), made_at(*node.origin));
     return kernel->make(context);
   }
 
@@ -160,7 +164,7 @@ class Emitter {
     awaits_.assign(ir().nodes().size(), false);
     for (NodeId id : order_) {
       if (nothing_to_run(ir().node(id))) {
-        awaits_[at(id)] = ir().node(id).op == "Receive" || awaits_another_part(ir().node(id));
+        awaits_[at(id)] = ir().node(id).op == kReceive || awaits_another_part(ir().node(id));
         continue;
       }
       KernelPtr kernel = under_conditions(make_kernel(ir().node(id)), ir().node(id));
@@ -182,7 +186,7 @@ class Emitter {
       const Crossing& c = crossings_[at(value.crossing)];
       return target_.crossings.require({c.origin, c.output, c.copy}, value.info.bytes());
     }
-    if (ir().is_op(v, "Constant")) return constant(ir().node(value.producer).attributes.get<Array>("value"));
+    if (ir().is_op(v, kConstant)) return constant(ir().node(value.producer).attributes.get<Array>("value"));
     const std::size_t offset = plan_->memory_plan.offsets[at(v)];
     return offset == MemoryPlan::kNowhere ? base_ : base_ + offset;
   }
@@ -232,7 +236,7 @@ class Emitter {
       const NodeId from = open.back();
       open.pop_back();
       if (from == kNone || ir().node(from).dead || !seen.insert(from).second) continue;
-      if (position_[at(from)] != kNone || ir().node(from).op == "Receive")
+      if (position_[at(from)] != kNone || ir().node(from).op == kReceive)
         out.push_back(from);
       else
         follow(ir().node(from));
@@ -244,14 +248,14 @@ class Emitter {
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
       const int here = position_[at(id)];
-      if (here == kNone && node.op != "Send") continue;
+      if (here == kNone && node.op != kSend) continue;
       int done = here + 1;
       for (NodeId from : sources(node)) {
         if (here != kNone && position_[at(from)] == kNone)
           plan_->needed_at.try_emplace(crossing_of(ir().node(from)), here);
         done = std::max(done, finished_[at(from)] + 1);
       }
-      if (node.op != "Send") continue;
+      if (node.op != kSend) continue;
       plan_->done_at[crossing_of(node)] = done;
       if (!node.inputs.empty()) send(crossing_of(node), node.inputs[0]);
     }
@@ -280,10 +284,10 @@ class Emitter {
         const Node* variable = ir().value(plan_->memory_plan.holder(node.inputs[at(i)])).variable;
         if (variable == nullptr) continue;
         if (position_[at(id)] != kNone) plan_->last_read[variable] = position_[at(id)];
-        const bool overwrites_all = node.op == "Assign" && i == 0 && node.conditions.empty();
+        const bool overwrites_all = node.op == kAssign && i == 0 && node.conditions.empty();
         if (!overwrites_all && !plan_->assigned.contains(variable)) read.insert(variable);
       }
-      if (node.op == "Assign" && node.conditions.empty()) plan_->assigned.insert(ir().value(node.inputs[0]).variable);
+      if (node.op == kAssign && node.conditions.empty()) plan_->assigned.insert(ir().value(node.inputs[0]).variable);
       for (int i : updated_inputs(node)) {
         const Node* variable = ir().value(node.inputs[at(i)]).variable;
         written.insert(variable);
@@ -327,7 +331,7 @@ void PartPlan::launch(PartRun& run) const {
       instruction.kernel->run(run.step());
       const IrNode& node = ir.node(instruction.node);
       run.profiler()->record(
-          {node.origin->name, node.op, device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
+          {node.origin->name, node.op.name(), device, instruction.kernel->is_dnnl(), begin, Profiler::now()});
     }
     if (!alone) run.done(i + 1);
   }

@@ -3,6 +3,7 @@
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/cpu/kernel/bf16_support.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/flops.h"
 
 namespace belfry {
@@ -26,7 +27,7 @@ void explain_instruction(const PartPlan& part, const Instruction& instruction, E
   std::string inputs, outputs;
   for (ValueId v : node.inputs) {
     inputs += (inputs.empty() ? "" : " ") + operand(ir, v);
-    if (!ir.is_op(v, "ShapeOnly")) out.bytes += static_cast<double>(ir.info(v).bytes());
+    if (!ir.is_op(v, kShapeOnly)) out.bytes += static_cast<double>(ir.info(v).bytes());
   }
   for (ValueId v : node.outputs) {
     outputs += (outputs.empty() ? "" : " ") + operand(ir, v);
@@ -38,7 +39,7 @@ void explain_instruction(const PartPlan& part, const Instruction& instruction, E
     out.recomputed_flops += flops_of(ir, node);
     out.recomputed_segments.insert(node.origin->mark.segment);
   }
-  out.reorders += node.op == "Reorder";
+  out.reorders += node.op == kReorder;
   out.fused += !node.fused.empty();
   const std::string precision = node.attributes.get_or<std::string>(kPrecision, "");
   const KernelDef* kernel = kernel_of(node);
@@ -47,8 +48,8 @@ void explain_instruction(const PartPlan& part, const Instruction& instruction, E
   out.emulated_bf16 += multiplies && precision == kBf16Emulated;
   if (kernel != nullptr && kernel->keeps_f32) out.kept_f32.push_back("'" + node.origin->name + "'");
   const std::string how = instruction.kernel->describe();
-  out.text += fmt::format("{:4}  {}  {:28} {} -> {}{}  '{}'", out.instructions++, out.name_of(part.device), node.op,
-                          inputs, outputs, how.empty() ? "" : "  [" + how + "]", node.origin->name);
+  out.text += fmt::format("{:4}  {}  {:28} {} -> {}{}  '{}'", out.instructions++, out.name_of(part.device),
+                          node.op.name(), inputs, outputs, how.empty() ? "" : "  [" + how + "]", node.origin->name);
   if (!precision.empty()) out.text += "  " + precision;
   if (node.attributes.find(kAlgorithm) != nullptr)
     out.text += fmt::format("  autotune: {} ({})", node.attributes.get<std::string>(kAlgorithm),

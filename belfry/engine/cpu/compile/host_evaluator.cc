@@ -3,6 +3,7 @@
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/evaluator.h"
 
 namespace belfry {
@@ -57,7 +58,7 @@ class OneNodePart final : public NodeProgram {
  private:
   ValueId add_input(Ir& ir, const TensorInfo& info, const Node* reader, int index) {
     const Node* variable = variables_.back();
-    const NodeId id = ir.add_node({.op = variable == nullptr ? "Feed" : "Variable",
+    const NodeId id = ir.add_node({.op = variable == nullptr ? kFeed : op_kind("Variable"),
                                    .origin = variable == nullptr ? reader : variable,
                                    .attributes = {{"index", static_cast<std::int64_t>(index)}}},
                                   {{.dtype = info.dtype, .shape = info.shape}});
@@ -67,7 +68,7 @@ class OneNodePart final : public NodeProgram {
   }
 
   static void add_fetch(Ir& ir, NodeId node, int output) {
-    ir.roots.push_back(ir.add_node({.op = "Fetch",
+    ir.roots.push_back(ir.add_node({.op = kFetch,
                                     .origin = ir.node(node).origin,
                                     .inputs = {ir.node(node).outputs[static_cast<std::size_t>(output)]},
                                     .attributes = {{"index", static_cast<std::int64_t>(output)}}},
@@ -95,7 +96,7 @@ class HostEvaluator final : public Evaluator {
   std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
                               const std::vector<TensorInfo>& outputs) const override {
     const KernelDef* def = kernel_of(node);
-    BELFRY_BUG_IF(def == nullptr, "op {} has no kernel", node.op);
+    BELFRY_BUG_IF(def == nullptr, "op {} has no kernel", node.op.name());
     const TeamScope one(1);
     std::vector<TensorInfo> infos;
     Buffers buffers;

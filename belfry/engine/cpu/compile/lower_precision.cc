@@ -9,6 +9,8 @@
 namespace belfry {
 namespace {
 
+const OpKind kRoundToBf16 = op_kind("RoundToBf16");
+
 class PrecisionPass {
  public:
   PrecisionPass(Ir& ir, Precision precision, const std::vector<DeviceInfo>& devices)
@@ -56,7 +58,7 @@ class PrecisionPass {
     const auto [at, added] = rounded_.try_emplace(v, kNone);
     if (added) {
       const TensorInfo info = ir_.info(v);
-      IrNode node{.op = "RoundToBf16",
+      IrNode node{.op = kRoundToBf16,
                   .origin = ir_.node(reader).origin,
                   .inputs = {v},
                   .device = ir_.node(reader).device,

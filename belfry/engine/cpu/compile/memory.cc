@@ -7,9 +7,12 @@
 
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/compile/passes.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kConstant = op_kind("Constant");
 
 constexpr std::size_t kAlignment = 64;
 
@@ -50,16 +53,16 @@ class Planner {
   // Memory of the arena, as opposed to a variable's, a constant's, a feed's, that of what leaves the device, or none at
   // all.
   bool in_arena(ValueId v) const {
-    const std::string_view op = ir_.op_of(v);
+    const OpKind op = ir_.op_of(v);
     const IrValue& value = ir_.value(v);
-    if (op == "Receive") return received_.contains(value.crossing);
-    return value.variable == nullptr && !value.leaves_device && !value.fed && op != "Constant" && op != "ShapeOnly";
+    if (op == kReceive) return received_.contains(value.crossing);
+    return value.variable == nullptr && !value.leaves_device && !value.fed && op != kConstant && op != kShapeOnly;
   }
 
   void find_received() {
     for (const HeldValue& value : held_) received_[value.crossing] = kNone;
     for (NodeId id : order_)
-      if (const IrNode& node = ir_.node(id); node.op == "Receive" && !node.outputs.empty())
+      if (const IrNode& node = ir_.node(id); node.op == kReceive && !node.outputs.empty())
         if (const auto at = received_.find(ir_.value(node.outputs[0]).crossing); at != received_.end())
           at->second = node.outputs[0];
   }
@@ -85,7 +88,7 @@ class Planner {
       for (ValueId v : node.inputs) {
         const std::size_t r = static_cast<std::size_t>(plan_.holder(v));
         last_[r] = std::max(last_[r], at);
-        if (node.op == "Send") last_[r] = end;
+        if (node.op == kSend) last_[r] = end;
       }
     }
     for (ValueId v : next_carried()) last_[static_cast<std::size_t>(plan_.holder(v))] = end;
@@ -101,11 +104,11 @@ class Planner {
   std::vector<ValueId> next_carried() const {
     std::set<std::int64_t> carried;
     for (NodeId id : order_)
-      if (const IrNode& node = ir_.node(id); node.op == "Feed" && ir_.value(node.outputs[0]).carried)
+      if (const IrNode& node = ir_.node(id); node.op == kFeed && ir_.value(node.outputs[0]).carried)
         carried.insert(node.attributes.integer("index"));
     std::vector<ValueId> out;
     for (NodeId id : order_)
-      if (const IrNode& node = ir_.node(id); node.op == "Fetch" && carried.contains(node.attributes.integer("index")))
+      if (const IrNode& node = ir_.node(id); node.op == kFetch && carried.contains(node.attributes.integer("index")))
         out.push_back(node.inputs[0]);
     return out;
   }
@@ -163,7 +166,7 @@ class Planner {
       const IrNode& node = ir_.node(id);
       for (ValueId v : node.outputs) {
         const std::size_t i = static_cast<std::size_t>(v);
-        if (plan_.holder(v) == v && node.op != "Receive" && in_arena(v) && ir_.info(v).bytes() > 0)
+        if (plan_.holder(v) == v && node.op != kReceive && in_arena(v) && ir_.info(v).bytes() > 0)
           blocks_.push_back({ir_.info(v).bytes(), first_[i], last_[i], &plan_.offsets[i]});
       }
       const std::size_t scratch = scratch_bytes_[static_cast<std::size_t>(id)];

@@ -9,11 +9,14 @@
 #include <tuple>
 
 #include "belfry/engine/cpu/compile/passes.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/subgraph.h"
 
 namespace belfry {
 namespace {
+
+const OpKind kPlaceholder = op_kind("Placeholder"), kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
 
 // What is this much smaller than the segment's largest value is kept: statistics, masks of one bit an element.
 constexpr std::size_t kSmall = 16;
@@ -25,7 +28,7 @@ bool repeatable(const Node& node) {
   return repeatable(*node.def) && std::ranges::all_of(node.attributes.items(), [](const auto& item) {
            const auto* function = std::get_if<SubGraphPtr>(&item.second);
            return function == nullptr || std::ranges::all_of((*function)->graph->nodes(), [](const auto& inner) {
-                    return inner->def->name == "Placeholder" || repeatable(*inner);
+                    return inner->def->kind == kPlaceholder || repeatable(*inner);
                   });
          });
 }
@@ -98,7 +101,7 @@ class Recomputer {
   }
 
   bool can_repeat(NodeId id) const {
-    static constexpr std::array kNever{"Variable", "Constant", "ShapeOnly", "Feed", "Fetch", "Send", "Receive"};
+    static const std::array kNever{kVariable, kConstant, kShapeOnly, kFeed, kFetch, kSend, kReceive};
     const IrNode& node = ir_.node(id);
     if (std::ranges::find(kNever, node.op) != kNever.end() || !updated_inputs(node).empty()) return false;
     return node.def() == nullptr || repeatable(*node.origin);
@@ -107,7 +110,7 @@ class Recomputer {
   // Something outside reads it as late, or takes it to another device.
   bool kept_anyway(ValueId v, int segment, int pass) const {
     return std::ranges::any_of(ir_.readers(v), [&](NodeId reader) {
-      return ir_.node(reader).op == "Send" || (segment_of(reader) != segment && pass_of(reader) >= pass);
+      return ir_.node(reader).op == kSend || (segment_of(reader) != segment && pass_of(reader) >= pass);
     });
   }
 

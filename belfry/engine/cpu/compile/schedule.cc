@@ -1,15 +1,21 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/compile/passes.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
+namespace {
+
+const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
+
+}  // namespace
 
 namespace {
 
 // Takes no time and no memory worth mentioning: variables, constants, shapes, arithmetic on single numbers.
 bool tiny(const Ir& ir, const IrNode& node) {
   const auto single = [&](ValueId v) { return ir.info(v).elements() <= 1; };
-  return node.op == "Variable" || node.op == "Constant" || node.op == "ShapeOnly" ||
+  return node.op == kVariable || node.op == kConstant || node.op == kShapeOnly ||
          (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) &&
           std::ranges::all_of(node.outputs, single));
 }
@@ -23,12 +29,12 @@ bool tiny(const Ir& ir, const IrNode& node) {
 std::vector<NodeId> schedule(const Ir& ir) {
   const auto place = [&](NodeId id) { return ir.node(id).rank == kNone ? id : ir.node(id).rank; };
   const auto awaited = [&](const IrNode& node) {
-    return node.op == "Send" ||
+    return node.op == kSend ||
            std::ranges::any_of(node.outputs, [&](ValueId v) { return ir.value(v).crossing != kNone; });
   };
   const auto turn = [&](const IrNode& node) {
     if (awaited(node)) return 0;
-    return !updated_inputs(node).empty() || node.op == "Fetch" || tiny(ir, node) ? 1 : 2;
+    return !updated_inputs(node).empty() || node.op == kFetch || tiny(ir, node) ? 1 : 2;
   };
   // A variable and its copies change together, or a failure between them would leave them apart.
   return topological(ir, [&](NodeId id) {

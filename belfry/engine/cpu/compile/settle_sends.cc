@@ -1,12 +1,15 @@
 #include "belfry/engine/cpu/compile/passes.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
 
+const OpKind kConstant = op_kind("Constant");
+
 // Whether a kernel writes the value into memory of its own, which may as well be the crossing's.
 bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
   const IrValue& value = ir.value(v);
-  if (value.variable != nullptr || value.crossing != kNone || ir.is_op(v, "Constant")) return false;
+  if (value.variable != nullptr || value.crossing != kNone || ir.is_op(v, kConstant)) return false;
   const KernelDef* kernel = kernel_of(ir.node(value.producer));
   return kernel == nullptr || !kernel->view;
 }
@@ -19,17 +22,17 @@ void settle_sends(Ir& ir, const std::vector<Crossing>& crossings) {
     ir.value(v).leaves_device = crossings[static_cast<std::size_t>(crossing)].leaves_device;
   };
   for (const IrNode& node : ir.nodes())
-    if (node.op == "Receive" && !node.outputs.empty() && ir.value(node.outputs[0]).crossing != kNone)
+    if (node.op == kReceive && !node.outputs.empty() && ir.value(node.outputs[0]).crossing != kNone)
       crosses(node.outputs[0], ir.value(node.outputs[0]).crossing);
   for (NodeId id : topological(ir)) {
-    if (ir.node(id).op != "Send" || ir.node(id).inputs.empty()) continue;
+    if (ir.node(id).op != kSend || ir.node(id).inputs.empty()) continue;
     const int crossing = static_cast<int>(ir.node(id).attributes.integer("crossing"));
     const ValueId v = ir.node(id).inputs[0];
     if (made_in_place_of_its_own(ir, v)) {
       crosses(v, crossing);
       continue;
     }
-    IrNode copy{.op = "Snapshot",
+    IrNode copy{.op = kSnapshot,
                 .origin = ir.node(id).origin,
                 .inputs = {v},
                 .after = ir.node(id).after,

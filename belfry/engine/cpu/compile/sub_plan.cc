@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 
@@ -15,7 +16,7 @@ Precision precision_of(const KernelContext& c) {
 }
 
 // The node that takes or gives what has that number; nullptr if there is none.
-const IrNode* find_node(const Ir& ir, std::string_view op, int index) {
+const IrNode* find_node(const Ir& ir, OpKind op, int index) {
   const auto at = std::ranges::find_if(ir.nodes(), [&](const IrNode& node) {
     return !node.dead && node.op == op && node.attributes.integer("index") == index;
   });
@@ -61,12 +62,10 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
   for (std::size_t i = 0; i < carried; ++i) in_place_.push_back(find_in_place(static_cast<int>(i)));
 }
 
-bool SubPlan::reads(std::size_t input) const {
-  return find_node(plan_->ir, "Feed", static_cast<int>(input)) != nullptr;
-}
+bool SubPlan::reads(std::size_t input) const { return find_node(plan_->ir, kFeed, static_cast<int>(input)) != nullptr; }
 
 const void* SubPlan::find_in_place(int carried) const {
-  const IrNode *in = find_node(plan_->ir, "Feed", carried), *out = find_node(plan_->ir, "Fetch", carried);
+  const IrNode *in = find_node(plan_->ir, kFeed, carried), *out = find_node(plan_->ir, kFetch, carried);
   if (in == nullptr || out == nullptr) return nullptr;
   const MemoryPlan& memory = plan_->memory_plan;
   const ValueId value = memory.holder(in->outputs[0]);

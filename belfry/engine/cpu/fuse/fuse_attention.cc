@@ -7,11 +7,15 @@
 namespace belfry {
 namespace {
 
+const OpKind kAttentionGrad = op_kind("AttentionGrad"), kAttention = op_kind("Attention"),
+             kPackedAttention = op_kind("PackedAttention"), kConcat = op_kind("Concat"),
+             kPackedAttentionGrad = op_kind("PackedAttentionGrad"), kSplit = op_kind("Split");
+
 // The value of which q, k and v (three inputs from `first` on) are the three thirds along the last axis, or kNone.
 ValueId whole_of(const Ir& ir, const IrNode& node, std::size_t first) {
   const ValueId q = node.inputs[first];
   if (ir.info(q).shape.rank() != 3 || ir.info(q).dtype != DType::f32 || ir.info(q).elements() == 0 ||
-      !ir.is_op(q, "Split"))
+      !ir.is_op(q, kSplit))
     return kNone;
   const IrNode& split = ir.node(ir.value(q).producer);
   if (split.attributes.integer("axis") != 2 || split.outputs.size() != 3 || !unordered(ir, ir.value(q).producer))
@@ -32,14 +36,14 @@ void join_inputs(IrNode& node, std::size_t first, ValueId whole) {
 }  // namespace
 
 bool fuse_packed_attention(Ir& ir, NodeId id) {
-  const bool gradient = ir.node(id).op == "AttentionGrad";
-  if (!gradient && ir.node(id).op != "Attention") return false;
+  const bool gradient = ir.node(id).op == kAttentionGrad;
+  if (!gradient && ir.node(id).op != kAttention) return false;
   const std::size_t first = gradient ? 1 : 0;
   const ValueId whole = whole_of(ir, ir.node(id), first);
   if (whole == kNone) return false;
   if (!gradient) {
     ir.change(id, [&](IrNode& node) {
-      node.op = "PackedAttention";
+      node.op = kPackedAttention;
       join_inputs(node, first, whole);
     });
     return true;
@@ -47,12 +51,12 @@ bool fuse_packed_attention(Ir& ir, NodeId id) {
   // The gradients have to meet in one tensor again, in the same order.
   const std::vector<ValueId> outputs = ir.node(id).outputs;
   const NodeId concat = only_reader(ir, outputs[0]);
-  if (concat == kNone || ir.node(concat).op != "Concat" || ir.node(concat).inputs != outputs ||
+  if (concat == kNone || ir.node(concat).op != kConcat || ir.node(concat).inputs != outputs ||
       ir.node(concat).attributes.integer("axis") != 2 || only_reader(ir, outputs[1]) != concat ||
       only_reader(ir, outputs[2]) != concat || !fusable(ir, id, concat))
     return false;
   ir.change(id, [&](IrNode& node) {
-    node.op = "PackedAttentionGrad";
+    node.op = kPackedAttentionGrad;
     join_inputs(node, first, whole);
     node.outputs.clear();
   });

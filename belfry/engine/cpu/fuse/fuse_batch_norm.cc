@@ -7,17 +7,22 @@
 namespace belfry {
 namespace {
 
+const OpKind kRelu = op_kind("Relu"), kLeakyRelu = op_kind("LeakyRelu"), kBatchNorm = op_kind("BatchNorm"),
+             kAdd = op_kind("Add"), kFusedBatchNorm = op_kind("FusedBatchNorm"),
+             kBatchNormGrad = op_kind("BatchNormGrad"), kFusedBatchNormGrad = op_kind("FusedBatchNormGrad"),
+             kReluGrad = op_kind("ReluGrad"), kLeakyReluGrad = op_kind("LeakyReluGrad");
+
 bool usable(const Ir& ir, const IrNode& node) {
   return ir.info(node.inputs[0]).dtype == DType::f32 && ir.info(node.inputs[0]).elements() > 0;
 }
 
-bool is_relu(const IrNode& node) { return node.op == "Relu" || node.op == "LeakyRelu"; }
+bool is_relu(const IrNode& node) { return node.op == kRelu || node.op == kLeakyRelu; }
 
 }  // namespace
 
 // (y, mean, variance) = BatchNorm(x, gamma, beta); [s = y + residual;] r = Relu(s)
 bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "BatchNorm" || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
+  if (ir.node(id).op != kBatchNorm || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
   const ValueId y = ir.node(id).outputs[0];
   const NodeId first = only_reader(ir, y);
   if (first == kNone || !fusable(ir, id, first)) return false;
@@ -25,7 +30,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   ValueId residual = kNone;
   if (is_relu(ir.node(first))) {
     relu = first;
-  } else if (ir.node(first).op == "Add" && ir.node(first).inputs[0] != ir.node(first).inputs[1]) {
+  } else if (ir.node(first).op == kAdd && ir.node(first).inputs[0] != ir.node(first).inputs[1]) {
     add = first;
     residual = ir.node(add).inputs[ir.node(add).inputs[0] == y ? 1 : 0];
     const NodeId next = only_reader(ir, ir.node(add).outputs[0]);
@@ -39,7 +44,7 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
   }
   const ValueId result = ir.node(relu).outputs[0];
   ir.change(id, [&](IrNode& node) {
-    node.op = "FusedBatchNorm";
+    node.op = kFusedBatchNorm;
     node.attributes.set("relu", true);
     node.attributes.set("alpha", ir.node(relu).attributes.get_or<double>("alpha", 0));
     if (residual != kNone) node.inputs.push_back(residual);
@@ -54,19 +59,19 @@ bool fuse_batch_norm_relu(Ir& ir, NodeId id) {
 
 // ds = ReluGrad(dr, r); (dx, dgamma, dbeta) = BatchNormGrad(ds, x, gamma, mean, variance); others may read ds too.
 bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "BatchNormGrad" || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
+  if (ir.node(id).op != kBatchNormGrad || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
   const ValueId ds = ir.node(id).inputs[0];
-  if (!ir.is_op(ds, "ReluGrad") && !ir.is_op(ds, "LeakyReluGrad")) return false;
+  if (!ir.is_op(ds, kReluGrad) && !ir.is_op(ds, kLeakyReluGrad)) return false;
   const NodeId relu_grad = ir.value(ds).producer;
   const ValueId dr = ir.node(relu_grad).inputs[0], r = ir.node(relu_grad).inputs[1];
   const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // who made the mean
-  if (forward == kNone || ir.node(forward).op != "FusedBatchNorm" || ir.node(forward).outputs[0] != r ||
+  if (forward == kNone || ir.node(forward).op != kFusedBatchNorm || ir.node(forward).outputs[0] != r ||
       ir.value(r).producer != forward)
     return false;
   if (!fusable(ir, id, relu_grad)) return false;
   const bool shared = readers_of(ir, ds).size() > 1;
   ir.change(id, [&](IrNode& node) {
-    node.op = "FusedBatchNormGrad";
+    node.op = kFusedBatchNormGrad;
     node.attributes.set("relu", true);
     node.attributes.set("alpha", ir.node(forward).attributes.get<double>("alpha"));
     node.inputs[0] = dr;
@@ -80,10 +85,10 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
 }
 
 bool fuse_batch_norm_alone(Ir& ir, NodeId id) {
-  const std::string& op = ir.node(id).op;
-  if ((op != "BatchNorm" && op != "BatchNormGrad") || !usable(ir, ir.node(id))) return false;
+  const OpKind op = ir.node(id).op;
+  if ((op != kBatchNorm && op != kBatchNormGrad) || !usable(ir, ir.node(id))) return false;
   ir.change(id, [](IrNode& node) {
-    node.op = "Fused" + node.op;
+    node.op = node.op == kBatchNorm ? kFusedBatchNorm : kFusedBatchNormGrad;
     node.attributes.set("relu", false);
   });
   return true;
@@ -91,9 +96,9 @@ bool fuse_batch_norm_alone(Ir& ir, NodeId id) {
 
 // dy = Add(a, b), read by nobody else, as where a residual branch meets the main one: summed on the way.
 bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "FusedBatchNormGrad" || ir.node(id).attributes.flag("sum")) return false;
+  if (ir.node(id).op != kFusedBatchNormGrad || ir.node(id).attributes.flag("sum")) return false;
   const ValueId dy = ir.node(id).inputs[0];
-  if (!ir.is_op(dy, "Add") || only_reader(ir, dy) != id) return false;
+  if (!ir.is_op(dy, kAdd) || only_reader(ir, dy) != id) return false;
   const NodeId add = ir.value(dy).producer;
   const std::vector<ValueId> terms = ir.node(add).inputs;
   if (!fusable(ir, id, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape))

@@ -5,14 +5,16 @@
 namespace belfry {
 namespace {
 
-// The op's name, its gradient's, and that of both in one.
+const OpKind kConstant = op_kind("Constant");
+
+// The op, its gradient, and both in one.
 struct CrossEntropy {
-  const char *loss, *gradient, *both;
+  OpKind loss, gradient, both;
 };
-constexpr CrossEntropy kKinds[] = {
-    {"SparseSoftmaxCrossEntropy", "SparseSoftmaxCrossEntropyGrad", "FusedCrossEntropy"},
-    {"SoftmaxCrossEntropy", "SoftmaxCrossEntropyGrad", "FusedDenseCrossEntropy"},
-    {"SigmoidCrossEntropy", "SigmoidCrossEntropyGrad", "FusedSigmoidCrossEntropy"},
+const CrossEntropy kKinds[] = {
+    {op_kind("SparseSoftmaxCrossEntropy"), op_kind("SparseSoftmaxCrossEntropyGrad"), op_kind("FusedCrossEntropy")},
+    {op_kind("SoftmaxCrossEntropy"), op_kind("SoftmaxCrossEntropyGrad"), op_kind("FusedDenseCrossEntropy")},
+    {op_kind("SigmoidCrossEntropy"), op_kind("SigmoidCrossEntropyGrad"), op_kind("FusedSigmoidCrossEntropy")},
 };
 
 bool fuse_kind(Ir& ir, NodeId id, const CrossEntropy& kind) {
@@ -22,7 +24,7 @@ bool fuse_kind(Ir& ir, NodeId id, const CrossEntropy& kind) {
   for (NodeId reader : readers_of(ir, logits)) {
     const IrNode& grad = ir.node(reader);
     if (grad.op != kind.gradient || grad.inputs[0] != logits || grad.inputs[1] != labels ||
-        !ir.is_op(grad.inputs[2], "Constant") || !fusable(ir, id, reader))
+        !ir.is_op(grad.inputs[2], kConstant) || !fusable(ir, id, reader))
       continue;
     const ValueId dlogits = grad.outputs[0], factor = grad.inputs[2];
     ir.change(id, [&](IrNode& node) {

@@ -9,6 +9,10 @@
 namespace belfry {
 namespace {
 
+const OpKind kSumToLike = op_kind("SumToLike"), kGelu = op_kind("Gelu"), kGeluGrad = op_kind("GeluGrad"),
+             kMatMulGelu = op_kind("MatMulGelu"), kMul = op_kind("Mul"), kMatMulScaled = op_kind("MatMulScaled"),
+             kFusedMatMul = op_kind("FusedMatMul"), kMatMul = op_kind("MatMul");
+
 // The own product packs all of b for every thread: worth it for many rows, and while b fits the caches.
 bool fits(const Ir& ir, const IrNode& product) {
   constexpr std::int64_t kFewestRows = 64, kMostWeights = 1 << 20;
@@ -20,7 +24,7 @@ bool fits(const Ir& ir, const IrNode& product) {
 
 // Whether the value is the slope that a MatMulGelu keeps.
 bool is_slope(const Ir& ir, ValueId v) {
-  return ir.is_op(v, "MatMulGelu") && ir.value(v).output == 1 && ir.node(ir.value(v).producer).attributes.flag("slope");
+  return ir.is_op(v, kMatMulGelu) && ir.value(v).output == 1 && ir.node(ir.value(v).producer).attributes.flag("slope");
 }
 
 // SumToLike(y -> bias) of a product becomes its second output.
@@ -28,7 +32,7 @@ void take_column_sums(Ir& ir, NodeId product) {
   const ValueId y = ir.node(product).outputs[0];
   for (NodeId reader : readers_of(ir, y)) {
     const IrNode& sum = ir.node(reader);
-    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], y) || !fusable(ir, product, reader)) continue;
+    if (sum.op != kSumToLike || !is_bias(ir, sum.outputs[0], y) || !fusable(ir, product, reader)) continue;
     ir.take_output(product, sum.outputs[0], 1);
     absorb(ir, product, reader);
     return;
@@ -39,9 +43,9 @@ void take_column_sums(Ir& ir, NodeId product) {
 
 // Gelu(FusedMatMul(a, b, bias)) -> MatMulGelu; GeluGrad(dy, z) -> dy * slope
 bool fuse_matmul_gelu(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "Gelu") return false;
+  if (ir.node(id).op != kGelu) return false;
   const ValueId z = ir.node(id).inputs[0], y = ir.node(id).outputs[0];
-  if (!ir.is_op(z, "FusedMatMul")) return false;
+  if (!ir.is_op(z, kFusedMatMul)) return false;
   const NodeId product = ir.value(z).producer;
   if (ir.node(product).attributes.flag("relu") || !fits(ir, ir.node(product)) || !unordered(ir, product) ||
       !fusable(ir, product, id))
@@ -51,14 +55,14 @@ bool fuse_matmul_gelu(Ir& ir, NodeId id) {
   for (NodeId reader : readers_of(ir, z)) {
     if (reader == id) continue;
     const IrNode& node = ir.node(reader);
-    if (node.op == "GeluGrad" && node.inputs[0] != z)
+    if (node.op == kGeluGrad && node.inputs[0] != z)
       gradients.push_back(reader);
     else
       others = true;
   }
   const TensorInfo info = ir.info(z);
   ir.change(product, [&](IrNode& node) {
-    node.op = "MatMulGelu";
+    node.op = kMatMulGelu;
     node.rank = id;
     node.attributes.set("slope", !gradients.empty());
     node.attributes.set("before", others);
@@ -69,7 +73,7 @@ bool fuse_matmul_gelu(Ir& ir, NodeId id) {
     const ValueId slope = ir.add_output(product, info);
     for (NodeId gradient : gradients) {
       ir.change(gradient, [&](IrNode& node) {
-        node.op = "Mul";
+        node.op = kMul;
         node.inputs[1] = slope;
       });
     }
@@ -80,15 +84,15 @@ bool fuse_matmul_gelu(Ir& ir, NodeId id) {
 
 // MatMul(dy, w) * slope, and the sum of its columns -> MatMulScaled
 bool fuse_gelu_gradient(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "Mul" || !is_slope(ir, ir.node(id).inputs[1])) return false;
+  if (ir.node(id).op != kMul || !is_slope(ir, ir.node(id).inputs[1])) return false;
   const ValueId dy = ir.node(id).inputs[0], slope = ir.node(id).inputs[1];
-  if (!ir.is_op(dy, "MatMul") || !(ir.info(dy).shape == ir.info(slope).shape)) return false;
+  if (!ir.is_op(dy, kMatMul) || !(ir.info(dy).shape == ir.info(slope).shape)) return false;
   NodeId product = ir.value(dy).producer;
   if (!fits(ir, ir.node(product)) || !unordered(ir, product) || !fusable(ir, product, id)) return false;
   const ValueId result = ir.node(id).outputs[0];
   product = own_product(ir, product);
   ir.change(product, [&](IrNode& node) {
-    node.op = "MatMulScaled";
+    node.op = kMatMulScaled;
     node.inputs.push_back(slope);
     node.rank = id;
   });

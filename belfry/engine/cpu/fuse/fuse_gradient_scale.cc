@@ -4,13 +4,18 @@
 #include "belfry/engine/cpu/fuse/fusion.h"
 
 namespace belfry {
+namespace {
+
+const OpKind kMul = op_kind("Mul");
+
+}  // namespace
 
 bool fuse_gradient_scale(Ir& ir, NodeId id) {
   const IrNode& update = ir.node(id);
   const KernelDef* kernel = kernel_of(update);
   if (kernel == nullptr || !kernel->takes_scale || update.attributes.flag(kScaled)) return false;
   const ValueId gradient = update.inputs.back();
-  if (!ir.is_op(gradient, "Mul") || ir.info(gradient).dtype != DType::f32) return false;
+  if (!ir.is_op(gradient, kMul) || ir.info(gradient).dtype != DType::f32) return false;
   const NodeId product = ir.value(gradient).producer;
   if (!fusable(ir, id, product)) return false;
   const std::vector<ValueId> factors = ir.node(product).inputs;

@@ -7,10 +7,13 @@
 namespace belfry {
 namespace {
 
+const OpKind kAdd = op_kind("Add"), kLayerNorm = op_kind("LayerNorm"), kFusedLayerNorm = op_kind("FusedLayerNorm"),
+             kLayerNormGrad = op_kind("LayerNormGrad"), kFusedLayerNormGrad = op_kind("FusedLayerNormGrad");
+
 // A sum of two different tensors of one shape, no control edges.
 bool is_plain_sum(const Ir& ir, NodeId add) {
   const IrNode& node = ir.node(add);
-  return node.op == "Add" && node.inputs[0] != node.inputs[1] && unordered(ir, add) &&
+  return node.op == kAdd && node.inputs[0] != node.inputs[1] && unordered(ir, add) &&
          ir.info(node.inputs[0]).shape == ir.info(node.inputs[1]).shape;
 }
 
@@ -20,14 +23,14 @@ bool usable(const Ir& ir, ValueId v) { return ir.info(v).dtype == DType::f32 && 
 
 // s = Add(a, b); LayerNorm(s, gamma, beta) -> FusedLayerNorm(a, gamma, beta, b), whose output 3 is s
 bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "LayerNorm" || !unordered(ir, id)) return false;
+  if (ir.node(id).op != kLayerNorm || !unordered(ir, id)) return false;
   const ValueId s = ir.node(id).inputs[0];
   const NodeId add = ir.value(s).producer;
   if (!usable(ir, s) || add == kNone || !is_plain_sum(ir, add) || !fusable(ir, id, add)) return false;
   // What scales it may not be made from the sum, which now comes after it.
   if (ir.depends_on(ir.node(id).inputs[1], add) || ir.depends_on(ir.node(id).inputs[2], add)) return false;
   ir.change(id, [&](IrNode& node) {
-    node.op = "FusedLayerNorm";
+    node.op = kFusedLayerNorm;
     node.inputs[0] = ir.node(add).inputs[0];
     node.inputs.push_back(ir.node(add).inputs[1]);
     node.rank = add;
@@ -40,7 +43,7 @@ bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
 // (dx, dgamma, dbeta) = LayerNormGrad(..); Add(dx, r) -> FusedLayerNormGrad(.., r). Rounded once less inside, so others
 // that read dx get one of their own.
 bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "LayerNormGrad" || !unordered(ir, id)) return false;
+  if (ir.node(id).op != kLayerNormGrad || !unordered(ir, id)) return false;
   const ValueId dx = ir.node(id).outputs[0];
   if (!usable(ir, dx)) return false;
   for (NodeId add : readers_of(ir, dx)) {
@@ -57,7 +60,7 @@ bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id) {
         if (reader != add) ir.change(reader, [&](IrNode& node) { std::ranges::replace(node.inputs, dx, replacement); });
     }
     ir.change(id, [&](IrNode& node) {
-      node.op = "FusedLayerNormGrad";
+      node.op = kFusedLayerNormGrad;
       node.inputs.push_back(residual);
       node.rank = add;
     });

@@ -4,6 +4,17 @@
 #include "belfry/engine/cpu/fuse/fusion.h"
 
 namespace belfry {
+namespace {
+
+const OpKind kRelu = op_kind("Relu"), kLeakyRelu = op_kind("LeakyRelu"), kAdd = op_kind("Add"),
+             kConv2D = op_kind("Conv2D"), kConv2DTranspose = op_kind("Conv2DTranspose"), kMatMul = op_kind("MatMul"),
+             kConv2DBackpropFilter = op_kind("Conv2DBackpropFilter"), kSumToLike = op_kind("SumToLike"),
+             kFusedConvBackpropFilter = op_kind("FusedConvBackpropFilter"), kFusedBiasGrad = op_kind("FusedBiasGrad"),
+             kReluGrad = op_kind("ReluGrad"), kFusedReluGradBias = op_kind("FusedReluGradBias"),
+             kFusedConv = op_kind("FusedConv"), kFusedConvTranspose = op_kind("FusedConvTranspose"),
+             kFusedMatMul = op_kind("FusedMatMul");
+
+}  // namespace
 
 // The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
 // else wants the product (a hook that fetches it), so for other readers the product is computed once more.
@@ -21,13 +32,13 @@ namespace {
 NodeId relu_after(const Ir& ir, ValueId value, bool leaky) {
   const NodeId reader = only_reader(ir, value);
   if (reader == kNone) return kNone;
-  return ir.node(reader).op == "Relu" || (leaky && ir.node(reader).op == "LeakyRelu") ? reader : kNone;
+  return ir.node(reader).op == kRelu || (leaky && ir.node(reader).op == kLeakyRelu) ? reader : kNone;
 }
 
 // The bias of an Add that may take the product in, or kNone.
 ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   const ValueId product = ir.node(id).outputs[0];
-  if (ir.node(add).op != "Add" || !unordered(ir, add) ||
+  if (ir.node(add).op != kAdd || !unordered(ir, add) ||
       !(ir.info(ir.node(add).outputs[0]).shape == ir.info(product).shape))
     return kNone;
   const std::vector<ValueId>& terms = ir.node(add).inputs;
@@ -36,7 +47,7 @@ ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
 }
 
 // y = Add(product, bias) [-> Relu] into the product itself. The node's output is the last one's.
-bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op, bool leaky) {
+bool fuse_bias_relu(Ir& ir, NodeId product_id, OpKind fused_op, bool leaky) {
   const ValueId product = ir.node(product_id).outputs[0];
   if (ir.info(product).dtype != DType::f32 || ir.info(product).elements() == 0 || !unordered(ir, product_id))
     return false;
@@ -68,36 +79,36 @@ bool fuse_bias_relu(Ir& ir, NodeId product_id, const char* fused_op, bool leaky)
 
 bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
-  if (node.op != "Conv2D" || node.attributes.get<std::string>("data_format") != "NHWC" ||
+  if (node.op != kConv2D || node.attributes.get<std::string>("data_format") != "NHWC" ||
       ir.info(node.inputs[0]).elements() == 0)
     return false;
   const bool leaky = node.attributes.integer("groups") == 1;  // our own kernels, for groups, know relu alone
-  return fuse_bias_relu(ir, id, "FusedConv", leaky);
+  return fuse_bias_relu(ir, id, kFusedConv, leaky);
 }
 
 // Only where the result lies in blocks of channels, which other kernels cannot add a bias to. (The limit is that of
 // has_few_channels in engine/cpu, which makes plain images.)
 bool fuse_conv_transpose_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
-  if (node.op != "Conv2DTranspose" || node.attributes.get<std::string>("data_format") != "NHWC" ||
+  if (node.op != kConv2DTranspose || node.attributes.get<std::string>("data_format") != "NHWC" ||
       ir.info(node.inputs[0]).elements() == 0 || ir.info(node.outputs[0]).shape[-1] <= 4)
     return false;
-  return fuse_bias_relu(ir, id, "FusedConvTranspose", true);
+  return fuse_bias_relu(ir, id, kFusedConvTranspose, true);
 }
 
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
-  if (node.op != "MatMul" || ir.info(node.inputs[0]).elements() == 0) return false;
+  if (node.op != kMatMul || ir.info(node.inputs[0]).elements() == 0) return false;
   // One product of two matrices; a batch times one matrix is one, too.
   const bool batch = ir.info(node.inputs[0]).shape.rank() > 2;
   if (ir.info(node.inputs[1]).shape.rank() > 2 || (batch && node.attributes.flag("transpose_a"))) return false;
-  return fuse_bias_relu(ir, id, "FusedMatMul", false);
+  return fuse_bias_relu(ir, id, kFusedMatMul, false);
 }
 
 // SumToLike(dy -> bias) reads the same dy as the filter's gradient does: one primitive gives both.
 bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
-  if (node.op != "Conv2DBackpropFilter" || node.outputs.size() != 1 ||
+  if (node.op != kConv2DBackpropFilter || node.outputs.size() != 1 ||
       node.attributes.get<std::string>("data_format") != "NHWC" || ir.info(node.inputs[2]).dtype != DType::f32 ||
       node.attributes.find(kPrecision) != nullptr)  // of a dy that is not rounded
     return false;
@@ -105,9 +116,9 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   if (ir.info(dy).elements() == 0 || ir.info(node.inputs[0]).elements() == 0) return false;
   for (NodeId reader : readers_of(ir, dy)) {
     const IrNode& sum = ir.node(reader);
-    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], dy) || !fusable(ir, id, reader)) continue;
+    if (sum.op != kSumToLike || !is_bias(ir, sum.outputs[0], dy) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
-    ir.change(id, [](IrNode& filter) { filter.op = "FusedConvBackpropFilter"; });
+    ir.change(id, [](IrNode& filter) { filter.op = kFusedConvBackpropFilter; });
     ir.take_output(id, db, 1);
     absorb(ir, id, reader);
     return true;
@@ -117,9 +128,9 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
 
 // A bias's gradient that went with nothing else: in the layout that dy has.
 bool fuse_bias_gradient_alone(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "SumToLike" || !is_bias(ir, ir.node(id).outputs[0], ir.node(id).inputs[0])) return false;
+  if (ir.node(id).op != kSumToLike || !is_bias(ir, ir.node(id).outputs[0], ir.node(id).inputs[0])) return false;
   ir.change(id, [&](IrNode& node) {
-    node.op = "FusedBiasGrad";
+    node.op = kFusedBiasGrad;
     node.attributes.set("axis", static_cast<std::int64_t>(ir.info(node.inputs[0]).shape.rank() - 1));
   });
   return true;
@@ -127,14 +138,14 @@ bool fuse_bias_gradient_alone(Ir& ir, NodeId id) {
 
 // da = ReluGrad(dy, y) and SumToLike(da -> bias): one pass over dy and y.
 bool fuse_relu_bias_gradient(Ir& ir, NodeId id) {
-  if (ir.node(id).op != "ReluGrad") return false;
+  if (ir.node(id).op != kReluGrad) return false;
   const ValueId da = ir.node(id).outputs[0];
   for (NodeId reader : readers_of(ir, da)) {
     const IrNode& sum = ir.node(reader);
-    if (sum.op != "SumToLike" || !is_bias(ir, sum.outputs[0], da) || !fusable(ir, id, reader)) continue;
+    if (sum.op != kSumToLike || !is_bias(ir, sum.outputs[0], da) || !fusable(ir, id, reader)) continue;
     const ValueId db = sum.outputs[0];
     ir.change(id, [&](IrNode& node) {
-      node.op = "FusedReluGradBias";
+      node.op = kFusedReluGradBias;
       node.attributes.set("axis", static_cast<std::int64_t>(ir.info(da).shape.rank() - 1));
     });
     ir.take_output(id, db, 1);

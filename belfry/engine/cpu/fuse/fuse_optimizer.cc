@@ -8,10 +8,12 @@
 namespace belfry {
 namespace {
 
+const OpKind kMul = op_kind("Mul"), kAdd = op_kind("Add");
+
 // c, if the value is c * weights, made of products with constants.
 std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {
   if (value == weights) return 1.0;
-  if (!ir.is_op(value, "Mul") || !unordered(ir, ir.value(value).producer)) return std::nullopt;
+  if (!ir.is_op(value, kMul) || !unordered(ir, ir.value(value).producer)) return std::nullopt;
   const std::vector<ValueId>& factors = ir.node(ir.value(value).producer).inputs;
   for (int side : {0, 1}) {
     const auto number = uniform_constant(ir, factors[static_cast<std::size_t>(side)]);
@@ -34,10 +36,10 @@ bool assigned_elsewhere(const Ir& ir, ValueId weights, NodeId update) {
 
 bool fuse_weight_decay(Ir& ir, NodeId id) {
   const IrNode& update = ir.node(id);
-  if (!update.op.starts_with("Apply") || update.attributes.find("weight_decay") == nullptr) return false;
-  if (update.op.ends_with("Rows")) return false;  // row k of the gradient belongs to another row of the weights
+  if (!update.op.name().starts_with("Apply") || update.attributes.find("weight_decay") == nullptr) return false;
+  if (update.op.name().ends_with("Rows")) return false;  // row k of the gradient belongs to another row of the weights
   const ValueId weights = update.inputs[0], gradient = update.inputs.back();
-  if (!ir.is_op(gradient, "Add") || assigned_elsewhere(ir, weights, id)) return false;
+  if (!ir.is_op(gradient, kAdd) || assigned_elsewhere(ir, weights, id)) return false;
   const NodeId add = ir.value(gradient).producer;
   if (!fusable(ir, id, add)) return false;
   const std::vector<ValueId> terms = ir.node(add).inputs;

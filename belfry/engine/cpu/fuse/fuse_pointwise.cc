@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_map>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/engine/cpu/fuse/pointwise_program.h"
@@ -10,69 +11,69 @@
 namespace belfry {
 namespace {
 
-struct Entry {
-  const char* op;
-  PointwiseOp code;
-};
-constexpr std::array kTable{Entry{"Add", PointwiseOp::add},
-                            Entry{"Sub", PointwiseOp::subtract},
-                            Entry{"Mul", PointwiseOp::multiply},
-                            Entry{"Div", PointwiseOp::divide},
-                            Entry{"Maximum", PointwiseOp::maximum},
-                            Entry{"Minimum", PointwiseOp::minimum},
-                            Entry{"Pow", PointwiseOp::power},
-                            Entry{"LeakyRelu", PointwiseOp::leaky_relu},
-                            Entry{"LeakyReluGrad", PointwiseOp::leaky_relu_grad},
-                            Entry{"Neg", PointwiseOp::negate},
-                            Entry{"Abs", PointwiseOp::abs},
-                            Entry{"Square", PointwiseOp::square},
-                            Entry{"Sqrt", PointwiseOp::sqrt},
-                            Entry{"Rsqrt", PointwiseOp::rsqrt},
-                            Entry{"Reciprocal", PointwiseOp::reciprocal},
-                            Entry{"Exp", PointwiseOp::exp},
-                            Entry{"Log", PointwiseOp::log},
-                            Entry{"Log1p", PointwiseOp::log1p},
-                            Entry{"Tanh", PointwiseOp::tanh},
-                            Entry{"Sigmoid", PointwiseOp::sigmoid},
-                            Entry{"Erf", PointwiseOp::erf},
-                            Entry{"Gelu", PointwiseOp::gelu},
-                            Entry{"GeluGrad", PointwiseOp::gelu_grad},
-                            Entry{"Sin", PointwiseOp::sin},
-                            Entry{"Cos", PointwiseOp::cos},
-                            Entry{"Sign", PointwiseOp::sign},
-                            Entry{"Floor", PointwiseOp::floor},
-                            Entry{"Ceil", PointwiseOp::ceil},
-                            Entry{"Relu", PointwiseOp::relu},
-                            Entry{"ReluGrad", PointwiseOp::relu_grad},
-                            Entry{"Round", PointwiseOp::round},
-                            Entry{"Expm1", PointwiseOp::expm1},
-                            Entry{"Softplus", PointwiseOp::softplus},
-                            Entry{"Elu", PointwiseOp::elu},
-                            Entry{"Selu", PointwiseOp::selu},
-                            Entry{"Swish", PointwiseOp::swish},
-                            Entry{"Prelu", PointwiseOp::prelu},
-                            Entry{"ClipByValue", PointwiseOp::clip},
-                            Entry{"FloorDiv", PointwiseOp::floor_divide},
-                            Entry{"Mod", PointwiseOp::mod},
-                            Entry{"Select", PointwiseOp::select},
-                            Entry{"Cast", PointwiseOp::copy},
-                            Entry{"Equal", PointwiseOp::equal},
-                            Entry{"NotEqual", PointwiseOp::not_equal},
-                            Entry{"Less", PointwiseOp::less},
-                            Entry{"LessEqual", PointwiseOp::less_equal},
-                            Entry{"Greater", PointwiseOp::greater},
-                            Entry{"GreaterEqual", PointwiseOp::greater_equal},
-                            Entry{"LogicalAnd", PointwiseOp::multiply},
-                            Entry{"LogicalOr", PointwiseOp::maximum},
-                            Entry{"LogicalXor", PointwiseOp::not_equal},
-                            Entry{"LogicalNot", PointwiseOp::logical_not},
-                            Entry{"IsNan", PointwiseOp::is_nan},
-                            Entry{"IsInf", PointwiseOp::is_inf},
-                            Entry{"IsFinite", PointwiseOp::is_finite}};
+const OpKind kCast = op_kind("Cast"), kFusedPointwise = op_kind("FusedPointwise"), kSelect = op_kind("Select");
 
-std::optional<PointwiseOp> code_of(std::string_view op) {
-  const auto at = std::ranges::find_if(kTable, [&](const Entry& e) { return op == e.op; });
-  return at == kTable.end() ? std::nullopt : std::optional(at->code);
+// What an op is in a program; an op that is not here ends a chain.
+std::optional<PointwiseOp> code_of(OpKind op) {
+  static const std::unordered_map<OpKind, PointwiseOp> table{
+      {op_kind("Add"), PointwiseOp::add},
+      {op_kind("Sub"), PointwiseOp::subtract},
+      {op_kind("Mul"), PointwiseOp::multiply},
+      {op_kind("Div"), PointwiseOp::divide},
+      {op_kind("Maximum"), PointwiseOp::maximum},
+      {op_kind("Minimum"), PointwiseOp::minimum},
+      {op_kind("Pow"), PointwiseOp::power},
+      {op_kind("LeakyRelu"), PointwiseOp::leaky_relu},
+      {op_kind("LeakyReluGrad"), PointwiseOp::leaky_relu_grad},
+      {op_kind("Neg"), PointwiseOp::negate},
+      {op_kind("Abs"), PointwiseOp::abs},
+      {op_kind("Square"), PointwiseOp::square},
+      {op_kind("Sqrt"), PointwiseOp::sqrt},
+      {op_kind("Rsqrt"), PointwiseOp::rsqrt},
+      {op_kind("Reciprocal"), PointwiseOp::reciprocal},
+      {op_kind("Exp"), PointwiseOp::exp},
+      {op_kind("Log"), PointwiseOp::log},
+      {op_kind("Log1p"), PointwiseOp::log1p},
+      {op_kind("Tanh"), PointwiseOp::tanh},
+      {op_kind("Sigmoid"), PointwiseOp::sigmoid},
+      {op_kind("Erf"), PointwiseOp::erf},
+      {op_kind("Gelu"), PointwiseOp::gelu},
+      {op_kind("GeluGrad"), PointwiseOp::gelu_grad},
+      {op_kind("Sin"), PointwiseOp::sin},
+      {op_kind("Cos"), PointwiseOp::cos},
+      {op_kind("Sign"), PointwiseOp::sign},
+      {op_kind("Floor"), PointwiseOp::floor},
+      {op_kind("Ceil"), PointwiseOp::ceil},
+      {op_kind("Relu"), PointwiseOp::relu},
+      {op_kind("ReluGrad"), PointwiseOp::relu_grad},
+      {op_kind("Round"), PointwiseOp::round},
+      {op_kind("Expm1"), PointwiseOp::expm1},
+      {op_kind("Softplus"), PointwiseOp::softplus},
+      {op_kind("Elu"), PointwiseOp::elu},
+      {op_kind("Selu"), PointwiseOp::selu},
+      {op_kind("Swish"), PointwiseOp::swish},
+      {op_kind("Prelu"), PointwiseOp::prelu},
+      {op_kind("ClipByValue"), PointwiseOp::clip},
+      {op_kind("FloorDiv"), PointwiseOp::floor_divide},
+      {op_kind("Mod"), PointwiseOp::mod},
+      {op_kind("Select"), PointwiseOp::select},
+      {op_kind("Cast"), PointwiseOp::copy},
+      {op_kind("Equal"), PointwiseOp::equal},
+      {op_kind("NotEqual"), PointwiseOp::not_equal},
+      {op_kind("Less"), PointwiseOp::less},
+      {op_kind("LessEqual"), PointwiseOp::less_equal},
+      {op_kind("Greater"), PointwiseOp::greater},
+      {op_kind("GreaterEqual"), PointwiseOp::greater_equal},
+      {op_kind("LogicalAnd"), PointwiseOp::multiply},
+      {op_kind("LogicalOr"), PointwiseOp::maximum},
+      {op_kind("LogicalXor"), PointwiseOp::not_equal},
+      {op_kind("LogicalNot"), PointwiseOp::logical_not},
+      {op_kind("IsNan"), PointwiseOp::is_nan},
+      {op_kind("IsInf"), PointwiseOp::is_inf},
+      {op_kind("IsFinite"), PointwiseOp::is_finite},
+  };
+  const auto at = table.find(op);
+  return at == table.end() ? std::nullopt : std::optional(at->second);
 }
 
 constexpr std::size_t kMostCode = 24, kMostOperands = 12;
@@ -95,7 +96,7 @@ bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
   if (node.dead || !code_of(node.op) || !has_type(ir, node.outputs[0]) || !(ir.info(node.outputs[0]).shape == shape))
     return false;
   // Numbers become bools only where a program ends: inside it they would stay what they are.
-  if (node.op == "Cast" && ir.info(node.outputs[0]).dtype == DType::boolean) return false;
+  if (node.op == kCast && ir.info(node.outputs[0]).dtype == DType::boolean) return false;
   return std::ranges::all_of(node.inputs, [&](ValueId v) {
     const Shape& s = ir.info(v).shape;
     if (!has_type(ir, v)) return false;
@@ -116,7 +117,7 @@ class Chain {
     std::ranges::sort(members_);
     assemble();
     ir_.change(last_, [&](IrNode& node) {
-      node.op = "FusedPointwise";
+      node.op = kFusedPointwise;
       node.inputs = operands_;
       node.attributes = {{"program", program_}};
     });
@@ -162,7 +163,7 @@ class Chain {
       const IrNode& node = ir_.node(members_[i]);
       std::array<std::int64_t, 3> sources{0, 0, 0};
       for (std::size_t k = 0; k < node.inputs.size(); ++k) sources[k] = source(node.inputs[k]);
-      if (node.op == "Select") std::ranges::rotate(sources, sources.begin() + 1);  // the condition comes last
+      if (node.op == kSelect) std::ranges::rotate(sources, sources.begin() + 1);  // the condition comes last
       for (ValueId v : node.inputs) release(v, i);
       const bool end = members_[i] == last_;
       const std::int64_t to = end ? kFirstOutput : take(node.outputs[0]);

@@ -1,6 +1,6 @@
 #include "belfry/engine/cpu/kernel/kernel.h"
 
-#include <map>
+#include <unordered_map>
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
@@ -10,7 +10,7 @@ namespace {
 
 struct Registry {
   Mutex mutex;
-  std::map<std::string, KernelDef, std::less<>> kernels BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
+  std::unordered_map<OpKind, KernelDef> kernels BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
 };
 
 Registry& registry() {
@@ -95,11 +95,11 @@ KernelRegistration KernelDefinition::make(std::function<KernelPtr(const KernelCo
   Registry& r = registry();
   const MutexLock lock(r.mutex);
   const auto [at, added] = r.kernels.emplace(def_.op, def_);
-  BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op);
+  BELFRY_BUG_IF(!added, "op {} has two kernels", def_.op.name());
   return &at->second;
 }
 
-const KernelDef* find_kernel(std::string_view op) {
+const KernelDef* find_kernel(OpKind op) {
   Registry& r = registry();
   const MutexLock lock(r.mutex);
   const auto at = r.kernels.find(op);

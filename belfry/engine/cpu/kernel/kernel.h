@@ -23,6 +23,7 @@
 #include "belfry/engine/step.h"
 #include "belfry/engine/tensor_info.h"
 #include "belfry/graph/attributes.h"
+#include "belfry/graph/op_kind.h"
 
 namespace belfry {
 
@@ -90,7 +91,7 @@ inline constexpr const char *kPrecision = "precision", *kBf16 = "bf16", *kBf16Em
 inline constexpr const char* kScaled = "scaled";
 
 struct KernelDef {
-  std::string op;
+  OpKind op{};
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
@@ -112,7 +113,7 @@ using KernelRegistration = const KernelDef*;
 
 class KernelDefinition {
  public:
-  explicit KernelDefinition(std::string_view op) { def_.op = op; }
+  explicit KernelDefinition(std::string_view op) { def_.op = op_kind(op); }
   KernelDefinition& layout_blind(bool zero_stays_zero = false);
   KernelDefinition& layout_rule(LayoutRule rule);
   KernelDefinition& follows_inputs();
@@ -132,6 +133,6 @@ class KernelDefinition {
 
 // For op `op` of the graph, or an op that only the engine's passes make ("Reorder", "FusedConv").
 inline KernelDefinition define_kernel(std::string_view op) { return KernelDefinition(op); }
-const KernelDef* find_kernel(std::string_view op);  // nullptr if there is none
+const KernelDef* find_kernel(OpKind op);  // nullptr if there is none
 
 }  // namespace belfry

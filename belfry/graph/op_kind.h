@@ -1,0 +1,44 @@
+// Which op a node is: a name that was looked up once. Two kinds are equal if their names are, and comparing them
+// compares two pointers. Code that asks for an op names its kind as a constant of the file:
+//
+//   const OpKind kAdd = op_kind("Add");
+//   if (node.op == kAdd) ...
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace belfry {
+
+class OpKind {
+ public:
+  OpKind() = default;  // of no op: its name is ""
+  const std::string& name() const { return record_->name; }
+  bool operator==(const OpKind&) const = default;
+  // By age, not by name: for tables that are only looked up.
+  bool operator<(const OpKind& other) const { return record_->number < other.record_->number; }
+
+ private:
+  struct Record {
+    std::string name{};
+    int number = 0;
+  };
+  friend OpKind op_kind(std::string_view name);
+  friend struct std::hash<OpKind>;
+  explicit OpKind(const Record* record) : record_(record) {}
+  static const Record* none();
+
+  const Record* record_ = none();  // one a name, for as long as the program runs
+};
+
+// The kind of that name, whether or not such an op is defined. Any thread may call it at any time, before main() too.
+OpKind op_kind(std::string_view name);
+
+}  // namespace belfry
+
+template <>
+struct std::hash<belfry::OpKind> {
+  std::size_t operator()(const belfry::OpKind& kind) const { return std::hash<const void*>()(kind.record_); }
+};
