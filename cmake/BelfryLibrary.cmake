@@ -15,10 +15,8 @@ function(belfry_library name)
     $<BUILD_INTERFACE:Threads::Threads>)
   # A library calls its own functions, also where the program has a copy of the same inline function or template, which
   # may have been compiled with other flags.
-  if(NOT BELFRY_SANITIZE)
-    target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
-  endif()
-  if(BELFRY_PRECOMPILE)
+  target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
+  if(BELFRY_PRECOMPILE STREQUAL "all")
     target_precompile_headers(${target} PRIVATE ${belfry_heavy_headers})
   endif()
   set(belfry_libraries ${belfry_libraries} ${target} PARENT_SCOPE)

@@ -1,6 +1,6 @@
 # belfry_precompiled(program): its sources take the heavy headers from one precompiled set that the examples, benchmarks
 # and tools share.
-if(BELFRY_PRECOMPILE)
+if(NOT BELFRY_PRECOMPILE STREQUAL "none")
   file(CONFIGURE OUTPUT program_headers.cc CONTENT "// holds the precompiled headers of the programs\n")
   add_library(belfry_program_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/program_headers.cc)
   target_link_libraries(belfry_program_headers PRIVATE belfry_flags fmt::fmt)
@@ -9,7 +9,7 @@ if(BELFRY_PRECOMPILE)
 endif()
 
 function(belfry_precompiled program)
-  if(BELFRY_PRECOMPILE)
+  if(NOT BELFRY_PRECOMPILE STREQUAL "none")
     set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the headers; PIE is g++'s default
     target_precompile_headers(${program} REUSE_FROM belfry_program_headers)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a false alarm on std::string, as -Wrestrict's (see CMakeLists.txt)

@@ -47,6 +47,15 @@ belfry/engine/pass.h:1: a public header includes the private header belfry/base/
 belfry/engine/pass.h:2: a public header includes <oneapi/dnnl/dnnl.h>: keep third-party types in sources'
 rm -r "$tree"/belfry/{engine/public_headers.txt,nn}
 
+# What is behind engine/backend.h is nobody else's.
+file belfry/engine/plan.cc '#include "belfry/engine/cpu/conv/conv.h"'
+file belfry/engine/testing/part.cc '#include "belfry/engine/pass.h"' '#include "belfry/engine/cpu/conv/conv.h"'
+file belfry/session/run.cc '#include "belfry/engine/testing/part.h"'
+expect layers 1 'belfry/engine/plan.cc:1: includes from the backend engine/cpu: only engine/backend.h knows of backends
+belfry/engine/testing/part.cc:2: includes from the backend engine/cpu: only engine/backend.h knows of backends
+belfry/session/run.cc:1: includes from the backend engine/testing: only engine/backend.h knows of backends'
+rm -r "$tree"/belfry/{engine/plan.cc,engine/testing,session/run.cc}
+
 # Locks are those that clang's analysis knows.
 file belfry/base/mutex.h '#include <condition_variable>' '#include <mutex>'
 expect layers 0 ''

@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <functional>
-#include <thread>
 
 #include "belfry/base/internal/start_thread.h"
 #include "belfry/base/mutex.h"

@@ -1,4 +1,6 @@
 // Single nodes, computed from plain arrays with the CPU's kernels.
+#include <algorithm>
+
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
