@@ -6,7 +6,7 @@
 //   Array photo = read_image("photo.jpg");
 //   Flow train = from_list(jpegs) | decode_images({.threads = 4}) | ...
 //
-// OpenCV does the work. Its own threads are switched off for the whole process, as flows bring theirs.
+// JPEG, PNG and WebP are read by libjpeg-turbo, libpng and libwebp.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +35,14 @@ struct DecodeOptions {
   // Cameras store a photo as the sensor saw it, and in EXIF how to turn it upright. By default that is done. Never with
   // ImageChannels::unchanged.
   bool orient = true;
-  // A JPEG that is damaged inside decodes, to other pixels: libjpeg only warns. With this its warnings are errors, at
-  // the cost of reading the file's codes twice. An error where Belfry was built without its part jpeg.
+  // A JPEG that is damaged inside decodes, to other pixels: libjpeg only warns. With this its warnings are errors. So
+  // are wrong checksums of those chunks of a PNG that are no pixels, which are passed over otherwise.
   bool strict = false;
 };
 
-// JPEG, PNG and whatever else OpenCV was built for. Images of 16 bits become u8; with ImageChannels::unchanged they are
-// an error. Throws Error on what is no image, or one that ends early. `bytes` is u8, of any shape.
+// JPEG, PNG or WebP. Images of 16 bits become u8; with ImageChannels::unchanged they are an error. Throws Error on what
+// is no such image, and on one that ends early, that its decoder refuses or that has more than 2^30 pixels. `bytes` is
+// u8 [n].
 Array decode_image(const Array& bytes, DecodeOptions options = {});
 Array decode_image(std::span<const std::byte> bytes, DecodeOptions options = {});
 

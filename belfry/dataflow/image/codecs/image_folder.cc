@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/opencv/image_folder.h"
+#include "belfry/dataflow/image/codecs/image_folder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,8 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
-#include "belfry/dataflow/image/opencv/internal/decoding.h"
-#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/codecs/internal/decoding.h"
 #include "belfry/dataflow/indexed_flow.h"
 #include "belfry/dataflow/internal/origin.h"
 
@@ -31,9 +30,7 @@ class ImageFilesFlow final : public IndexedFlow {
         description_(std::move(description)),
         paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
         labels_(std::move(labels)),
-        options_(options) {
-    if (options.strict) check_strict_is_built(kind);
-  }
+        options_(options) {}
 
   std::string describe() const override { return description_; }
   std::int64_t count() const override { return static_cast<std::int64_t>(paths_->size()); }
@@ -60,6 +57,7 @@ class ImageFilesFlow final : public IndexedFlow {
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
+// .bmp, too: it is read by nobody, and to be told so is better than to miss it.
 bool is_image(const fs::path& path) {
   const std::string extension = extension_of(path.string());
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp" ||
@@ -118,7 +116,7 @@ Flow image_folder(const std::string& directory, ImageSourceOptions options) {
     const std::string folder = (fs::path(directory) / classes[label]).string();
     const std::vector<std::string> found = with_files(folder, [&] { return images_below(folder); });
     BELFRY_CHECK_AS(FileError, !found.empty(),
-                    "[image_folder] expected .jpg, .jpeg or .png files in '{}', found none. Remove the folder if it is "
+                    "[image_folder] expected .jpg, .jpeg, .png or .webp files in '{}', found none. Remove the folder if it is "
                     "no class.",
                     folder);
     paths.insert(paths.end(), found.begin(), found.end());

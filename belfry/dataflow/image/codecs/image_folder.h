@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "belfry/dataflow/flow.h"
-#include "belfry/dataflow/image/opencv/decode.h"
+#include "belfry/dataflow/image/codecs/decode.h"
 
 namespace belfry {
 
@@ -23,9 +23,10 @@ struct ImageSourceOptions {
 // errors of decode_images(), augment_images() and map() behind it: an image knows the file that it comes from.
 Flow image_files(std::vector<std::string> paths, ImageSourceOptions options = {});
 
-// Points {image, label i32 []}: a folder for each class, with its .jpg, .jpeg, .png, .bmp and .webp files, also in
-// folders below. Classes, and the files of each, are in the order of their names; what starts with a dot is left out. A
-// directory without classes, or a class without images, is an error.
+// Points {image, label i32 []}: a folder for each class, with its .jpg, .jpeg, .png and .webp files, also in folders
+// below. (Also its .bmp files, which are an error when they are read: nothing decodes them.) Classes, and the files of
+// each, are in the order of their names; what starts with a dot is left out. A directory without classes, or a class
+// without images, is an error.
 Flow image_folder(const std::string& directory, ImageSourceOptions options = {});
 
 // The names of the classes: that of label i is [i].

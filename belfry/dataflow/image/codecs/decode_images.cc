@@ -5,9 +5,8 @@
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/base/mutex.h"
-#include "belfry/dataflow/image/opencv/decode.h"
-#include "belfry/dataflow/image/opencv/internal/decoding.h"
-#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/codecs/decode.h"
+#include "belfry/dataflow/image/codecs/internal/decoding.h"
 #include "belfry/dataflow/internal/map_as.h"
 #include "belfry/dataflow/internal/origin.h"
 #include "belfry/dataflow/stage_flow.h"
@@ -119,7 +118,6 @@ void SkippedImages::clear() {
 }
 
 FlowStage decode_images(DecodeImagesOptions options) {
-  if (options.strict) check_strict_is_built(kWhere);
   const MapOptions map_options{.threads = options.threads, .ordered = options.ordered, .buffer = options.buffer};
   if (options.on_error == OnBadImage::fail)
     return map_as(

@@ -7,8 +7,11 @@
 
 namespace belfry {
 
-// Of a file that begins as a JPEG or a PNG does: whether it ends before its end marker. What lies behind that does not
-// matter, and what lies between is the decoder's to check.
+// Whether a file begins as a JPEG or a PNG does.
+bool is_jpeg(std::span<const std::byte> bytes);
+bool is_png(std::span<const std::byte> bytes);
+// Of such a file: whether it ends before its end marker. What lies behind that does not matter, and what lies between
+// is the decoder's to check.
 bool is_cut_jpeg(std::span<const std::byte> bytes);
 bool is_cut_png(std::span<const std::byte> bytes);
 

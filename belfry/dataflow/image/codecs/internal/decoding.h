@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "belfry/dataflow/image/opencv/decode.h"
+#include "belfry/dataflow/image/codecs/decode.h"
 
 namespace belfry {
 

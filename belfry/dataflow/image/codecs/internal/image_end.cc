@@ -1,4 +1,4 @@
-#include "belfry/dataflow/image/opencv/internal/image_end.h"
+#include "belfry/dataflow/image/codecs/internal/image_end.h"
 
 #include <algorithm>
 #include <array>
@@ -28,12 +28,25 @@ bool stands_alone(unsigned marker) {
   return marker == kStuffed || marker == kTemporary || (marker >= kRestart0 && marker <= kStart);
 }
 
+template <class Text>
+bool begins_with(std::span<const std::byte> bytes, const Text& text) {
+  return bytes.size() >= text.size() && std::ranges::equal(bytes.first(text.size()), std::as_bytes(std::span(text)));
+}
+
+constexpr std::array<std::uint8_t, 8> kSignature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+
 }  // namespace
+
+bool is_jpeg(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && at(bytes, 0) == 0xFF && at(bytes, 1) == kStart;
+}
+
+bool is_png(std::span<const std::byte> bytes) { return begins_with(bytes, kSignature); }
 
 // Segments are stepped over by their lengths, for an end marker in one is that of a thumbnail. Compressed data, which
 // have no length, follow the segments that begin a scan; among them every FF is stuffed, a restart, or what ends them.
 bool is_cut_jpeg(std::span<const std::byte> bytes) {
-  if (bytes.size() < 2 || at(bytes, 0) != 0xFF || at(bytes, 1) != kStart) return false;
+  if (!is_jpeg(bytes)) return false;
   bytes = bytes.subspan(2);
   while (!bytes.empty()) {
     const unsigned marker = next_marker(bytes);
@@ -49,12 +62,8 @@ bool is_cut_jpeg(std::span<const std::byte> bytes) {
 
 // A signature and chunks: length, name, so many bytes, checksum.
 bool is_cut_png(std::span<const std::byte> bytes) {
-  static constexpr std::array<std::uint8_t, 8> kSignature{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
   static constexpr std::array<char, 4> kEndName{'I', 'E', 'N', 'D'};
-  const auto begins_with = [](std::span<const std::byte> text, const auto& with) {
-    return text.size() >= with.size() && std::ranges::equal(text.first(with.size()), std::as_bytes(std::span(with)));
-  };
-  if (!begins_with(bytes, kSignature)) return false;
+  if (!is_png(bytes)) return false;
   bytes = bytes.subspan(kSignature.size());
   while (bytes.size() >= 8) {
     if (begins_with(bytes.subspan(4), kEndName)) return bytes.size() < 12;

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "belfry/dataflow/image/opencv/internal/image_end.h"
-#include "belfry/dataflow/image/opencv/internal/strict_jpeg.h"
+#include "belfry/dataflow/image/codecs/internal/exif.h"
+#include "belfry/dataflow/image/codecs/internal/image_end.h"
+#include "belfry/dataflow/image/codecs/internal/webp_chunks.h"
 #include "tests/fuzz/fuzzing.h"
 
 using namespace belfry::fuzzing;  // NOLINT(google-build-using-namespace)
@@ -26,5 +27,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   check(belfry::is_cut_jpeg, bytes, 2);
   check(belfry::is_cut_png, bytes, 8);
-  return refused_or_read([&] { belfry::check_jpeg("fuzz", bytes); });
+  check(belfry::is_cut_webp, bytes, 12);
+  const int orientation = belfry::exif_orientation(bytes);
+  require(orientation >= 1 && orientation <= 8);
+  const auto chunk = belfry::webp_chunk(bytes, "EXIF");
+  require(chunk.empty() || (chunk.data() >= bytes.data() && chunk.size() <= bytes.size()));
+  return 0;
 }
