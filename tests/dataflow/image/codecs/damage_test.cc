@@ -1,4 +1,6 @@
 // Files that are damaged are errors, and never more than that.
+#include <fmt/format.h>
+
 #include <random>
 
 #include "belfry/dataflow/image/codecs/decode.h"
