@@ -31,10 +31,10 @@ namespace belfry::bench {
 
 #ifndef BELFRY_DATA_BENCH
 void measure_data(const Options&) {
-  throw Error("[bench] expected a build with OpenCV for --data, got one without. Install it and build again.");
+  throw Error("[bench] expected a build with the part images for --data, got one without. See build/release/parts.");
 }
 void measure_soak(const Options&) {
-  throw Error("[bench] expected a build with OpenCV for --soak, got one without. Install it and build again.");
+  throw Error("[bench] expected a build with the part images for --soak, got one without. See build/release/parts.");
 }
 #endif
 

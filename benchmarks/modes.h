@@ -15,8 +15,8 @@ void measure_sample(const Options& options);      // sampling from a transformer
 void measure_shapes(const Options& options);      // what changing batch sizes and lengths cost
 void measure_compile(const Options& options);     // defining and compiling deep networks
 void measure_ptb_medium(const Options& options);  // PTB's medium model beside PyTorch, by perplexity
-void measure_data(const Options& options);        // what data pipelines cost; only with OpenCV
-void measure_soak(const Options& options);        // whether a pipeline's memory grows; only with OpenCV
+void measure_data(const Options& options);        // what data pipelines cost; only with images
+void measure_soak(const Options& options);        // whether a pipeline's memory grows; only with images
 
 // --numerics: the loss of each step.
 void print_losses(const Suite& suite, const std::vector<Array>& losses, const Options& options);

@@ -2,25 +2,22 @@
 #
 # Some parts need a library that may be missing. What is there is built, as a library of its own, so that only programs
 # that use a part load what it needs: Belfry::images, Belfry::lmdb, Belfry::remote. ON makes a missing one an error, OFF
-# leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake). Images are decoded
-# by OpenCV; only .strict asks libjpeg itself, and says so where it is missing, as some kinds of resize() do without
-# Belfry::images.
+# leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake), and some kinds of
+# resize(), which Belfry::images brings, when the program runs.
 include(BelfryOptionalPart)
-belfry_optional_part(OPENCV images FOLDER image/opencv PURPOSE "decoding, warps and colours" HEADER opencv2/core.hpp
-  LIBRARIES opencv_core opencv_imgproc opencv_imgcodecs
-  PACKAGES libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev)
-belfry_optional_part(LIBJPEG jpeg NEEDS images PURPOSE "strict decoding of JPEGs" HEADER jpeglib.h LIBRARIES jpeg
-  PACKAGES libjpeg-dev)
-belfry_optional_part(LMDB lmdb FOLDER lmdb PURPOSE "LMDB databases" HEADER lmdb.h LIBRARIES lmdb PACKAGES liblmdb-dev)
-belfry_optional_part(ZEROMQ remote FOLDER remote PURPOSE "datapoints between processes" HEADER zmq.h LIBRARIES zmq
+# OpenCV's core and imgproc only: its imgcodecs brings a hundred libraries along, which takes a program longer to load
+# than anything else.
+belfry_optional_part(IMAGES images FOLDERS image/codecs image/opencv PURPOSE "image files, warps and colours"
+  HEADERS jpeglib.h png.h webp/decode.h opencv2/imgproc.hpp LIBRARIES jpeg png webp opencv_core opencv_imgproc
+  PACKAGES libjpeg-dev libpng-dev libwebp-dev libopencv-core-dev libopencv-imgproc-dev)
+belfry_optional_part(LMDB lmdb FOLDERS lmdb PURPOSE "LMDB databases" HEADERS lmdb.h LIBRARIES lmdb PACKAGES liblmdb-dev)
+belfry_optional_part(ZEROMQ remote FOLDERS remote PURPOSE "datapoints between processes" HEADERS zmq.h LIBRARIES zmq
   PACKAGES libzmq3-dev)
 belfry_report_parts()
 
 file(GLOB_RECURSE dataflow_sources CONFIGURE_DEPENDS belfry/base/*.cc belfry/array/*.cc belfry/dataflow/*.cc)
 foreach(component IN LISTS belfry_part_names)
-  if(belfry_folder_${component})
-    list(FILTER dataflow_sources EXCLUDE REGEX "/belfry/dataflow/${belfry_folder_${component}}/")
-  endif()
+  list(FILTER dataflow_sources EXCLUDE REGEX "/belfry/dataflow/(${belfry_folders_${component}})/")
 endforeach()
 belfry_library(dataflow ${dataflow_sources})
 target_include_directories(belfry_dataflow PUBLIC
@@ -31,21 +28,18 @@ target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:nlohmann_json::n
   $<BUILD_INTERFACE:ZLIB::ZLIB> $<BUILD_INTERFACE:gomp>)
 
 foreach(component IN LISTS belfry_part_names)
-  if(belfry_part_${component} STREQUAL "found" AND belfry_folder_${component})
-    file(GLOB_RECURSE part_sources CONFIGURE_DEPENDS belfry/dataflow/${belfry_folder_${component}}/*.cc)
+  if(belfry_part_${component} STREQUAL "found")
+    file(GLOB_RECURSE part_sources CONFIGURE_DEPENDS belfry/dataflow/*.cc)
+    list(FILTER part_sources INCLUDE REGEX "/belfry/dataflow/(${belfry_folders_${component}})/")
     belfry_library(${component} ${part_sources})
     target_link_libraries(belfry_${component} PUBLIC belfry_dataflow PRIVATE $<BUILD_INTERFACE:belfry_${component}_part>)
   endif()
 endforeach()
-if(BELFRY_HAS_OPENCV)
+if(BELFRY_HAS_IMAGES)
   # Loaded also by a program that uses no name of it, since it brings kinds of resize() along.
   target_link_options(belfry_images INTERFACE
     $<BUILD_INTERFACE:-Wl,--push-state,--no-as-needed,$<TARGET_FILE:belfry_images>,--pop-state>
     $<INSTALL_INTERFACE:-Wl,--push-state,--no-as-needed,$<TARGET_FILE:Belfry::images>,--pop-state>)
-endif()
-if(BELFRY_HAS_LIBJPEG)
-  target_link_libraries(belfry_images PRIVATE $<BUILD_INTERFACE:belfry_jpeg_part>)
-  set_source_files_properties(belfry/dataflow/image/opencv/strict_jpeg.cc PROPERTIES COMPILE_DEFINITIONS BELFRY_HAS_LIBJPEG)
 endif()
 # As OpenCV is compiled: products are rounded before they are added. (g++ takes that option from precompiled headers.)
 set_source_files_properties(belfry/dataflow/image/internal/resize_linear.cc PROPERTIES

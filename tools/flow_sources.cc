@@ -9,7 +9,7 @@
 #include "belfry/dataflow/vocabulary.h"
 #include "tools/flow_words.h"
 #ifdef BELFRY_TOOLS_IMAGES
-#include "belfry/dataflow/image/opencv/image_folder.h"
+#include "belfry/dataflow/image/codecs/image_folder.h"
 #endif
 #ifdef BELFRY_TOOLS_LMDB
 #include "belfry/dataflow/lmdb/lmdb_flow.h"

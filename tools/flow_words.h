@@ -22,7 +22,7 @@ using StageWord = Word<FlowStage>;
 
 const std::vector<SourceWord>& source_words();
 const std::vector<StageWord>& stage_words();
-// Those of stage_words() that change images, and those of them that are OpenCV's: none in a build without it.
+// Those of stage_words() that change images, and those of them that are of the part images: none in a build without it.
 std::vector<StageWord> image_stage_words();
 std::vector<StageWord> opencv_stage_words();
 

@@ -1,8 +1,8 @@
 #include "tools/flow_words.h"
 #ifdef BELFRY_TOOLS_IMAGES
 #include "belfry/base/check.h"
+#include "belfry/dataflow/image/codecs/decode.h"
 #include "belfry/dataflow/image/opencv/colors.h"
-#include "belfry/dataflow/image/opencv/decode.h"
 #include "belfry/dataflow/image/opencv/warp.h"
 #include "tools/augmentor_word.h"
 #endif

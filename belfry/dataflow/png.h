@@ -1,4 +1,4 @@
-// Images as PNG files, in every build: it takes no OpenCV.
+// Images as PNG files, in every build: it takes no optional part.
 //
 //   write_png("samples.png", image_sheet(rows_of(samples), {.columns = 8}));
 //

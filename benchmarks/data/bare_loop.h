@@ -1,4 +1,5 @@
-// What somebody would write who needs just this: decode, crop, flip, normalise, put into a batch, with OpenCV alone.
+// What somebody would write who needs just this: decode, crop, flip, normalise, put into a batch, with libjpeg and
+// OpenCV alone.
 #pragma once
 
 #include <vector>

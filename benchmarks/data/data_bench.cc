@@ -10,8 +10,8 @@
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/image/augmentor.h"
+#include "belfry/dataflow/image/codecs/decode.h"
 #include "belfry/dataflow/image/geometry.h"
-#include "belfry/dataflow/image/opencv/decode.h"
 #include "belfry/dataflow/image/pixels.h"
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/sources/list.h"
@@ -120,7 +120,7 @@ void measure_data(const Options& o) {
   }
   if (o.json) return fmt::print("{}\n", out.dump());
   fmt::print(
-      "decode, crop, flip, normalise, batch, as parts of bare OpenCV loops:\n"
+      "decode, crop, flip, normalise, batch, as parts of bare loops of libjpeg and OpenCV:\n"
       "  one thread   {:.2f} (32 x 32), {:.2f} (256 x 256)\n"
       "  two threads  {:.2f} (32 x 32), {:.2f} (256 x 256)\n"
       "batches of 128 x 3 x 32 x 32 floats at {:.2f} of memcpy's speed; a map() that does nothing takes {:.0f} ns\n",

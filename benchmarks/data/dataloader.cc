@@ -11,8 +11,8 @@
 
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/image/augmentor.h"
+#include "belfry/dataflow/image/codecs/image_folder.h"
 #include "belfry/dataflow/image/geometry.h"
-#include "belfry/dataflow/image/opencv/image_folder.h"
 #include "belfry/dataflow/image/pixels.h"
 #include "belfry/dataflow/shuffle.h"
 #include "benchmarks/data/bare_loop.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "belfry/base/random.h"
-#include "belfry/dataflow/image/opencv/decode.h"
+#include "belfry/dataflow/image/codecs/decode.h"
 
 namespace belfry::bench {
 namespace {

@@ -1,5 +1,5 @@
 // Writes the seeds of tests/fuzz/corpus anew: fuzz_make_seeds FOLDER. Small files that are right, and a few that are
-// nearly: what fuzzers start from. Those of LMDB's and ZeroMQ's parts only where these are built.
+// nearly: what fuzzers start from. Those of optional parts only where these are built.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +20,11 @@
 #include "tests/dataflow/idx_files.h"
 #include "tests/support/files.h"
 #include "tests/support/zip_maker.h"
+#ifdef BELFRY_HAS_IMAGES
+#include "belfry/dataflow/png.h"
+#include "tests/dataflow/image/codecs/image_bytes.h"
+#include "tests/dataflow/image/pictures.h"
+#endif
 #ifdef BELFRY_HAS_LMDB
 #include "belfry/dataflow/lmdb/internal/lmdb_record.h"
 #endif
@@ -178,8 +183,44 @@ Seeds image_end_seeds() {
           {"png", png},
           {"png_behind", png + "behind"},
           {"png_cut", png.substr(0, png.size() - 6)},
-          {"png_huge", signature + header + "\xff\xff\xff\xffIDAT"}};
+          {"png_huge", signature + header + "\xff\xff\xff\xffIDAT"},
+          {"webp", std::string("RIFF\x0e\0\0\0WEBPEXIF\x02\0\0\0MM", 22)},
+          {"webp_cut", std::string("RIFF\x0f\0\0\0WEBPEXIF\xff\0\0\0MM", 22)},
+          {"exif", std::string("Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0", 28)}};
 }
+
+#ifdef BELFRY_HAS_IMAGES
+// The first byte is the target's: grey or colours, turned upright or not, strict or not.
+Seeds decode_image_seeds() {
+  const Array picture = numbered_picture(5, 7), clear = numbered_picture(5, 7, 4);
+  const std::string jpeg = jpeg_bytes(picture), png = text_of(encode_png(picture)), webp = webp_bytes(picture);
+  const std::string palette = png_chunk("PLTE", std::string(6, '\x20')) + png_chunk("tRNS", "\x64");
+  return {
+      {"jpeg", '\4' + with_exif(jpeg, exif_bytes(6))},
+      {"jpeg_strict", '\x0c' + jpeg},
+      {"jpeg_grey", '\2' + jpeg},
+      {"jpeg_progressive", '\4' + jpeg_bytes(picture, {.progressive = true})},
+      {"jpeg_restarts", '\1' + jpeg_bytes(picture, {.restart_interval = 1})},
+      {"jpeg_inks", '\2' + jpeg_bytes(clear, {.colours = JCS_CMYK, .stored = JCS_YCCK})},
+      {"jpeg_damaged", '\4' + jpeg.substr(0, jpeg.size() - 30) + jpeg.substr(jpeg.size() - 2)},
+      {"png", '\4' + png},
+      {"png_strict", '\x0f' + png},
+      {"png_clear", '\3' + text_of(encode_png(clear))},
+      {"png_interlaced", '\1' + interlaced_png_bytes(picture)},
+      {"png_palette", '\3' + png_bytes({.width = 2, .height = 1, .bits = 1, .colours = 3, .chunks = palette}, {"@"})},
+      {"png_exif", '\6' + png_bytes({.width = 1, .height = 1, .chunks = png_chunk("eXIf", exif_bytes(5))}, {"a"})},
+      {"png_huge", '\0' + png_bytes({.width = 1'000'000, .height = 1'000}, {"a"})},
+      {"webp", '\4' + webp},
+      {"webp_lossy", '\2' + webp_bytes(picture, false)},
+      {"webp_clear", '\3' + webp_bytes(clear)},
+      {"webp_clear_lossy", '\3' + webp_bytes(clear, false)},
+      {"webp_exif",
+       '\4' + webp_file_of(webp_header_chunk(8, 7, 5) + webp.substr(12) + webp_chunk_bytes("EXIF", exif_bytes(8)))},
+      {"bmp",
+       "\4"
+       "BM"}};
+}
+#endif
 
 #ifdef BELFRY_HAS_LMDB
 Seeds lmdb_record_seeds() {
@@ -224,6 +265,9 @@ int main(int argc, char** argv) {
   belfry::write_seeds(argv[1], "tfrecord", belfry::tfrecord_seeds());
   belfry::write_seeds(argv[1], "point_file", belfry::point_file_seeds());
   belfry::write_seeds(argv[1], "image_end", belfry::image_end_seeds());
+#ifdef BELFRY_HAS_IMAGES
+  belfry::write_seeds(argv[1], "decode_image", belfry::decode_image_seeds());
+#endif
 #ifdef BELFRY_HAS_LMDB
   belfry::write_seeds(argv[1], "lmdb_record", belfry::lmdb_record_seeds());
 #endif

@@ -1,5 +1,5 @@
 # `belfry data inspect` shows what is in a flow, and ends as it should: data_inspect_test.sh BELFRY IMAGES
-# IMAGES is 1 if the build has OpenCV.
+# IMAGES is 1 if the build has that part.
 set -euo pipefail
 belfry=$1 images=$2
 scratch=$(mktemp -d)
@@ -63,7 +63,7 @@ expect 0 '' "$belfry" data words
 shows '^sources' '^  fake\(side=32, classes=10, size=1000\)' '^  batch\(points=32, remainder=drop\)'
 
 expect 0 '' "$belfry" --version
-shows '^belfry [0-9]+\.[0-9]+\.[0-9]+$' '^  images: (found|missing|off)$' '^  jpeg: (found|missing|off)$' '^  lmdb: (found|missing|off)$' '^  remote: (found|missing|off)$'
+shows '^belfry [0-9]+\.[0-9]+\.[0-9]+$' '^  images: (found|missing|off)$' '^  lmdb: (found|missing|off)$' '^  remote: (found|missing|off)$'
 [[ $images == $(grep -c 'images: found' out) ]] || fail 'expected --version to say whether there are images'
 
 expect 0 '' "$belfry" --help

@@ -38,7 +38,7 @@ holds 'a[1] > a[2] + 100' # mean return, and at first
 twice "$raw_regression"
 holds 'a[1] > 2.9 && a[1] < 3.1 && a[2] > -1.1 && a[2] < -0.9'
 
-if [[ -n $data_pipeline ]]; then # built with OpenCV
+if [[ -n $data_pipeline ]]; then # built with images
   twice "$data_pipeline" --sheet pipeline.png
   grep -qx 'restored after the first batch: the rest is the same' out || fail "data_pipeline: got $(cat out)"
   is_png pipeline.png

@@ -22,11 +22,11 @@ runs() {
   fi
 }
 for state in missing off; do
-  file build/release/parts "images  $state     BELFRY_WITH_OPENCV  libopencv-core-dev libopencv-imgproc-dev"
+  file build/release/parts "images  $state     BELFRY_WITH_IMAGES  libjpeg-dev libopencv-core-dev"
   file build/release/examples/left_out 'image_folder images'
   runs gan 0 'gan '
-  runs image_folder 1 "run: image_folder: expected a build with the optional part 'images', got one where it is $state. Remedy: apt-get install libopencv-core-dev libopencv-imgproc-dev, then cmake --preset release -DBELFRY_WITH_OPENCV=AUTO"
+  runs image_folder 1 "run: image_folder: expected a build with the optional part 'images', got one where it is $state. Remedy: apt-get install libjpeg-dev libopencv-core-dev, then cmake --preset release -DBELFRY_WITH_IMAGES=AUTO"
 done
-file build/release/parts 'images  found   BELFRY_WITH_OPENCV  libopencv-core-dev'
+file build/release/parts 'images  found   BELFRY_WITH_IMAGES  libjpeg-dev'
 : >"$tree/build/release/examples/left_out"
 runs image_folder 0 'image_folder '

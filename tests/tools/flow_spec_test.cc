@@ -12,7 +12,7 @@
 #include "tests/support/files.h"
 #include "tools/flow_words.h"
 #ifdef BELFRY_TOOLS_IMAGES
-#include "belfry/dataflow/image/opencv/decode.h"
+#include "belfry/dataflow/image/codecs/decode.h"
 #endif
 
 namespace belfry::tools {

@@ -207,9 +207,9 @@ TEST(Resize, APictureWithoutPixelsIsRefused) {
 TEST(Resize, InterpolationsOfAPartThatIsNotLoadedSaySo) {
   const std::string part = "expected a program with Belfry's part 'images' (OpenCV) for Interpolation::",
                     remedy =
-                        ", got one without it. Link Belfry::images (where it is missing, install libopencv-core-dev, "
-                        "libopencv-imgproc-dev and libopencv-imgcodecs-dev and build Belfry again), or take "
-                        "Interpolation::linear.";
+                        ", got one without it. Link Belfry::images (where it is missing, install "
+                        "libopencv-imgproc-dev, libjpeg-dev, libpng-dev and libwebp-dev and build Belfry again), or "
+                        "take Interpolation::linear.";
   EXPECT_EQ(error_of([] { resize(3, Interpolation::area); }), "[resize] " + part + "area" + remedy);
   EXPECT_EQ(error_of([] { resize_shortest(3, Interpolation::cubic); }), "[resize_shortest] " + part + "cubic" + remedy);
   EXPECT_EQ(error_of([] { random_resized_crop(3, {.interpolation = Interpolation::lanczos}); }),

@@ -19,8 +19,8 @@ void check_interpolation(const char* where, Interpolation interpolation) {
   BELFRY_CHECK(
       interpolation <= Interpolation::linear || other_resize != nullptr,
       "[{}] expected a program with Belfry's part 'images' (OpenCV) for Interpolation::{}, got one without it. Link "
-      "Belfry::images (where it is missing, install libopencv-core-dev, libopencv-imgproc-dev and "
-      "libopencv-imgcodecs-dev and build Belfry again), or take Interpolation::linear.",
+      "Belfry::images (where it is missing, install libopencv-imgproc-dev, libjpeg-dev, libpng-dev and libwebp-dev "
+      "and build Belfry again), or take Interpolation::linear.",
       where, names[static_cast<int>(interpolation)]);
 }
 

@@ -6,8 +6,8 @@
 
 namespace belfry {
 
-// What an augmentor makes has no longer side. OpenCV reads no image with a longer one either, and products of sides and
-// channels stay within int.
+// What an augmentor makes has no longer side. No image file that is read has a longer one either, and products of sides
+// and channels stay within int.
 constexpr int kMaxMadeSide = 1 << 20;
 void check_size(const char* where, const ImageSize& size);
 // Throws unless least <= low <= high <= most.

@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <cmath>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "belfry/dataflow/image/codecs/internal/decoded.h"
+#include "belfry/dataflow/image/codecs/internal/write_jpeg.h"
 #include "belfry/dataflow/image/internal/image_step.h"
 #include "belfry/dataflow/image/internal/options.h"
 #include "belfry/dataflow/image/opencv/colors.h"
 #include "belfry/dataflow/image/opencv/internal/color.h"
-#include "belfry/dataflow/image/opencv/internal/encoding.h"
 #include "belfry/dataflow/image/opencv/internal/mats.h"
-#include "belfry/dataflow/image/opencv/internal/swap_channels.h"
 
 namespace belfry {
 namespace {
@@ -80,11 +79,16 @@ class JpegStep final : public ImageStep {
     BELFRY_CHECK(image.dtype() == u8,
                  "[jpeg_noise] expected an image of u8, got f32. Put it before to_float() and "
                  "normalize().");
-    remake_pixels(image, [&](const cv::Mat& pixels, cv::Mat& made) {
-      const auto file = encode_mat(pixels, ".jpg", {cv::IMWRITE_JPEG_QUALITY, quality_});
-      made = cv::imdecode(file, pixels.channels() == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
-      if (pixels.channels() == 3) swap_red_and_blue(made.ptr(), made.total());
-    });
+    image.settle();
+    const BytePixels pixels{.first = reinterpret_cast<const std::uint8_t*>(image.stored_row(0)),
+                            .height = image.height(),
+                            .width = image.width(),
+                            .channels = image.channels(),
+                            .step = image.step()};
+    const std::string file = write_jpeg("jpeg_noise", pixels, quality_);
+    image.replace(decode_picture({.where = "jpeg_noise",
+                                  .bytes = std::as_bytes(std::span(file)),
+                                  .options = {.channels = ImageChannels::unchanged}}));
   }
 
  private:

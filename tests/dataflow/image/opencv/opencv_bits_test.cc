@@ -2,6 +2,7 @@
 #include <opencv2/imgproc.hpp>
 #include <random>
 
+#include "belfry/dataflow/image/codecs/internal/decoded.h"
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/opencv/internal/mats.h"
 #include "tests/dataflow/image/pictures.h"
@@ -112,6 +113,15 @@ TEST(OpencvBits, ResizeOfAPartAndOfAMirrorImage) {
         EXPECT_TRUE(equal(of_image(picture, flip | resize({20, 50})), array_of(made)));
       }
     }
+}
+
+TEST(OpencvBits, GreyOfColours) {
+  const Array picture = random_picture(u8, 300, 500, 3);
+  Array grey(u8, {300, 500, 1});
+  to_grey(picture.values<std::uint8_t>().data(), grey.bytes(), grey.values<std::uint8_t>().data());
+  cv::Mat made;
+  cv::cvtColor(as_mat(picture), made, cv::COLOR_RGB2GRAY);
+  EXPECT_TRUE(equal(grey, array_of(made)));
 }
 
 TEST(OpencvBits, BordersOfEveryKindAndWidth) {
