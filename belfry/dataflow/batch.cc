@@ -16,12 +16,12 @@ class BatchFlow final : public StageFlow {
         points_(static_cast<std::size_t>(points)),
         keep_(options.remainder == Remainder::keep),
         options_(options),
-        rows_(points_, "batch") {}
+        rows_(points_, "batch"),
+        before_(StageFlow::state()) {}
 
   void start_epoch(std::uint64_t epoch) override {
     components_.reset();
-    pass_.begin();
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
   }
 
   FlowState state() const override {
@@ -32,10 +32,11 @@ class BatchFlow final : public StageFlow {
 
   void restore(const FlowState& state) override {
     components_.reset();
-    pass_.begin();
-    StageFlow::restore(state);
-    state.expect_number("points", points_);
-    state.expect_number("keep", keep_ ? 1 : 0);
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("points", points_);
+      state.expect_number("keep", keep_ ? 1 : 0);
+    });
   }
 
   std::optional<std::int64_t> size() const override {

@@ -24,9 +24,8 @@ class SectionFlow final : public StageFlow, public RandomAccess {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
     passed_ = 0;
-    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override {
@@ -54,26 +53,29 @@ class SectionFlow final : public StageFlow, public RandomAccess {
   }
 
   void restore(const FlowState& state) override {
-    StageFlow::restore(state);
-    state.expect_number("first", static_cast<std::uint64_t>(first_));
-    state.expect_number("most", static_cast<std::uint64_t>(most_) + 1);
-    const auto passed = static_cast<std::int64_t>(state.at("passed"));
-    BELFRY_CHECK(passed >= 0 && (most_ < 0 || passed <= first_ + most_),
-                 "[restore] expected at most {} points passed in '{}', got {}. The state is damaged.", first_ + most_,
-                 kind(), state.at("passed"));
-    passed_ = passed;
-    pass_.begin();
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("first", static_cast<std::uint64_t>(first_));
+      state.expect_number("most", static_cast<std::uint64_t>(most_) + 1);
+      const auto passed = static_cast<std::int64_t>(state.at("passed"));
+      BELFRY_CHECK(passed >= 0 && (most_ < 0 || passed <= first_ + most_),
+                   "[restore] expected at most {} points passed in '{}', got {}. The state is damaged.", first_ + most_,
+                   kind(), state.at("passed"));
+      passed_ = passed;
+    });
   }
 
   RandomAccess* random_access() override { return source().random_access() != nullptr ? this : nullptr; }
   std::int64_t count() const override { return length(access().count()); }
   DataPoint at(std::int64_t index) const override { return access().at(first_ + index); }
   std::optional<std::int64_t> next_index() override {
-    if (!skip_to_first() || at_end()) return std::nullopt;
-    const std::optional<std::int64_t> index = access().next_index();
-    if (!index) return std::nullopt;
-    ++passed_;
-    return *index - first_;
+    return pass_.reading(kind(), [this] {
+      std::optional<std::int64_t> index;
+      if (skip_to_first() && !at_end()) index = access().next_index();
+      if (!index) return index;
+      ++passed_;
+      return std::optional(*index - first_);
+    });
   }
   const std::vector<ComponentSpec>* row_spec() const override { return access().row_spec(); }
   void read_row(std::int64_t index, std::span<void* const> rows) const override {

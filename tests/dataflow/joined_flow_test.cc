@@ -177,8 +177,7 @@ TEST(Zip, AnErrorLeavesItOutOfStepUntilItStartsAgain) {
   flow.next();
   EXPECT_THROW(flow.next(), Error);
   const std::string out_of_step =
-      "[zip] expected flows that are in step, got 'zip(list, list | map)', one of which ended with an error. Call "
-      "start_epoch() or restore() first.";
+      "[zip] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() first.";
   EXPECT_EQ(error_of([&] { flow.next(); }), out_of_step);
   EXPECT_EQ(error_of([&] { flow.state(); }), out_of_step);
   flow.restore(good);

@@ -71,8 +71,8 @@ void CachedFlow::cancel() {
 void CachedFlow::make_ready() {
   const MutexLock lock(mutex_);
   const bool cancelled = cancelled_.lift();
-  if (complete_ || (!failed_ && !cancelled)) return;
-  failed_ = true;  // if the source throws
+  if (complete_ || (!pass_.failed() && !cancelled)) return;
+  pass_.fail();  // if the source throws
   if (!cancelled) {
     forget();
     reached_.reset();
@@ -81,7 +81,7 @@ void CachedFlow::make_ready() {
     source().restore(*reached_);
   else
     source().start_epoch(0);
-  failed_ = false;
+  pass_.begin();
 }
 
 }  // namespace belfry

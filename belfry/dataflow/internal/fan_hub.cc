@@ -191,7 +191,7 @@ void FanHub::begin_pass() {
     if (c.gone) continue;
     // One that is a pass ahead was through with this pass and has asked for the next: so it waits for that.
     c.finished = c.wish->place.pass != read_.pass;
-    c.failed = false;
+    c.pass.begin();
     c.place = c.wish->place;
     c.wish->restored = c.wish->abandoned = false;
     if (!c.finished) c.wish.reset();
@@ -292,7 +292,8 @@ void FanHub::put(DataPoint point, FlowState after) {
 }
 
 void FanHub::fail_pass(Consumer& consumer) {
-  consumer.finished = consumer.failed = true;
+  consumer.finished = true;
+  consumer.pass.fail();
   changed_.notify_all();
   rethrow_from(error_, fmt::format("[fan_out] the flow '{}' failed", description_));
 }
@@ -307,7 +308,7 @@ std::optional<DataPoint> FanHub::next(std::size_t consumer) {
       if (!begin_if_all_ask(consumer)) changed_.wait(mutex_);
       continue;
     }
-    check_goes_on(!c.failed, "fan_out");
+    c.pass.check("fan_out");
     if (c.finished) return std::nullopt;
     if (!begun_) check_nobody_asks(consumer);
     begun_ = true;

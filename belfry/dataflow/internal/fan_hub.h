@@ -14,6 +14,7 @@
 
 #include "belfry/base/mutex.h"
 #include "belfry/dataflow/fan_out.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 
 namespace belfry {
 
@@ -48,7 +49,7 @@ class FanHub {
   struct Consumer {
     Place place;            // behind the last point taken
     bool finished = false;  // has been told of the end of the pass, or of its error
-    bool failed = false;    // of its error
+    PassGuard pass{};       // failed: it was told of the error
     bool cancelled = false;
     bool gone = false;
     std::optional<Wish> wish{};  // where it wants to go once all want to

@@ -2,11 +2,13 @@
 
 #include "belfry/base/check.h"
 #include "belfry/dataflow/cancel_flag.h"
-#include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/rethrow.h"
 
 namespace belfry {
 namespace {
+
+constexpr const char* kWho = "from_generator";
 
 class GeneratorFlow final : public DataFlow {
  public:
@@ -16,9 +18,10 @@ class GeneratorFlow final : public DataFlow {
   void start_epoch(std::uint64_t epoch) override {
     cancelled_.lift();
     generator_ = nullptr;
-    ended_ = failed_ = false;
+    ended_ = false;
     epoch_ = epoch;
     position_ = 0;
+    pass_.begin();
   }
 
   std::uint64_t epoch() const override { return epoch_; }
@@ -26,16 +29,18 @@ class GeneratorFlow final : public DataFlow {
   std::string describe() const override { return options_.name; }
 
   std::optional<DataPoint> next() override {
-    check_goes_on(!failed_, "from_generator");
+    pass_.check(kWho);
     if (ended_) return std::nullopt;
     cancelled_.check(*this);
-    std::optional<DataPoint> point = generate();
-    if (point) {
-      ++position_;
-    } else {
-      finish();
-    }
-    return point;
+    return pass_.reading(kWho, [this] {
+      std::optional<DataPoint> point = generate();
+      if (point) {
+        ++position_;
+      } else {
+        finish();
+      }
+      return point;
+    });
   }
 
   void cancel() override { cancelled_.set(); }
@@ -46,11 +51,12 @@ class GeneratorFlow final : public DataFlow {
     state.expect(options_.name, 0);
     const std::uint64_t position = state.at("position");
     start_epoch(state.at("epoch"));
-    while (position_ < position) {
-      BELFRY_CHECK(next().has_value(),
-                   "[restore] expected at least {} points of '{}' in epoch {}, got {}. The source has changed.",
-                   position, options_.name, epoch_, position_);
-    }
+    pass_.reading(kWho, [&] {
+      while (position_ < position)
+        BELFRY_CHECK(next().has_value(),
+                     "[restore] expected at least {} points of '{}' in epoch {}, got {}. The source has changed.",
+                     position, options_.name, epoch_, position_);
+    });
   }
 
  private:
@@ -62,7 +68,6 @@ class GeneratorFlow final : public DataFlow {
       }
       return generator_();
     } catch (...) {
-      failed_ = true;
       rethrow_from(std::current_exception(), fmt::format("[from_generator] the generator of '{}' failed at point {} of "
                                                          "epoch {}",
                                                          options_.name, position_, epoch_));
@@ -73,8 +78,7 @@ class GeneratorFlow final : public DataFlow {
     ended_ = true;
     generator_ = nullptr;  // with the files it may hold open
     const auto given = static_cast<std::int64_t>(position_);
-    failed_ = options_.size.value_or(given) != given;
-    BELFRY_CHECK(!failed_,
+    BELFRY_CHECK(options_.size.value_or(given) == given,
                  "[from_generator] expected {} points of '{}' in epoch {}, got {}. Give the size that it has, or none.",
                  options_.size.value_or(0), options_.name, epoch_, given);
   }
@@ -82,7 +86,8 @@ class GeneratorFlow final : public DataFlow {
   const std::function<Generator(std::uint64_t)> make_;
   const GeneratorOptions options_;
   Generator generator_;  // empty before the first point of a pass and after the last
-  bool ended_ = false, failed_ = false;
+  bool ended_ = false;
+  PassGuard pass_;
   std::uint64_t epoch_ = 0, position_ = 0;
   CancelFlag cancelled_;
 };
