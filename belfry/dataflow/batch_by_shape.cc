@@ -36,7 +36,8 @@ ShapeKey key_of(const DataPoint& point) {
 class BatchByShapeFlow final : public StageFlow {
  public:
   BatchByShapeFlow(Flow source, std::int64_t points, Remainder remainder)
-      : StageFlow(std::move(source), "batch_by_shape", fmt::format("batch_by_shape({})", points)),
+      : StageFlow(std::move(source), "batch_by_shape", fmt::format("batch_by_shape({})", points),
+                  {{"points", points}, {"keep", remainder == Remainder::keep}}),
         points_(static_cast<std::size_t>(points)),
         keep_(remainder == Remainder::keep) {
     check_ordered(StageFlow::source(), kind());

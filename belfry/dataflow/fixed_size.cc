@@ -13,7 +13,8 @@ namespace {
 class FixedSizeFlow final : public StageFlow {
  public:
   FixedSizeFlow(Flow source, std::int64_t points, bool keep_state)
-      : StageFlow(std::move(source), "fixed_size", fmt::format("fixed_size({})", points)),
+      : StageFlow(std::move(source), "fixed_size", fmt::format("fixed_size({})", points),
+                  {{"points", points}, {"keep_state", keep_state}}),
         points_(static_cast<std::uint64_t>(points)),
         keep_state_(keep_state) {
     check_not_empty(StageFlow::size() != 0);

@@ -18,7 +18,7 @@ namespace {
 class MapFlow final : public StageFlow, public RandomAccess {
  public:
   MapFlow(Flow source, const std::string& kind, PointFunction function, std::uint64_t seed)
-      : StageFlow(std::move(source), kind, kind),
+      : StageFlow(std::move(source), kind, kind, map_parameters(function, seed, true)),
         function_(std::move(function)),
         seed_(seed),
         seed_here_(seed_behind(seed, {StageFlow::source().state()})) {
@@ -93,6 +93,13 @@ class MapFlow final : public StageFlow, public RandomAccess {
 };
 
 }  // namespace
+
+FlowParameters map_parameters(const PointFunction& function, std::uint64_t seed, bool ordered) {
+  FlowParameters parameters;
+  if (function.random()) parameters.emplace_back("seed", seed);
+  if (!ordered) parameters.emplace_back("ordered", false);
+  return parameters;
+}
 
 FlowStage map_as(const std::string& kind, const PointFunction& function, const MapOptions& options) {
   BELFRY_CHECK(options.threads >= 0, "[{}] expected 0 or more threads, got {}.", kind, options.threads);

@@ -16,7 +16,7 @@ namespace {
 class PrefetchFlow final : public StageFlow {
  public:
   PrefetchFlow(Flow source, int depth)
-      : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth)),
+      : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth), SamePoints{}),
         size_(StageFlow::size()),
         epoch_(StageFlow::epoch()),
         consumed_(StageFlow::state()),

@@ -16,7 +16,8 @@ namespace {
 class RandomChooseFlow final : public JoinedFlow {
  public:
   RandomChooseFlow(std::vector<Flow> flows, std::vector<double> weights, std::uint64_t seed)
-      : JoinedFlow(std::move(flows), "random_choose"),
+      : JoinedFlow(std::move(flows), "random_choose",
+                   {{"weights", fmt::format("{}", fmt::join(weights, " "))}, {"seed", seed}}),
         seed_(seed),
         seed_here_(seed_behind(seed, JoinedFlow::state().from)) {
     if (weights.empty()) weights.assign(sources(), 1);

@@ -14,7 +14,7 @@ namespace {
 class RandomMixFlow final : public JoinedFlow {
  public:
   RandomMixFlow(std::vector<Flow> flows, std::uint64_t seed)
-      : JoinedFlow(std::move(flows), "random_mix"),
+      : JoinedFlow(std::move(flows), "random_mix", {{"seed", seed}}),
         seed_(seed),
         seed_here_(seed_behind(seed, JoinedFlow::state().from)),
         given_(sources(), 0) {

@@ -17,7 +17,8 @@ namespace {
 class SectionFlow final : public StageFlow, public RandomAccess {
  public:
   SectionFlow(Flow source, const char* kind, std::int64_t first, std::int64_t most)
-      : StageFlow(std::move(source), kind, fmt::format("{}({})", kind, most < 0 ? first : most)),
+      : StageFlow(std::move(source), kind, fmt::format("{}({})", kind, most < 0 ? first : most),
+                  {{"points", most < 0 ? first : most}}),
         first_(first),
         most_(most) {
     check_ordered(StageFlow::source(), StageFlow::kind());
@@ -104,7 +105,13 @@ class SectionFlow final : public StageFlow, public RandomAccess {
 class PartFlow final : public IndexedFlow {
  public:
   PartFlow(std::shared_ptr<const ClaimedFlow> whole, std::int64_t first, std::int64_t count, std::uint64_t rank)
-      : IndexedFlow("split"), whole_(std::move(whole)), first_(first), count_(count), rank_(rank) {}
+      : IndexedFlow(FlowIdentity{.kind = "split",
+                                 .parameters = {{"first", first}, {"count", count}, {"rank", rank}},
+                                 .from = {(*whole)->identity()}}),
+        whole_(std::move(whole)),
+        first_(first),
+        count_(count),
+        rank_(rank) {}
   std::int64_t count() const override { return count_; }
   DataPoint at(std::int64_t index) const override { return access().at(first_ + index); }
   const std::vector<ComponentSpec>* row_spec() const override { return access().row_spec(); }

@@ -12,7 +12,8 @@ namespace {
 class ShardFlow final : public StageFlow, public RandomAccess {
  public:
   ShardFlow(Flow source, const ShardOptions& options)
-      : StageFlow(std::move(source), "shard", fmt::format("shard({} of {})", options.rank, options.size)),
+      : StageFlow(std::move(source), "shard", fmt::format("shard({} of {})", options.rank, options.size),
+                  {{"rank", options.rank}, {"size", options.size}}),
         rank_(options.rank),
         size_(options.size) {
     check_ordered(StageFlow::source(), kind());

@@ -12,7 +12,8 @@ namespace {
 class ShuffleLocalFlow final : public StageFlow {
  public:
   ShuffleLocalFlow(Flow source, std::size_t buffer, std::uint64_t seed)
-      : StageFlow(std::move(source), "shuffle_local", fmt::format("shuffle_local({})", buffer)),
+      : StageFlow(std::move(source), "shuffle_local", fmt::format("shuffle_local({})", buffer),
+                  {{"buffer", buffer}, {"seed", seed}}),
         buffer_(buffer),
         seed_(seed),
         run_start_(StageFlow::state()) {

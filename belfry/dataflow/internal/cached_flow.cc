@@ -41,10 +41,14 @@ std::optional<DataPoint> CachedFlow::next() {
 }
 
 FlowState CachedFlow::state() const {
-  return {kind(), {{"epoch", epoch_}, {"position", static_cast<std::uint64_t>(position_)}}, {source_start_}};
+  return {kind(),
+          {{"epoch", epoch_}, {"position", static_cast<std::uint64_t>(position_)}},
+          {source_start_},
+          own_identity()};
 }
 
 void CachedFlow::restore(const FlowState& state) {
+  state.expect_identity(own_identity());
   state.expect(kind(), 1);
   BELFRY_CHECK(state.from[0] == source_start_,
                "[restore] expected a state of '{}' over {}, got one over {}. The flow must be built as it was when the "

@@ -33,6 +33,7 @@ class FanHub {
   void restore(std::size_t consumer, const FlowState& state);
   void cancel(std::size_t consumer);
   void leave(std::size_t consumer);  // for good
+  FlowIdentity identity(std::size_t consumer) const;
   std::string describe(std::size_t consumer) const;
 
  private:
@@ -52,6 +53,7 @@ class FanHub {
     PassGuard pass{};       // failed: it was told of the error
     bool cancelled = false;
     bool gone = false;
+    IdentityText identity{};
     std::optional<Wish> wish{};  // where it wants to go once all want to
   };
   struct Held {
@@ -82,6 +84,7 @@ class FanHub {
   const FanOutOptions options_;
   const std::unique_ptr<Feed> feed_;  // the source: whoever has set reader_ uses it, without the mutex
   const std::string description_;
+  const FlowIdentity source_identity_;
   const std::optional<std::int64_t> size_;
   const FlowState start_;  // the source's, when it was new
 

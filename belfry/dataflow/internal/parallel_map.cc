@@ -23,7 +23,8 @@ constexpr auto kPatience = std::chrono::milliseconds(1);
 class ParallelMapFlow final : public StageFlow {
  public:
   ParallelMapFlow(Flow source_flow, const std::string& kind, PointFunction function, const MapOptions& options)
-      : StageFlow(std::move(source_flow), kind, fmt::format("{}({} threads)", kind, options.threads)),
+      : StageFlow(std::move(source_flow), kind, fmt::format("{}({} threads)", kind, options.threads),
+                  map_parameters(function, options.seed, options.ordered)),
         function_(std::move(function)),
         options_(options),
         seed_here_(seed_behind(options.seed, {source().state()})),
@@ -49,7 +50,7 @@ class ParallelMapFlow final : public StageFlow {
 
   FlowState state() const override {
     const Consumed done = window_.consumed();
-    FlowState state{kind(), {{"index", first_index_ + done.base}}, {done.at_base}};
+    FlowState state{kind(), {{"index", first_index_ + done.base}}, {done.at_base}, own_identity()};
     if (function_.random()) state.numbers.emplace_back("seed", options_.seed);
     std::set<std::uint64_t> ahead(done.ahead.begin(), done.ahead.end());
     ahead.insert(skip_.lower_bound(done.base), skip_.end());

@@ -13,7 +13,7 @@ constexpr const char* kWho = "from_generator";
 class GeneratorFlow final : public DataFlow {
  public:
   GeneratorFlow(std::function<Generator(std::uint64_t)> make, GeneratorOptions options)
-      : make_(std::move(make)), options_(std::move(options)) {}
+      : make_(std::move(make)), options_(std::move(options)), identity_(identity_text(identity())) {}
 
   void start_epoch(std::uint64_t epoch) override {
     cancelled_.lift();
@@ -26,6 +26,10 @@ class GeneratorFlow final : public DataFlow {
 
   std::uint64_t epoch() const override { return epoch_; }
   std::optional<std::int64_t> size() const override { return options_.size; }
+  FlowIdentity identity() const override {
+    return {.kind = options_.name,
+            .parameters = options_.size ? FlowParameters{{"size", *options_.size}} : FlowParameters{}};
+  }
   std::string describe() const override { return options_.name; }
 
   std::optional<DataPoint> next() override {
@@ -45,9 +49,12 @@ class GeneratorFlow final : public DataFlow {
 
   void cancel() override { cancelled_.set(); }
 
-  FlowState state() const override { return {options_.name, {{"epoch", epoch_}, {"position", position_}}, {}}; }
+  FlowState state() const override {
+    return {options_.name, {{"epoch", epoch_}, {"position", position_}}, {}, identity_};
+  }
 
   void restore(const FlowState& state) override {
+    state.expect_identity(identity_);
     state.expect(options_.name, 0);
     const std::uint64_t position = state.at("position");
     start_epoch(state.at("epoch"));
@@ -85,6 +92,7 @@ class GeneratorFlow final : public DataFlow {
 
   const std::function<Generator(std::uint64_t)> make_;
   const GeneratorOptions options_;
+  const IdentityText identity_;
   Generator generator_;  // empty before the first point of a pass and after the last
   bool ended_ = false;
   PassGuard pass_;
