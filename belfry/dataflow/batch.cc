@@ -1,5 +1,7 @@
 #include "belfry/dataflow/batch.h"
 
+#include <fmt/format.h>
+
 #include "belfry/base/check.h"
 #include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/row_stack.h"
@@ -9,19 +11,29 @@
 namespace belfry {
 namespace {
 
+FlowParameters parameters_of(std::int64_t points, const BatchOptions& options) {
+  FlowParameters parameters{{"points", points}, {"keep", options.remainder == Remainder::keep}};
+  if (options.ragged == Ragged::refuse) return parameters;
+  const char* ragged = options.ragged == Ragged::pad ? "pad" : options.ragged == Ragged::pad_all ? "pad_all" : "concat";
+  parameters.emplace_back("ragged", ragged);
+  if (options.ragged != Ragged::concat) parameters.emplace_back("pad_value", options.pad_value);
+  parameters.emplace_back("components", fmt::format("{}", fmt::join(options.ragged_components, " ")));
+  return parameters;
+}
+
 class BatchFlow final : public StageFlow {
  public:
   BatchFlow(Flow source, std::int64_t points, const BatchOptions& options)
-      : StageFlow(std::move(source), "batch", fmt::format("batch({})", points)),
+      : StageFlow(std::move(source), "batch", fmt::format("batch({})", points), parameters_of(points, options)),
         points_(static_cast<std::size_t>(points)),
         keep_(options.remainder == Remainder::keep),
         options_(options),
-        rows_(points_, "batch") {}
+        rows_(points_, "batch"),
+        before_(StageFlow::state()) {}
 
   void start_epoch(std::uint64_t epoch) override {
     components_.reset();
-    pass_.begin();
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
   }
 
   FlowState state() const override {
@@ -32,10 +44,11 @@ class BatchFlow final : public StageFlow {
 
   void restore(const FlowState& state) override {
     components_.reset();
-    pass_.begin();
-    StageFlow::restore(state);
-    state.expect_number("points", points_);
-    state.expect_number("keep", keep_ ? 1 : 0);
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("points", points_);
+      state.expect_number("keep", keep_ ? 1 : 0);
+    });
   }
 
   std::optional<std::int64_t> size() const override {

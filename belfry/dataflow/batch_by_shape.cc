@@ -36,7 +36,8 @@ ShapeKey key_of(const DataPoint& point) {
 class BatchByShapeFlow final : public StageFlow {
  public:
   BatchByShapeFlow(Flow source, std::int64_t points, Remainder remainder)
-      : StageFlow(std::move(source), "batch_by_shape", fmt::format("batch_by_shape({})", points)),
+      : StageFlow(std::move(source), "batch_by_shape", fmt::format("batch_by_shape({})", points),
+                  {{"points", points}, {"keep", remainder == Remainder::keep}}),
         points_(static_cast<std::size_t>(points)),
         keep_(remainder == Remainder::keep) {
     check_ordered(StageFlow::source(), kind());
@@ -44,7 +45,7 @@ class BatchByShapeFlow final : public StageFlow {
 
   void start_epoch(std::uint64_t epoch) override {
     clear();
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
   }
 
   std::optional<std::int64_t> size() const override { return std::nullopt; }
@@ -78,16 +79,18 @@ class BatchByShapeFlow final : public StageFlow {
 
   void restore(const FlowState& state) override {
     clear();
-    StageFlow::restore(state);
-    state.expect_number("points", points_);
-    state.expect_number("keep", keep_ ? 1 : 0);
-    const std::uint64_t read = state.at("read");
-    const std::vector<std::uint64_t> waiting = waiting_in(state);
-    BELFRY_CHECK(std::ranges::is_sorted(waiting) && (waiting.empty() || waiting.back() < read),
-                 "[restore] expected the numbers of waiting points in 'batch_by_shape' below {}, in order, got others. "
-                 "The state is damaged.",
-                 read);
-    if (read > 0) catch_up_.owe(state);
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("points", points_);
+      state.expect_number("keep", keep_ ? 1 : 0);
+      const std::uint64_t read = state.at("read");
+      const std::vector<std::uint64_t> waiting = waiting_in(state);
+      BELFRY_CHECK(std::ranges::is_sorted(waiting) && (waiting.empty() || waiting.back() < read),
+                   "[restore] expected the numbers of waiting points in 'batch_by_shape' below {}, in order, got "
+                   "others. The state is damaged.",
+                   read);
+      if (read > 0) catch_up_.owe(state);
+    });
   }
 
  private:
@@ -98,7 +101,6 @@ class BatchByShapeFlow final : public StageFlow {
     components_.reset();
     catch_up_.clear();
     read_ = 0;
-    pass_.begin();
   }
 
   static std::vector<std::uint64_t> waiting_in(const FlowState& state) {

@@ -33,11 +33,11 @@ struct DiskCacheOptions {
 // ends on the way leaves what was there; of two that write at once the last one's file stays. Later processes take the
 // points from the file and read nothing from the source.
 //
-// The file names the key, the source's describe(), size and state at the beginning, which has the seeds; the number of
-// threads and the depth of a prefetch() do not count. If they differ, the file is stale: that is an error when the flow
-// is composed, and the file is left alone. Contents that they do not show (the code of a
-// map()'s function, the files of a folder) need another key when they change. Every point has a checksum: one that is
-// damaged is a FileError when it is read. The file must not be changed in place while it is in use.
+// The file names the key and the source's size and identity (see flow_identity.h), with the paths that it reads. If
+// they differ, the file is stale: that is an error when the flow is composed, and the file is left alone. Contents that
+// they do not show (the code of a map()'s function, the files of a folder) need another key when they change. Every
+// point has a checksum: one that is damaged is a FileError when it is read. The file must not be changed in place while
+// it is in use.
 FlowStage cache_on_disk(std::string path, DiskCacheOptions options = {});
 
 }  // namespace belfry

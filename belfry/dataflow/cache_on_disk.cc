@@ -11,38 +11,13 @@
 namespace belfry {
 namespace {
 
-// How many threads make the points, and how far they read ahead, makes no other points.
-std::string without_threads(std::string description) {
-  const auto cut = [&](std::size_t begin, std::string_view until) {
-    const std::size_t end = description.find(until, begin);
-    if (end != std::string::npos) description.erase(begin, end + until.size() - begin);
-    return end != std::string::npos;
-  };
-  for (std::size_t at = 0; (at = description.find(" | prefetch(", at)) != std::string::npos && cut(at, ")");) {
-  }
-  for (std::size_t at = 0; (at = description.find(" threads)", at)) != std::string::npos;) {
-    const std::size_t open = description.rfind('(', at);
-    if (open == std::string::npos || !cut(open, ")")) break;
-    at = open;
-  }
-  return description;
-}
-
-FlowState without_prefetch(FlowState state) {
-  while (state.flow == "prefetch" && state.from.size() == 1) state = FlowState(std::move(state.from[0]));
-  for (FlowState& source : state.from) source = without_prefetch(std::move(source));
-  return state;
-}
-
 class DiskCacheFlow final : public CachedFlow {
  public:
   DiskCacheFlow(Flow source_flow, std::string path, const DiskCacheOptions& options)
       : CachedFlow(std::move(source_flow), "cache_on_disk", fmt::format("cache_on_disk({})", path)),
         path_(std::move(path)),
-        text_(fmt::format("'{}' of {} points with the key '{}', which begin at {}",
-                          without_threads(source().describe()),
-                          source_size() ? fmt::format("{}", *source_size()) : "an unknown number of", options.key,
-                          to_string(without_prefetch(source().state())))) {
+        text_(fmt::format("{} ({} points) with the key '{}'", to_string(source().identity()),
+                          source_size() ? fmt::format("{}", *source_size()) : "an unknown number of", options.key)) {
     const MutexLock lock(mutex_);
     if (is_there()) open();
   }

@@ -78,7 +78,10 @@ class DataFlow {
   virtual FlowState state() const = 0;
   virtual void restore(const FlowState& state) = 0;
 
-  // For messages: "list | shuffle | batch(128)".
+  // What decides which points come, and in which order; the same at all times. From any thread. Unless overridden, the
+  // kind that states name: enough for a flow without parameters.
+  virtual FlowIdentity identity() const { return {.kind = state().flow}; }
+  // For people, in messages: "list | shuffle | batch(128)".
   virtual std::string describe() const = 0;
   // Null if points come only in order.
   virtual RandomAccess* random_access() { return nullptr; }

@@ -20,6 +20,7 @@ class FanOutFlow final : public DataFlow {
   bool endless() const override { return hub_->endless(); }
   FlowState state() const override { return hub_->state(consumer_); }
   void restore(const FlowState& state) override { hub_->restore(consumer_, state); }
+  FlowIdentity identity() const override { return hub_->identity(consumer_); }
   std::string describe() const override { return hub_->describe(consumer_); }
   void cancel() override { hub_->cancel(consumer_); }
 

@@ -3,6 +3,7 @@
 #include "belfry/base/check.h"
 #include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/skip_point.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -12,7 +13,8 @@ namespace {
 class FixedSizeFlow final : public StageFlow {
  public:
   FixedSizeFlow(Flow source, std::int64_t points, bool keep_state)
-      : StageFlow(std::move(source), "fixed_size", fmt::format("fixed_size({})", points)),
+      : StageFlow(std::move(source), "fixed_size", fmt::format("fixed_size({})", points),
+                  {{"points", points}, {"keep_state", keep_state}}),
         points_(static_cast<std::uint64_t>(points)),
         keep_state_(keep_state) {
     check_not_empty(StageFlow::size() != 0);
@@ -21,14 +23,15 @@ class FixedSizeFlow final : public StageFlow {
 
   void start_epoch(std::uint64_t epoch) override {
     const bool cancelled = cancelled_.lift();  // in any case: what follows lifts it for the source
-    const bool placed = std::exchange(placed_, false) && !cancelled;
-    if (keep_state_)
-      seek(epoch, placed);
-    else
-      start_round(epoch);
-    epoch_ = epoch;
-    given_ = 0;
-    placed_ = true;
+    const bool placed = !pass_.failed() && !cancelled;
+    pass_.begin([&] {
+      if (keep_state_)
+        seek(epoch, placed);
+      else
+        start_round(epoch);
+      epoch_ = epoch;
+      given_ = 0;
+    });
   }
 
   std::uint64_t epoch() const override { return epoch_; }
@@ -36,41 +39,40 @@ class FixedSizeFlow final : public StageFlow {
   bool endless() const override { return false; }
 
   std::optional<DataPoint> next() override {
-    check_goes_on(placed_, kind());
+    pass_.check(kind());
     if (given_ == points_) return std::nullopt;
-    placed_ = false;
-    std::optional<DataPoint> point;
-    move_on([&] {
-      point = source().next();
-      return point.has_value();
+    return pass_.reading(kind(), [this] {
+      std::optional<DataPoint> point;
+      move_on([&] {
+        point = source().next();
+        return point.has_value();
+      });
+      ++given_;
+      return point;
     });
-    ++given_;
-    placed_ = true;
-    return point;
   }
 
   FlowState state() const override {
-    check_goes_on(placed_, kind());
+    pass_.check(kind());
     FlowState state = StageFlow::state();
     state.numbers = {{"points", points_}, {"keep_state", keep_state_ ? 1u : 0u}, {"epoch", epoch_}, {"given", given_}};
     return state;
   }
 
   void restore(const FlowState& state) override {
-    placed_ = false;
     cancelled_.lift();
-    StageFlow::restore(state);
-    state.expect_number("points", points_);
-    state.expect_number("keep_state", keep_state_ ? 1 : 0);
-    const std::uint64_t given = state.at("given");
-    BELFRY_CHECK(given <= points_,
-                 "[restore] expected at most {} points given in 'fixed_size', got {}. The state is "
-                 "damaged.",
-                 points_, given);
-    epoch_ = state.at("epoch");
-    given_ = given;
-    round_has_points_ = true;  // the state may be that of a round's end
-    placed_ = true;
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("points", points_);
+      state.expect_number("keep_state", keep_state_ ? 1 : 0);
+      const std::uint64_t given = state.at("given");
+      BELFRY_CHECK(given <= points_,
+                   "[restore] expected at most {} points given in 'fixed_size', got {}. The state is damaged.", points_,
+                   given);
+      epoch_ = state.at("epoch");
+      given_ = given;
+      round_has_points_ = true;  // the state may be that of a round's end
+    });
   }
 
   void cancel() override {
@@ -132,7 +134,7 @@ class FixedSizeFlow final : public StageFlow {
   std::uint64_t epoch_ = 0;
   std::uint64_t given_ = 0;        // points of this pass
   bool round_has_points_ = false;  // whether the source's pass has had any
-  bool placed_ = true;             // the source stands where epoch_ and given_ say: nothing threw on the way
+  PassGuard pass_;                 // unless failed, the source stands where epoch_ and given_ say
   CancelFlag cancelled_;           // the source needs a start_epoch() to go on
 };
 

@@ -45,6 +45,7 @@ class Flow {
   std::int64_t known_size() const;  // throws if the size is unknown, or there is no end
   FlowState state() const { return (**this).state(); }
   void restore(const FlowState& state) { unclaimed().restore(state); }
+  FlowIdentity identity() const { return (**this).identity(); }
   std::string describe() const { return (**this).describe(); }
 
   class Iterator {

@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFlow = "flow";
 constexpr const char* kFrom = "from";
+constexpr const char* kIdentity = "identity";
 constexpr int kMaxDepth = 200;  // compositions are a few deep; a text from outside must not exhaust the stack
 
 Json to_json(const FlowState& state) {
@@ -35,6 +36,10 @@ FlowState from_json(const Json& json, int depth) {
       BELFRY_CHECK(value.is_array(), "[flow state] expected a list in \"from\" of '{}', got {}.", state.flow,
                    shown(value));
       for (const Json& source : value) state.from.push_back(from_json(source, depth + 1));
+    } else if (name == kIdentity && depth == 0) {
+      BELFRY_CHECK(value.is_string(), "[flow state] expected a text for the identity of '{}', got {}.", state.flow,
+                   shown(value));
+      state.identity = std::make_shared<const std::string>(value.get<std::string>());
     } else {
       BELFRY_CHECK(value.is_number_unsigned(), "[flow state] expected a whole number for '{}' of '{}', got {}.", name,
                    state.flow, shown(value));
@@ -68,7 +73,18 @@ void FlowState::expect_number(std::string_view name, std::uint64_t value) const 
       flow, name, value, at(name));
 }
 
-std::string to_string(const FlowState& state) { return to_json(state).dump(); }
+void FlowState::expect_identity(const IdentityText& expected) const {
+  BELFRY_CHECK(identity == nullptr || expected == nullptr || *identity == *expected,
+               "[restore] expected a position of '{}', got one of '{}'. The flow must be built as it was when the "
+               "position was saved.",
+               *expected, *identity);
+}
+
+std::string to_string(const FlowState& state) {
+  Json json = to_json(state);
+  if (state.identity != nullptr) json[kIdentity] = *state.identity;
+  return json.dump();
+}
 
 FlowState flow_state_from_string(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);

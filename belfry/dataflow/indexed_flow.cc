@@ -4,6 +4,17 @@
 
 namespace belfry {
 
+IndexedFlow::IndexedFlow(FlowIdentity identity)
+    : identity_(std::move(identity)), identity_text_(identity_text(identity_)) {}
+
+IndexedFlow::IndexedFlow(std::string kind) : IndexedFlow(FlowIdentity{.kind = std::move(kind)}) { only_kind_ = true; }
+
+FlowIdentity IndexedFlow::identity() const {
+  FlowIdentity identity = identity_;
+  if (only_kind_) identity.place = describe();
+  return identity;
+}
+
 void IndexedFlow::start_epoch(std::uint64_t epoch) {
   cancelled_.lift();
   epoch_ = epoch;
@@ -23,19 +34,21 @@ std::optional<DataPoint> IndexedFlow::next() {
 }
 
 FlowState IndexedFlow::state() const {
-  return {kind_,
+  return {kind(),
           {{"count", static_cast<std::uint64_t>(count())},
            {"epoch", epoch_},
            {"position", static_cast<std::uint64_t>(position_)}},
-          {}};
+          {},
+          identity_text_};
 }
 
 void IndexedFlow::restore(const FlowState& state) {
-  state.expect(kind_, 0);
+  state.expect_identity(identity_text_);
+  state.expect(kind(), 0);
   state.expect_number("count", static_cast<std::uint64_t>(count()));
   const std::uint64_t position = state.at("position");
   BELFRY_CHECK(position <= static_cast<std::uint64_t>(count()),
-               "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", count(), kind_,
+               "[restore] expected a position of at most {} in '{}', got {}. The state is damaged.", count(), kind(),
                position);
   cancelled_.lift();
   epoch_ = state.at("epoch");

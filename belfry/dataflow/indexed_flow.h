@@ -12,7 +12,9 @@ namespace belfry {
 // nothing.
 class IndexedFlow : public DataFlow, public RandomAccess {
  public:
-  explicit IndexedFlow(std::string kind) : kind_(std::move(kind)) {}
+  // One that says only its kind is known by its describe() where places count: see FlowIdentity::place.
+  explicit IndexedFlow(std::string kind);
+  explicit IndexedFlow(FlowIdentity identity);
 
   void start_epoch(std::uint64_t epoch) override;
   std::uint64_t epoch() const override { return epoch_; }
@@ -21,12 +23,17 @@ class IndexedFlow : public DataFlow, public RandomAccess {
   std::optional<std::int64_t> size() const override { return count(); }
   FlowState state() const override;
   void restore(const FlowState& state) override;
-  std::string describe() const override { return kind_; }
+  FlowIdentity identity() const override;
+  std::string describe() const override { return identity_.kind; }
   RandomAccess* random_access() override { return this; }
   void cancel() override { cancelled_.set(); }
 
  private:
-  std::string kind_;
+  const std::string& kind() const { return identity_.kind; }
+
+  FlowIdentity identity_;
+  IdentityText identity_text_;
+  bool only_kind_ = false;
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
   CancelFlag cancelled_;
@@ -36,6 +43,8 @@ class IndexedFlow : public DataFlow, public RandomAccess {
 class RowFlow : public IndexedFlow {
  public:
   RowFlow(std::string kind, std::vector<ComponentSpec> spec) : IndexedFlow(std::move(kind)), spec_(std::move(spec)) {}
+  RowFlow(FlowIdentity identity, std::vector<ComponentSpec> spec)
+      : IndexedFlow(std::move(identity)), spec_(std::move(spec)) {}
 
   const std::vector<ComponentSpec>* row_spec() const final { return &spec_; }
   DataPoint at(std::int64_t index) const final;

@@ -6,10 +6,15 @@
 
 namespace belfry {
 
-JoinedFlow::JoinedFlow(std::vector<Flow> sources, std::string kind) : kind_(std::move(kind)) {
+JoinedFlow::JoinedFlow(std::vector<Flow> sources, std::string kind, FlowParameters parameters)
+    : kind_(std::move(kind)), identity_{.kind = kind_, .parameters = std::move(parameters)} {
   BELFRY_CHECK(!sources.empty(), "[{}] expected at least 1 flow to draw on, got an empty list.", kind_);
   sources_.reserve(sources.size());
-  for (Flow& source : sources) sources_.emplace_back(std::move(source), kind_);
+  for (Flow& source : sources) {
+    sources_.emplace_back(std::move(source), kind_);
+    identity_.from.push_back(sources_.back()->identity());
+  }
+  identity_text_ = identity_text(identity_);
 }
 
 void JoinedFlow::start_epoch(std::uint64_t epoch) {
@@ -17,12 +22,13 @@ void JoinedFlow::start_epoch(std::uint64_t epoch) {
 }
 
 FlowState JoinedFlow::state() const {
-  FlowState state{kind_, {}, {}};
+  FlowState state{kind_, {}, {}, identity_text_};
   for (const ClaimedFlow& source : sources_) state.from.push_back(source->state());
   return state;
 }
 
 void JoinedFlow::restore(const FlowState& state) {
+  state.expect_identity(identity_text_);
   state.expect(kind_, sources_.size());
   for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i]->restore(state.from[i]);
 }

@@ -11,8 +11,9 @@ namespace belfry {
 
 class JoinedFlow : public DataFlow {
  public:
-  // `kind` names the flow in states and messages: "zip(list, list | map)". At least one source.
-  JoinedFlow(std::vector<Flow> sources, std::string kind);
+  // `kind` names the flow in states and messages: "zip(list, list | map)". At least one source. `parameters` are what
+  // else decides which points come, for its identity.
+  JoinedFlow(std::vector<Flow> sources, std::string kind, FlowParameters parameters = {});
   ~JoinedFlow() override = default;
   JoinedFlow(const JoinedFlow&) = delete;
   JoinedFlow& operator=(const JoinedFlow&) = delete;
@@ -21,6 +22,7 @@ class JoinedFlow : public DataFlow {
   std::uint64_t epoch() const override { return sources_[0]->epoch(); }
   FlowState state() const override;
   void restore(const FlowState& state) override;
+  FlowIdentity identity() const override { return identity_; }
   std::string describe() const override;
   void cancel() override;
   bool ordered() const override;
@@ -39,6 +41,8 @@ class JoinedFlow : public DataFlow {
  private:
   std::vector<ClaimedFlow> sources_;
   std::string kind_;
+  FlowIdentity identity_;
+  IdentityText identity_text_;
 };
 
 }  // namespace belfry

@@ -18,7 +18,7 @@ namespace {
 class MapFlow final : public StageFlow, public RandomAccess {
  public:
   MapFlow(Flow source, const std::string& kind, PointFunction function, std::uint64_t seed)
-      : StageFlow(std::move(source), kind, kind),
+      : StageFlow(std::move(source), kind, kind, map_parameters(function, seed, true)),
         function_(std::move(function)),
         seed_(seed),
         seed_here_(seed_behind(seed, {StageFlow::source().state()})) {
@@ -26,9 +26,8 @@ class MapFlow final : public StageFlow, public RandomAccess {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
     index_ = 0;
-    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override { return function_.drops() ? std::nullopt : StageFlow::size(); }
@@ -49,15 +48,17 @@ class MapFlow final : public StageFlow, public RandomAccess {
   }
 
   void restore(const FlowState& state) override {
-    StageFlow::restore(state);
-    if (function_.random()) state.expect_number("seed", seed_);
-    const bool in_order = std::ranges::none_of(state.numbers, [](const auto& n) { return is_consumed_ahead(n.first); });
-    BELFRY_CHECK(in_order,
-                 "[restore] expected the state of a '{}' in order, got one with .ordered = false in the middle of its "
-                 "points. Restore it with .threads, as it was built.",
-                 kind());
-    index_ = state.at("index");
-    pass_.begin();
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      if (function_.random()) state.expect_number("seed", seed_);
+      const bool in_order =
+          std::ranges::none_of(state.numbers, [](const auto& n) { return is_consumed_ahead(n.first); });
+      BELFRY_CHECK(in_order,
+                   "[restore] expected the state of a '{}' in order, got one with .ordered = false in the middle of "
+                   "its points. Restore it with .threads, as it was built.",
+                   kind());
+      index_ = state.at("index");
+    });
   }
 
   RandomAccess* random_access() override {
@@ -68,7 +69,8 @@ class MapFlow final : public StageFlow, public RandomAccess {
     return *apply_to(source().random_access()->at(index), static_cast<std::uint64_t>(index));
   }
   std::optional<std::int64_t> next_index() override {
-    const std::optional<std::int64_t> index = source().random_access()->next_index();
+    const std::optional<std::int64_t> index =
+        pass_.reading(kind(), [this] { return source().random_access()->next_index(); });
     if (index) ++index_;
     return index;
   }
@@ -91,6 +93,13 @@ class MapFlow final : public StageFlow, public RandomAccess {
 };
 
 }  // namespace
+
+FlowParameters map_parameters(const PointFunction& function, std::uint64_t seed, bool ordered) {
+  FlowParameters parameters;
+  if (function.random()) parameters.emplace_back("seed", seed);
+  if (!ordered) parameters.emplace_back("ordered", false);
+  return parameters;
+}
 
 FlowStage map_as(const std::string& kind, const PointFunction& function, const MapOptions& options) {
   BELFRY_CHECK(options.threads >= 0, "[{}] expected 0 or more threads, got {}.", kind, options.threads);

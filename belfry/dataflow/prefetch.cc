@@ -6,7 +6,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/internal/start_thread.h"
 #include "belfry/base/queue.h"
-#include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/rethrow.h"
 #include "belfry/dataflow/stage_flow.h"
 
@@ -16,7 +16,7 @@ namespace {
 class PrefetchFlow final : public StageFlow {
  public:
   PrefetchFlow(Flow source, int depth)
-      : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth)),
+      : StageFlow(std::move(source), "prefetch", fmt::format("prefetch({})", depth), SamePoints{}),
         size_(StageFlow::size()),
         epoch_(StageFlow::epoch()),
         consumed_(StageFlow::state()),
@@ -24,30 +24,24 @@ class PrefetchFlow final : public StageFlow {
   ~PrefetchFlow() override { stop(); }
 
   void start_epoch(std::uint64_t epoch) override {
-    stop();
-    StageFlow::start_epoch(epoch);
-    make_ready();
+    restart([&] { StageFlow::start_epoch(epoch); });
   }
 
   void restore(const FlowState& state) override {
-    stop();
-    StageFlow::restore(state);
-    make_ready();
+    restart([&] { StageFlow::restore(state); });
   }
 
   std::optional<DataPoint> next() override {
-    check_goes_on(pass_ != Pass::failed, kind());
-    if (pass_ == Pass::finished) return std::nullopt;
-    if (pass_ == Pass::ready) {
+    pass_.check(kind());
+    if (phase_ == Phase::finished) return std::nullopt;
+    if (phase_ == Phase::ready) {
       worker_ended_ = false;
       worker_ = start_thread([this] { read_ahead(); });
-      pass_ = Pass::running;
+      phase_ = Phase::running;
     }
-    std::optional<Made> made = take();
+    std::optional<Made> made = pass_.reading(kind(), [this] { return take(); });
     if (!made) {
-      pass_ = queue_.cancelled() ? Pass::failed : Pass::finished;
-      BELFRY_CHECK_AS(Cancelled, pass_ == Pass::finished,
-                      "[prefetch] expected a point of '{}', but the flow was cancelled.", describe());
+      phase_ = Phase::finished;
       return std::nullopt;
     }
     consumed_ = std::move(made->state);
@@ -64,7 +58,7 @@ class PrefetchFlow final : public StageFlow {
   }
 
  private:
-  enum class Pass { ready, running, finished, failed };
+  enum class Phase { ready, running, finished };
   struct Made {
     DataPoint point;
     FlowState state;  // ours, once the point is consumed
@@ -83,29 +77,40 @@ class PrefetchFlow final : public StageFlow {
     queue_.close(std::move(error));  // after the handler: see close()
   }
 
+  // Nothing at the end of the pass.
   std::optional<Made> take() {
+    std::optional<Made> made = pop();
+    BELFRY_CHECK_AS(Cancelled, made || !queue_.cancelled(),
+                    "[prefetch] expected a point of '{}', but the flow was cancelled.", describe());
+    return made;
+  }
+
+  std::optional<Made> pop() {
     try {
       return queue_.pop();
     } catch (...) {
-      pass_ = Pass::failed;
       rethrow_from(std::current_exception(),
                    fmt::format("[prefetch] the flow '{}' failed", StageFlow::source().describe()));
     }
   }
 
-  void stop() {
-    if (worker_.joinable()) {
-      if (!worker_ended_) cancel();  // one that has ended needs no help, and the source is spared the interruption
-      worker_.join();
-    }
-    pass_ = Pass::failed;  // until the source stands somewhere again
+  // `place` takes the source where the next points come from.
+  template <class Place>
+  void restart(const Place& place) {
+    pass_.begin([&] {
+      stop();
+      place();
+      queue_.reopen();
+      consumed_ = StageFlow::state();
+      epoch_ = StageFlow::epoch();
+      phase_ = Phase::ready;
+    });
   }
 
-  void make_ready() {
-    queue_.reopen();
-    consumed_ = StageFlow::state();
-    epoch_ = StageFlow::epoch();
-    pass_ = Pass::ready;
+  void stop() {
+    if (!worker_.joinable()) return;
+    if (!worker_ended_) cancel();  // one that has ended needs no help, and the source is spared the interruption
+    worker_.join();
   }
 
   // The queue has a lock of its own. The rest is the consumer's; the source is the worker's while that runs, and
@@ -113,7 +118,8 @@ class PrefetchFlow final : public StageFlow {
   const std::optional<std::int64_t> size_;
   std::uint64_t epoch_ = 0;
   FlowState consumed_;  // after the last point consumed
-  Pass pass_ = Pass::ready;
+  Phase phase_ = Phase::ready;
+  PassGuard pass_;
   BoundedQueue<Made> queue_;
   std::atomic<bool> worker_ended_ = false;  // it does not touch the source any more
   std::thread worker_;

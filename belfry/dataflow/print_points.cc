@@ -42,7 +42,7 @@ std::string first_of(std::span<const T> values, int count) {
 class PrintFlow final : public StageFlow, public RandomAccess {
  public:
   PrintFlow(Flow source, PrintPointsOptions options)
-      : StageFlow(std::move(source), "print_points", "print_points"), options_(std::move(options)) {}
+      : StageFlow(std::move(source), "print_points", "print_points", SamePoints{}), options_(std::move(options)) {}
 
   void start_epoch(std::uint64_t epoch) override {
     StageFlow::start_epoch(epoch);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "belfry/base/check.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/internal/random_place.h"
 #include "belfry/dataflow/joined_flow.h"
 #include "belfry/dataflow/random_flows.h"
@@ -15,7 +16,8 @@ namespace {
 class RandomChooseFlow final : public JoinedFlow {
  public:
   RandomChooseFlow(std::vector<Flow> flows, std::vector<double> weights, std::uint64_t seed)
-      : JoinedFlow(std::move(flows), "random_choose"),
+      : JoinedFlow(std::move(flows), "random_choose",
+                   {{"weights", fmt::format("{}", fmt::join(weights, " "))}, {"seed", seed}}),
         seed_(seed),
         seed_here_(seed_behind(seed, JoinedFlow::state().from)) {
     if (weights.empty()) weights.assign(sources(), 1);
@@ -24,7 +26,7 @@ class RandomChooseFlow final : public JoinedFlow {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    JoinedFlow::start_epoch(epoch);
+    pass_.begin([&] { JoinedFlow::start_epoch(epoch); });
     index_ = 0;
   }
 
@@ -37,21 +39,24 @@ class RandomChooseFlow final : public JoinedFlow {
 
   // At the end of a pass the index stays, so that the same flow is asked again and has nothing again.
   std::optional<DataPoint> next() override {
-    std::optional<DataPoint> point = source(chosen()).next();
+    std::optional<DataPoint> point = pass_.reading(kind(), [this] { return source(chosen()).next(); });
     if (point) ++index_;
     return point;
   }
 
   FlowState state() const override {
+    pass_.check(kind());
     FlowState state = JoinedFlow::state();
     state.numbers = {{"seed", seed_}, {"index", index_}};
     return state;
   }
 
   void restore(const FlowState& state) override {
-    JoinedFlow::restore(state);
-    state.expect_number("seed", seed_);
-    index_ = state.at("index");
+    pass_.begin([&] {
+      JoinedFlow::restore(state);
+      state.expect_number("seed", seed_);
+      index_ = state.at("index");
+    });
   }
 
  private:
@@ -78,6 +83,7 @@ class RandomChooseFlow final : public JoinedFlow {
   const std::uint64_t seed_here_;  // and what numbers come from
   std::vector<double> ends_;       // ends_[i]: sum of the weights up to and with i
   std::uint64_t index_ = 0;        // of the next point
+  PassGuard pass_;                 // after an error a flow may have lost a point that the index does not count
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 class RandomMixFlow final : public JoinedFlow {
  public:
   RandomMixFlow(std::vector<Flow> flows, std::uint64_t seed)
-      : JoinedFlow(std::move(flows), "random_mix"),
+      : JoinedFlow(std::move(flows), "random_mix", {{"seed", seed}}),
         seed_(seed),
         seed_here_(seed_behind(seed, JoinedFlow::state().from)),
         given_(sources(), 0) {
@@ -28,9 +28,8 @@ class RandomMixFlow final : public JoinedFlow {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    JoinedFlow::start_epoch(epoch);
+    pass_.begin([&] { JoinedFlow::start_epoch(epoch); });
     given_.assign(sources(), 0);
-    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override { return sum_of_sizes(); }
@@ -60,15 +59,16 @@ class RandomMixFlow final : public JoinedFlow {
   }
 
   void restore(const FlowState& state) override {
-    JoinedFlow::restore(state);
-    state.expect_number("seed", seed_);
-    pass_.begin();
-    for (std::size_t i = 0; i < sources(); ++i) {
-      given_[i] = state.at(name_of_given(i));
-      BELFRY_CHECK(given_[i] <= points_of(i),
-                   "[restore] expected at most {} points given of '{}', got {}. The state is damaged.", points_of(i),
-                   source(i).describe(), given_[i]);
-    }
+    pass_.begin([&] {
+      JoinedFlow::restore(state);
+      state.expect_number("seed", seed_);
+      for (std::size_t i = 0; i < sources(); ++i) {
+        given_[i] = state.at(name_of_given(i));
+        BELFRY_CHECK(given_[i] <= points_of(i),
+                     "[restore] expected at most {} points given of '{}', got {}. The state is damaged.", points_of(i),
+                     source(i).describe(), given_[i]);
+      }
+    });
   }
 
  private:

@@ -11,7 +11,8 @@ namespace {
 class RepeatFlow final : public StageFlow {
  public:
   RepeatFlow(Flow source, std::int64_t times)
-      : StageFlow(std::move(source), "repeat", times == kForever ? "repeat" : fmt::format("repeat({})", times)),
+      : StageFlow(std::move(source), "repeat", times == kForever ? "repeat" : fmt::format("repeat({})", times),
+                  times == kForever ? FlowParameters{} : FlowParameters{{"times", times}}),
         times_(times) {
     if (forever()) check_not_empty(StageFlow::size() != 0);
   }

@@ -11,7 +11,8 @@ namespace {
 class RepeatEachFlow final : public StageFlow, public RandomAccess {
  public:
   RepeatEachFlow(Flow source, std::int64_t times)
-      : StageFlow(std::move(source), "repeat_each", fmt::format("repeat_each({})", times)), times_(times) {
+      : StageFlow(std::move(source), "repeat_each", fmt::format("repeat_each({})", times), {{"times", times}}),
+        times_(times) {
     check_ordered(StageFlow::source(), kind());
   }
 

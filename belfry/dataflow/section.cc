@@ -17,16 +17,16 @@ namespace {
 class SectionFlow final : public StageFlow, public RandomAccess {
  public:
   SectionFlow(Flow source, const char* kind, std::int64_t first, std::int64_t most)
-      : StageFlow(std::move(source), kind, fmt::format("{}({})", kind, most < 0 ? first : most)),
+      : StageFlow(std::move(source), kind, fmt::format("{}({})", kind, most < 0 ? first : most),
+                  {{"points", most < 0 ? first : most}}),
         first_(first),
         most_(most) {
     check_ordered(StageFlow::source(), StageFlow::kind());
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
     passed_ = 0;
-    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override {
@@ -54,26 +54,29 @@ class SectionFlow final : public StageFlow, public RandomAccess {
   }
 
   void restore(const FlowState& state) override {
-    StageFlow::restore(state);
-    state.expect_number("first", static_cast<std::uint64_t>(first_));
-    state.expect_number("most", static_cast<std::uint64_t>(most_) + 1);
-    const auto passed = static_cast<std::int64_t>(state.at("passed"));
-    BELFRY_CHECK(passed >= 0 && (most_ < 0 || passed <= first_ + most_),
-                 "[restore] expected at most {} points passed in '{}', got {}. The state is damaged.", first_ + most_,
-                 kind(), state.at("passed"));
-    passed_ = passed;
-    pass_.begin();
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("first", static_cast<std::uint64_t>(first_));
+      state.expect_number("most", static_cast<std::uint64_t>(most_) + 1);
+      const auto passed = static_cast<std::int64_t>(state.at("passed"));
+      BELFRY_CHECK(passed >= 0 && (most_ < 0 || passed <= first_ + most_),
+                   "[restore] expected at most {} points passed in '{}', got {}. The state is damaged.", first_ + most_,
+                   kind(), state.at("passed"));
+      passed_ = passed;
+    });
   }
 
   RandomAccess* random_access() override { return source().random_access() != nullptr ? this : nullptr; }
   std::int64_t count() const override { return length(access().count()); }
   DataPoint at(std::int64_t index) const override { return access().at(first_ + index); }
   std::optional<std::int64_t> next_index() override {
-    if (!skip_to_first() || at_end()) return std::nullopt;
-    const std::optional<std::int64_t> index = access().next_index();
-    if (!index) return std::nullopt;
-    ++passed_;
-    return *index - first_;
+    return pass_.reading(kind(), [this] {
+      std::optional<std::int64_t> index;
+      if (skip_to_first() && !at_end()) index = access().next_index();
+      if (!index) return index;
+      ++passed_;
+      return std::optional(*index - first_);
+    });
   }
   const std::vector<ComponentSpec>* row_spec() const override { return access().row_spec(); }
   void read_row(std::int64_t index, std::span<void* const> rows) const override {
@@ -102,7 +105,13 @@ class SectionFlow final : public StageFlow, public RandomAccess {
 class PartFlow final : public IndexedFlow {
  public:
   PartFlow(std::shared_ptr<const ClaimedFlow> whole, std::int64_t first, std::int64_t count, std::uint64_t rank)
-      : IndexedFlow("split"), whole_(std::move(whole)), first_(first), count_(count), rank_(rank) {}
+      : IndexedFlow(FlowIdentity{.kind = "split",
+                                 .parameters = {{"first", first}, {"count", count}, {"rank", rank}},
+                                 .from = {(*whole)->identity()}}),
+        whole_(std::move(whole)),
+        first_(first),
+        count_(count),
+        rank_(rank) {}
   std::int64_t count() const override { return count_; }
   DataPoint at(std::int64_t index) const override { return access().at(first_ + index); }
   const std::vector<ComponentSpec>* row_spec() const override { return access().row_spec(); }

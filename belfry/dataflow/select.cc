@@ -18,7 +18,8 @@ bool all_different(std::vector<std::size_t> values) {
 class SelectFlow final : public StageFlow, public RandomAccess {
  public:
   SelectFlow(Flow source_flow, const std::vector<std::size_t>& components)
-      : StageFlow(std::move(source_flow), "select", fmt::format("select({})", fmt::join(components, ", "))),
+      : StageFlow(std::move(source_flow), "select", fmt::format("select({})", fmt::join(components, ", ")),
+                  {{"components", fmt::format("{}", fmt::join(components, " "))}}),
         components_(components) {
     const RandomAccess* access = source().random_access();
     if (access == nullptr || access->row_spec() == nullptr) return;

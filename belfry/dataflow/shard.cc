@@ -12,16 +12,16 @@ namespace {
 class ShardFlow final : public StageFlow, public RandomAccess {
  public:
   ShardFlow(Flow source, const ShardOptions& options)
-      : StageFlow(std::move(source), "shard", fmt::format("shard({} of {})", options.rank, options.size)),
+      : StageFlow(std::move(source), "shard", fmt::format("shard({} of {})", options.rank, options.size),
+                  {{"rank", options.rank}, {"size", options.size}}),
         rank_(options.rank),
         size_(options.size) {
     check_ordered(StageFlow::source(), kind());
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
     turn_ = 0;
-    pass_.begin();
   }
 
   std::optional<std::int64_t> size() const override {
@@ -49,14 +49,15 @@ class ShardFlow final : public StageFlow, public RandomAccess {
   }
 
   void restore(const FlowState& state) override {
-    StageFlow::restore(state);
-    state.expect_number("rank", static_cast<std::uint64_t>(rank_));
-    state.expect_number("size", static_cast<std::uint64_t>(size_));
-    const std::uint64_t turn = state.at("turn");
-    BELFRY_CHECK(turn < static_cast<std::uint64_t>(size_),
-                 "[restore] expected a turn below {} in 'shard', got {}. The state is damaged.", size_, turn);
-    turn_ = static_cast<std::int64_t>(turn);
-    pass_.begin();
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("rank", static_cast<std::uint64_t>(rank_));
+      state.expect_number("size", static_cast<std::uint64_t>(size_));
+      const std::uint64_t turn = state.at("turn");
+      BELFRY_CHECK(turn < static_cast<std::uint64_t>(size_),
+                   "[restore] expected a turn below {} in 'shard', got {}. The state is damaged.", size_, turn);
+      turn_ = static_cast<std::int64_t>(turn);
+    });
   }
 
   RandomAccess* random_access() override { return source().random_access() != nullptr ? this : nullptr; }
@@ -64,11 +65,13 @@ class ShardFlow final : public StageFlow, public RandomAccess {
   DataPoint at(std::int64_t index) const override { return access().at(index * size_ + rank_); }
 
   std::optional<std::int64_t> next_index() override {
-    if (!skip_to_ours()) return std::nullopt;
-    const std::optional<std::int64_t> index = access().next_index();
-    if (!index) return std::nullopt;
-    pass_turn();
-    return *index / size_;
+    return pass_.reading(kind(), [this] {
+      std::optional<std::int64_t> index;
+      if (skip_to_ours()) index = access().next_index();
+      if (!index) return index;
+      pass_turn();
+      return std::optional(*index / size_);
+    });
   }
 
   const std::vector<ComponentSpec>* row_spec() const override { return access().row_spec(); }

@@ -16,7 +16,7 @@ namespace {
 class ShuffleFlow final : public StageFlow, public RandomAccess {
  public:
   ShuffleFlow(Flow source_flow, std::uint64_t seed)
-      : StageFlow(std::move(source_flow), "shuffle", "shuffle"), seed_(seed) {
+      : StageFlow(std::move(source_flow), "shuffle", "shuffle", {{"seed", seed}}), seed_(seed) {
     BELFRY_CHECK(access() != nullptr,
                  "[shuffle] expected a source with random access, got '{}', which can be read only in order. Shuffle "
                  "nearer to the source, or use shuffle_local().",

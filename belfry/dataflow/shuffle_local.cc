@@ -12,7 +12,8 @@ namespace {
 class ShuffleLocalFlow final : public StageFlow {
  public:
   ShuffleLocalFlow(Flow source, std::size_t buffer, std::uint64_t seed)
-      : StageFlow(std::move(source), "shuffle_local", fmt::format("shuffle_local({})", buffer)),
+      : StageFlow(std::move(source), "shuffle_local", fmt::format("shuffle_local({})", buffer),
+                  {{"buffer", buffer}, {"seed", seed}}),
         buffer_(buffer),
         seed_(seed),
         run_start_(StageFlow::state()) {
@@ -20,14 +21,16 @@ class ShuffleLocalFlow final : public StageFlow {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    StageFlow::start_epoch(epoch);
+    pass_.begin([&] { StageFlow::start_epoch(epoch); });
     epoch_ = epoch;
     begin_run(0);
   }
 
   std::optional<DataPoint> next() override {
     catch_up_.settle(kind(), [this](const FlowState& state) { read_again(state.at("given")); });
-    if (run_.empty()) begin_reading();
+    pass_.check(kind());
+    // If it throws, what was read so far is lost: state() is that before the run.
+    if (run_.empty()) pass_.reading(kind(), [this] { read_run(); });
     if (run_.empty()) return std::nullopt;
     DataPoint point = std::move(run_[given_++]);
     if (given_ == run_.size()) begin_run(run_number_ + 1);
@@ -42,23 +45,19 @@ class ShuffleLocalFlow final : public StageFlow {
   }
 
   void restore(const FlowState& state) override {
-    StageFlow::restore(state);
-    state.expect_number("seed", seed_);
-    state.expect_number("buffer", buffer_);
-    const std::uint64_t given = state.at("given");
-    epoch_ = state.at("epoch");
-    begin_run(state.at("run"));
-    if (given > 0) catch_up_.owe(state);
+    pass_.begin([&] {
+      StageFlow::restore(state);
+      state.expect_number("seed", seed_);
+      state.expect_number("buffer", buffer_);
+      const std::uint64_t given = state.at("given");
+      epoch_ = state.at("epoch");
+      begin_run(state.at("run"));
+      if (given > 0) catch_up_.owe(state);
+    });
   }
 
  private:
-  // If it throws, what was read so far is lost: state() is that before the run.
-  void begin_reading() {
-    pass_.reading(kind(), [this] { read_run(); });
-  }
-
   void begin_run(std::uint64_t number) {
-    pass_.begin();
     run_start_ = StageFlow::state();
     run_number_ = number;
     run_.clear();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "belfry/base/check.h"
 #include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/joined_flow.h"
 
 namespace belfry {
@@ -17,18 +17,17 @@ class ZipFlow final : public JoinedFlow, public RandomAccess {
   }
 
   void start_epoch(std::uint64_t epoch) override {
-    JoinedFlow::start_epoch(epoch);
-    pass_ = Pass::in_step;
+    pass_.begin([&] { JoinedFlow::start_epoch(epoch); });
+    finished_ = false;
   }
 
   void restore(const FlowState& state) override {
-    pass_ = Pass::out_of_step;  // if a source throws
-    JoinedFlow::restore(state);
-    pass_ = Pass::in_step;
+    pass_.begin([&] { JoinedFlow::restore(state); });
+    finished_ = false;
   }
 
   FlowState state() const override {
-    check_in_step();
+    pass_.check(kind());
     return JoinedFlow::state();
   }
 
@@ -78,34 +77,19 @@ class ZipFlow final : public JoinedFlow, public RandomAccess {
   }
 
  private:
-  enum class Pass { in_step, out_of_step, finished };
-
   RandomAccess& access(std::size_t i) const { return *source(i).random_access(); }
 
   // Moves every flow on by one point; false at the end of the first that has none.
   template <class Move>
   bool step(const Move& move) {
-    check_in_step();
-    if (pass_ == Pass::finished) return false;
-    pass_ = Pass::out_of_step;
-    for (std::size_t i = 0; i < sources(); ++i) {
-      if (move(source(i))) continue;
-      pass_ = Pass::finished;
-      return false;
-    }
-    pass_ = Pass::in_step;
-    return true;
+    return pass_.reading(kind(), [&] {
+      for (std::size_t i = 0; i < sources() && !finished_; ++i) finished_ = !move(source(i));
+      return !finished_;
+    });
   }
 
-  void check_in_step() const {
-    BELFRY_CHECK(
-        pass_ != Pass::out_of_step,
-        "[zip] expected flows that are in step, got '{}', one of which ended with an error. Call start_epoch() "
-        "or restore() first.",
-        describe());
-  }
-
-  Pass pass_ = Pass::in_step;
+  PassGuard pass_;         // after an error the flows are out of step
+  bool finished_ = false;  // one has ended: the others are not read any further
 };
 
 }  // namespace

@@ -52,6 +52,13 @@ inline bool same(const DataPoint& a, const DataPoint& b) {
   return true;
 }
 
+// A state as it was saved before states carried identities: only its numbers can be checked.
+inline FlowState without_identity(FlowState state) {
+  state.identity = nullptr;
+  for (FlowState& source : state.from) source = without_identity(std::move(source));
+  return state;
+}
+
 // A flow that can be read only in order, as one from a pipe would be: counts what is read from it.
 class Sequential final : public DataFlow {
  public:

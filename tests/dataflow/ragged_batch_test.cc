@@ -214,7 +214,8 @@ TEST(BatchByShape, ADamagedStateIsAnError) {
     });
   };
   EXPECT_EQ(to_string(good), R"({"flow":"batch_by_shape","points":3,"keep":0,"read":4,"waiting0":0,"waiting1":2,)"
-                             R"("from":[{"flow":"list","count":9,"epoch":0,"position":1}]})");
+                             R"("from":[{"flow":"list","count":9,"epoch":0,"position":1}],)"
+                             R"-("identity":"list(count=9) | batch_by_shape(points=3, keep=no)"})-");
   EXPECT_EQ(with("waiting1", 4),
             "[restore] expected the numbers of waiting points in 'batch_by_shape' below 4, in order, got others. The "
             "state is damaged.");

@@ -41,10 +41,14 @@ std::optional<DataPoint> CachedFlow::next() {
 }
 
 FlowState CachedFlow::state() const {
-  return {kind(), {{"epoch", epoch_}, {"position", static_cast<std::uint64_t>(position_)}}, {source_start_}};
+  return {kind(),
+          {{"epoch", epoch_}, {"position", static_cast<std::uint64_t>(position_)}},
+          {source_start_},
+          own_identity()};
 }
 
 void CachedFlow::restore(const FlowState& state) {
+  state.expect_identity(own_identity());
   state.expect(kind(), 1);
   BELFRY_CHECK(state.from[0] == source_start_,
                "[restore] expected a state of '{}' over {}, got one over {}. The flow must be built as it was when the "
@@ -71,8 +75,8 @@ void CachedFlow::cancel() {
 void CachedFlow::make_ready() {
   const MutexLock lock(mutex_);
   const bool cancelled = cancelled_.lift();
-  if (complete_ || (!failed_ && !cancelled)) return;
-  failed_ = true;  // if the source throws
+  if (complete_ || (!pass_.failed() && !cancelled)) return;
+  pass_.fail();  // if the source throws
   if (!cancelled) {
     forget();
     reached_.reset();
@@ -81,7 +85,7 @@ void CachedFlow::make_ready() {
     source().restore(*reached_);
   else
     source().start_epoch(0);
-  failed_ = false;
+  pass_.begin();
 }
 
 }  // namespace belfry

@@ -6,6 +6,7 @@
 #include "belfry/base/mutex.h"
 #include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -39,10 +40,10 @@ class CachedFlow : public StageFlow, public RandomAccess {
   template <class Read>
   void read_with(Read&& read) const BELFRY_REQUIRES(mutex_) {
     check_not_cancelled();
-    check_goes_on(!failed_, kind());
-    failed_ = true;
+    pass_.check(kind());
+    pass_.fail();  // if it throws. Not by reading(): the lock analysis does not follow the mutex into it
     read(source());
-    failed_ = false;
+    pass_.begin();
   }
 
   void check_not_cancelled() const { cancelled_.check(*this); }
@@ -67,7 +68,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
   mutable std::optional<FlowState> reached_ BELFRY_GUARDED_BY(mutex_);  // the source's, behind what is kept
-  mutable bool failed_ BELFRY_GUARDED_BY(mutex_) = false;
+  mutable PassGuard pass_ BELFRY_GUARDED_BY(mutex_);
   CancelFlag cancelled_;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "belfry/dataflow/flow_state.h"
-#include "belfry/dataflow/internal/flow_checks.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 
 namespace belfry {
 
@@ -17,7 +17,7 @@ class CatchUp {
   // The stage stands at `state`, once it has read what that takes.
   void owe(FlowState state) {
     state_ = std::move(state);
-    failed_ = false;
+    pass_.begin();
   }
   void clear() { state_.reset(); }
 
@@ -28,15 +28,13 @@ class CatchUp {
   template <class Read>
   void settle(std::string_view kind, Read&& read) {
     if (!state_) return;
-    check_goes_on(!failed_, kind);
-    failed_ = true;
-    read(std::as_const(*state_));
+    pass_.reading(kind, [&] { read(std::as_const(*state_)); });
     state_.reset();
   }
 
  private:
   std::optional<FlowState> state_;
-  bool failed_ = false;
+  PassGuard pass_;
 };
 
 }  // namespace belfry

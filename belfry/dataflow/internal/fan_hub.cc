@@ -21,12 +21,16 @@ FanHub::FanHub(Flow source, const FanOutOptions& options)
     : options_(options),
       feed_(std::make_unique<Feed>(std::move(source))),
       description_(feed_->flow().describe()),
+      source_identity_(feed_->flow().identity()),
       size_(feed_->size()),
       start_(feed_->flow().state()),
       consumers_(static_cast<std::size_t>(options.consumers)) {
   check_ordered(feed_->flow(), "fan_out");
   read_.source = start_;
-  for (Consumer& consumer : consumers_) consumer.place = read_;
+  for (std::size_t k = 0; k < consumers_.size(); ++k) {
+    consumers_[k].place = read_;
+    consumers_[k].identity = identity_text(identity(k));
+  }
 }
 
 FanHub::~FanHub() = default;
@@ -62,6 +66,12 @@ std::optional<std::int64_t> FanHub::size(std::size_t consumer) const {
 
 bool FanHub::endless() const { return feed_->endless(); }
 
+FlowIdentity FanHub::identity(std::size_t consumer) const {
+  return {.kind = "fan_out",
+          .parameters = {{"consumer", consumer}, {"of", options_.consumers}, {"all", options_.each == Each::all}},
+          .from = {source_identity_}};
+}
+
 std::string FanHub::describe(std::size_t consumer) const {
   return fmt::format("{} | fan_out({} of {})", description_, consumer, options_.consumers);
 }
@@ -77,7 +87,8 @@ FlowState FanHub::state(std::size_t consumer) const {
            {"pass", place.pass},
            {"epoch", place.epoch},
            {"number", place.number}},
-          {place.source}};
+          {place.source},
+          c.identity};
 }
 
 // -- Where it wants to go
@@ -112,6 +123,7 @@ void FanHub::start_epoch(std::size_t consumer, std::uint64_t epoch) {
 }
 
 void FanHub::restore(std::size_t consumer, const FlowState& state) {
+  state.expect_identity(identity_text(identity(consumer)));
   state.expect("fan_out", 1);
   state.expect_number("consumer", consumer);
   state.expect_number("consumers", static_cast<std::uint64_t>(options_.consumers));
@@ -191,7 +203,7 @@ void FanHub::begin_pass() {
     if (c.gone) continue;
     // One that is a pass ahead was through with this pass and has asked for the next: so it waits for that.
     c.finished = c.wish->place.pass != read_.pass;
-    c.failed = false;
+    c.pass.begin();
     c.place = c.wish->place;
     c.wish->restored = c.wish->abandoned = false;
     if (!c.finished) c.wish.reset();
@@ -292,7 +304,8 @@ void FanHub::put(DataPoint point, FlowState after) {
 }
 
 void FanHub::fail_pass(Consumer& consumer) {
-  consumer.finished = consumer.failed = true;
+  consumer.finished = true;
+  consumer.pass.fail();
   changed_.notify_all();
   rethrow_from(error_, fmt::format("[fan_out] the flow '{}' failed", description_));
 }
@@ -307,7 +320,7 @@ std::optional<DataPoint> FanHub::next(std::size_t consumer) {
       if (!begin_if_all_ask(consumer)) changed_.wait(mutex_);
       continue;
     }
-    check_goes_on(!c.failed, "fan_out");
+    c.pass.check("fan_out");
     if (c.finished) return std::nullopt;
     if (!begun_) check_nobody_asks(consumer);
     begun_ = true;

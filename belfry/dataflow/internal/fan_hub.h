@@ -14,6 +14,7 @@
 
 #include "belfry/base/mutex.h"
 #include "belfry/dataflow/fan_out.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 
 namespace belfry {
 
@@ -32,6 +33,7 @@ class FanHub {
   void restore(std::size_t consumer, const FlowState& state);
   void cancel(std::size_t consumer);
   void leave(std::size_t consumer);  // for good
+  FlowIdentity identity(std::size_t consumer) const;
   std::string describe(std::size_t consumer) const;
 
  private:
@@ -48,9 +50,10 @@ class FanHub {
   struct Consumer {
     Place place;            // behind the last point taken
     bool finished = false;  // has been told of the end of the pass, or of its error
-    bool failed = false;    // of its error
+    PassGuard pass{};       // failed: it was told of the error
     bool cancelled = false;
     bool gone = false;
+    IdentityText identity{};
     std::optional<Wish> wish{};  // where it wants to go once all want to
   };
   struct Held {
@@ -81,6 +84,7 @@ class FanHub {
   const FanOutOptions options_;
   const std::unique_ptr<Feed> feed_;  // the source: whoever has set reader_ uses it, without the mutex
   const std::string description_;
+  const FlowIdentity source_identity_;
   const std::optional<std::int64_t> size_;
   const FlowState start_;  // the source's, when it was new
 

@@ -18,11 +18,4 @@ void check_ordered(const DataFlow& flow, std::string_view who) {
                who, flow.describe());
 }
 
-void check_goes_on(bool goes_on, std::string_view who) {
-  BELFRY_CHECK(goes_on,
-               "[{}] expected a pass that goes on, got one that ended with an error. Call start_epoch() or restore() "
-               "first.",
-               who);
-}
-
 }  // namespace belfry

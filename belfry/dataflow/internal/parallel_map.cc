@@ -9,6 +9,7 @@
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/map_window.h"
 #include "belfry/dataflow/internal/mapped_point.h"
+#include "belfry/dataflow/internal/pass_guard.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {
@@ -22,7 +23,8 @@ constexpr auto kPatience = std::chrono::milliseconds(1);
 class ParallelMapFlow final : public StageFlow {
  public:
   ParallelMapFlow(Flow source_flow, const std::string& kind, PointFunction function, const MapOptions& options)
-      : StageFlow(std::move(source_flow), kind, fmt::format("{}({} threads)", kind, options.threads)),
+      : StageFlow(std::move(source_flow), kind, fmt::format("{}({} threads)", kind, options.threads),
+                  map_parameters(function, options.seed, options.ordered)),
         function_(std::move(function)),
         options_(options),
         seed_here_(seed_behind(options.seed, {source().state()})),
@@ -35,9 +37,11 @@ class ParallelMapFlow final : public StageFlow {
   ~ParallelMapFlow() override { stop(); }
 
   void start_epoch(std::uint64_t epoch) override {
-    stop();
-    StageFlow::start_epoch(epoch);
-    make_ready(0, {});
+    pass_.begin([&] {
+      stop();
+      StageFlow::start_epoch(epoch);
+      make_ready(0, {});
+    });
   }
 
   std::uint64_t epoch() const override { return epoch_; }
@@ -46,7 +50,7 @@ class ParallelMapFlow final : public StageFlow {
 
   FlowState state() const override {
     const Consumed done = window_.consumed();
-    FlowState state{kind(), {{"index", first_index_ + done.base}}, {done.at_base}};
+    FlowState state{kind(), {{"index", first_index_ + done.base}}, {done.at_base}, own_identity()};
     if (function_.random()) state.numbers.emplace_back("seed", options_.seed);
     std::set<std::uint64_t> ahead(done.ahead.begin(), done.ahead.end());
     ahead.insert(skip_.lower_bound(done.base), skip_.end());
@@ -56,31 +60,19 @@ class ParallelMapFlow final : public StageFlow {
   }
 
   void restore(const FlowState& state) override {
-    stop();
-    StageFlow::restore(state);
-    if (function_.random()) state.expect_number("seed", options_.seed);
-    std::set<std::uint64_t> skip;
-    for (const auto& [name, number] : state.numbers)
-      if (is_consumed_ahead(name)) skip.insert(number);
-    make_ready(state.at("index"), std::move(skip));
+    pass_.begin([&] {
+      stop();
+      StageFlow::restore(state);
+      if (function_.random()) state.expect_number("seed", options_.seed);
+      std::set<std::uint64_t> skip;
+      for (const auto& [name, number] : state.numbers)
+        if (is_consumed_ahead(name)) skip.insert(number);
+      make_ready(state.at("index"), std::move(skip));
+    });
   }
 
   std::optional<DataPoint> next() override {
-    check_goes_on(pass_ != Pass::failed, kind());
-    if (pass_ == Pass::ready) start();
-    while (pass_ == Pass::running) {
-      std::optional<MappedPoint> point = window_.take();
-      if (!point) {
-        finish();
-      } else if (point->error != nullptr) {
-        stop();
-        rethrow_from(std::exchange(point->error, nullptr),
-                     fmt::format("[{}] the flow '{}' failed", kind(), describe()));
-      } else if (point->result) {
-        return std::move(point->result);
-      }
-    }
-    return std::nullopt;
+    return pass_.reading(kind(), [this] { return next_made(); });
   }
 
   void cancel() override {
@@ -89,7 +81,7 @@ class ParallelMapFlow final : public StageFlow {
   }
 
  private:
-  enum class Pass { ready, running, finished, failed };
+  enum class Phase { ready, running, finished };
 
   // A point on its way: if the source has random access, the worker gets it by its index.
   struct Task {
@@ -195,8 +187,25 @@ class ParallelMapFlow final : public StageFlow {
 
   // -- The consumer
 
+  std::optional<DataPoint> next_made() {
+    if (phase_ == Phase::ready) start();
+    while (phase_ == Phase::running) {
+      std::optional<MappedPoint> point = window_.take();
+      if (!point) {
+        finish();
+      } else if (point->error != nullptr) {
+        stop();
+        rethrow_from(std::exchange(point->error, nullptr),
+                     fmt::format("[{}] the flow '{}' failed", kind(), describe()));
+      } else if (point->result) {
+        return std::move(point->result);
+      }
+    }
+    return std::nullopt;
+  }
+
   void start() {
-    pass_ = Pass::running;
+    phase_ = Phase::running;
     try {
       for (int i = 0; i < options_.threads; ++i) workers_.push_back(start_thread([this] { work(); }));
     } catch (...) {  // the system gives no more threads
@@ -209,7 +218,7 @@ class ParallelMapFlow final : public StageFlow {
   void finish() {
     const bool halted = window_.halted();
     join();
-    pass_ = halted ? Pass::failed : Pass::finished;
+    phase_ = Phase::finished;
     BELFRY_CHECK_AS(Cancelled, !halted, "[{}] expected a point of '{}', but the flow was cancelled.", kind(),
                     describe());
   }
@@ -217,7 +226,6 @@ class ParallelMapFlow final : public StageFlow {
   void stop() {
     if (!workers_.empty()) cancel();
     join();
-    pass_ = Pass::failed;  // until the source stands somewhere again
   }
 
   void join() {
@@ -230,7 +238,7 @@ class ParallelMapFlow final : public StageFlow {
     epoch_ = source().epoch();
     first_index_ = first_index;
     skip_ = std::move(skip);
-    pass_ = Pass::ready;
+    phase_ = Phase::ready;
   }
 
   // Written only while no worker runs; starting and joining them hand the source over.
@@ -243,7 +251,8 @@ class ParallelMapFlow final : public StageFlow {
   std::uint64_t first_index_ = 0;  // of number 0, in the source's pass
   std::set<std::uint64_t> skip_;   // the numbers that were consumed before the position was saved
 
-  Pass pass_ = Pass::ready;  // the consumer's
+  Phase phase_ = Phase::ready;  // the consumer's, as is pass_
+  PassGuard pass_;
   MapWindow window_;
   Mutex source_mutex_;  // held by the worker that reads
   std::vector<std::thread> workers_;

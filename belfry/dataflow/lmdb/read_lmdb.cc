@@ -21,7 +21,7 @@ Array bytes_array(std::span<const std::byte> bytes) {
 class LmdbFlow final : public IndexedFlow {
  public:
   explicit LmdbFlow(const std::string& path)
-      : IndexedFlow("lmdb"), database_(path, "from_lmdb"), count_(read_count()) {}
+      : IndexedFlow(FlowIdentity{.kind = "lmdb", .place = path}), database_(path, "from_lmdb"), count_(read_count()) {}
 
   std::int64_t count() const override { return count_; }
   std::string describe() const override { return fmt::format("lmdb(\"{}\")", database_.path()); }
@@ -61,7 +61,8 @@ class LmdbFlow final : public IndexedFlow {
 
 class LmdbBytesFlow final : public IndexedFlow {
  public:
-  explicit LmdbBytesFlow(const std::string& path) : IndexedFlow("lmdb_bytes"), database_(path, "from_lmdb_bytes") {
+  explicit LmdbBytesFlow(const std::string& path)
+      : IndexedFlow(FlowIdentity{.kind = "lmdb_bytes", .place = path}), database_(path, "from_lmdb_bytes") {
     const LmdbTransaction transaction = database_.begin();
     const LmdbCursor cursor = database_.cursor(*transaction);
     MDB_val key{}, value{};

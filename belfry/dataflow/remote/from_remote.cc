@@ -210,6 +210,7 @@ class RemoteFlow final : public DataFlow {
     phase_ = adopted && phase == kSkipping ? kWithin : phase;
   }
 
+  FlowIdentity identity() const override { return {.kind = "remote", .place = address()}; }
   std::string describe() const override { return fmt::format("remote(\"{}\")", address()); }
   void cancel() override { cancelled_ = true; }
 

@@ -24,7 +24,8 @@ struct Format {
 class CifarFlow final : public RowFlow {
  public:
   CifarFlow(std::string name, Format format, std::string records)
-      : RowFlow("cifar", {{f32, {kSide, kSide, kColors}}, {i32, {}}}),
+      : RowFlow({.kind = "cifar", .parameters = {{"of", name}, {"label", format.label_used}}},
+                {{f32, {kSide, kSide, kColors}}, {i32, {}}}),
         name_(std::move(name)),
         format_(std::move(format)),
         records_(std::move(records)) {}

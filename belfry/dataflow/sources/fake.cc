@@ -67,10 +67,19 @@ void check(const FakeSpec& spec) {
                highest_of(spec.dtype) + 1, name_of(spec.dtype), spec.low, spec.high);
 }
 
+FlowIdentity identity_of(const std::vector<FakeSpec>& components, const FakeOptions& options) {
+  FlowIdentity identity{.kind = "fake_data",
+                        .parameters = {{"size", options.size}, {"seed", options.seed}, {"fixed", options.fixed}}};
+  for (const FakeSpec& spec : components)
+    identity.parameters.emplace_back("component", fmt::format("{} {} from {} to {}", name_of(spec.dtype),
+                                                              to_string(spec.shape), spec.low, spec.high));
+  return identity;
+}
+
 class FakeFlow final : public IndexedFlow {
  public:
   FakeFlow(std::vector<FakeSpec> components, const FakeOptions& options)
-      : IndexedFlow("fake_data"), components_(std::move(components)), options_(options) {
+      : IndexedFlow(identity_of(components, options)), components_(std::move(components)), options_(options) {
     for (const FakeSpec& component : components_) {
       check(component);
       spec_.push_back({component.dtype, component.shape});

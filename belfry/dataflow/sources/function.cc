@@ -22,7 +22,9 @@ std::optional<DataPoint> call(const EpochIndexFunction& function, const std::str
 class SizedFunctionFlow final : public IndexedFlow {
  public:
   SizedFunctionFlow(EpochIndexFunction function, std::string name, std::int64_t size)
-      : IndexedFlow(std::move(name)), function_(std::move(function)), size_(size) {}
+      : IndexedFlow(FlowIdentity{.kind = std::move(name), .parameters = {{"size", size}}}),
+        function_(std::move(function)),
+        size_(size) {}
 
   std::int64_t count() const override { return size_; }
   DataPoint at(std::int64_t index) const override {
@@ -42,7 +44,7 @@ class SizedFunctionFlow final : public IndexedFlow {
 class FunctionFlow final : public DataFlow {
  public:
   FunctionFlow(EpochIndexFunction function, std::string name)
-      : function_(std::move(function)), name_(std::move(name)) {}
+      : function_(std::move(function)), name_(std::move(name)), identity_(identity_text({.kind = name_})) {}
 
   void start_epoch(std::uint64_t epoch) override { go_to(epoch, 0); }
   std::uint64_t epoch() const override { return epoch_; }
@@ -56,8 +58,9 @@ class FunctionFlow final : public DataFlow {
     return point;
   }
 
-  FlowState state() const override { return {name_, {{"epoch", epoch_}, {"position", position_}}, {}}; }
+  FlowState state() const override { return {name_, {{"epoch", epoch_}, {"position", position_}}, {}, identity_}; }
   void restore(const FlowState& state) override {
+    state.expect_identity(identity_);
     state.expect(name_, 0);
     go_to(state.at("epoch"), state.at("position"));
   }
@@ -72,6 +75,7 @@ class FunctionFlow final : public DataFlow {
 
   const EpochIndexFunction function_;
   const std::string name_;
+  const IdentityText identity_;
   std::uint64_t epoch_ = 0, position_ = 0;
   CancelFlag cancelled_;
 };

@@ -8,7 +8,9 @@ namespace {
 
 class ListFlow final : public IndexedFlow {
  public:
-  explicit ListFlow(std::vector<DataPoint> points) : IndexedFlow("list"), points_(std::move(points)) {
+  explicit ListFlow(std::vector<DataPoint> points)
+      : IndexedFlow(FlowIdentity{.kind = "list", .parameters = {{"count", points.size()}}}),
+        points_(std::move(points)) {
     for (const DataPoint& point : points_) uniform_.add(point);
   }
 

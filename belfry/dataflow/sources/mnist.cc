@@ -15,7 +15,8 @@ namespace {
 class MnistFlow final : public RowFlow {
  public:
   MnistFlow(std::string name, Array images, Array labels)
-      : RowFlow("mnist", {{f32, {images.shape()[1], images.shape()[2], 1}}, {i32, {}}}),
+      : RowFlow({.kind = "mnist", .parameters = {{"of", name}}},
+                {{f32, {images.shape()[1], images.shape()[2], 1}}, {i32, {}}}),
         name_(std::move(name)),
         images_(std::move(images)),
         labels_(std::move(labels)),

@@ -1,5 +1,7 @@
 #include "belfry/dataflow/sources/npz.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -14,8 +16,11 @@ namespace {
 // Arrays with equally many rows.
 class RowsFlow final : public IndexedFlow {
  public:
-  RowsFlow(std::string path, std::vector<Array> arrays)
-      : IndexedFlow("npz"), path_(std::move(path)), rows_(arrays[0].shape()[0]) {
+  RowsFlow(const std::string& path, const std::vector<std::string>& names, std::vector<Array> arrays)
+      : IndexedFlow(FlowIdentity{
+            .kind = "npz", .parameters = {{"arrays", fmt::format("{}", fmt::join(names, ", "))}}, .place = path}),
+        path_(path),
+        rows_(arrays[0].shape()[0]) {
     for (Array& array : arrays) {
       spec_.push_back({array.dtype(), array.shape().without(0)});
       arrays_.push_back(std::make_shared<Array>(std::move(array)));
@@ -79,7 +84,7 @@ Flow from_npz(const std::string& path, FromNpzOptions options) {
       "[from_npz] expected an array whose rows have elements, got {} of shape {} in '{}'. Name one that has "
       "some in .arrays.",
       in_quotes(options.arrays[0]), to_string(arrays[0].shape()), path);
-  return std::make_shared<RowsFlow>(path, std::move(arrays));
+  return std::make_shared<RowsFlow>(path, options.arrays, std::move(arrays));
 }
 
 }  // namespace belfry

@@ -16,8 +16,15 @@ constexpr std::int64_t kMostUnasked = std::int64_t{1} << 24;
 
 class SvmlightFlow final : public RowFlow {
  public:
-  SvmlightFlow(std::string path, SparseRows rows, std::vector<ComponentSpec> spec)
-      : RowFlow("svmlight", std::move(spec)), path_(std::move(path)), rows_(std::move(rows)) {}
+  SvmlightFlow(const std::string& path, SparseRows rows, const std::vector<ComponentSpec>& spec, bool zero_based)
+      : RowFlow({.kind = "svmlight",
+                 .parameters = {{"features", to_string(spec[0].shape)},
+                                {"label", fmt::format("{} {}", name_of(spec[1].dtype), to_string(spec[1].shape))},
+                                {"zero_based", zero_based}},
+                 .place = path},
+                spec),
+        path_(path),
+        rows_(std::move(rows)) {}
 
   std::string describe() const override { return fmt::format("svmlight(\"{}\")", path_); }
 
@@ -68,8 +75,8 @@ Flow from_svmlight(const std::string& path, SvmlightOptions options) {
   SparseRows rows = parse_svmlight(text, path, options);
   ComponentSpec label{options.label, {}};
   if (options.multilabel) label = {f32, {length(options.classes, rows.classes, "classes", path)}};
-  std::vector<ComponentSpec> spec{{f32, {length(options.features, rows.features, "features", path)}}, label};
-  return std::make_shared<SvmlightFlow>(path, std::move(rows), std::move(spec));
+  const std::vector<ComponentSpec> spec{{f32, {length(options.features, rows.features, "features", path)}}, label};
+  return std::make_shared<SvmlightFlow>(path, std::move(rows), spec, options.zero_based);
 }
 
 }  // namespace belfry

@@ -19,8 +19,18 @@ using Ids = std::vector<std::int32_t>;
 // The base of both: what begins at `first` and is `length` long, and with targets what begins one later.
 class TextFlow : public IndexedFlow {
  public:
-  TextFlow(std::string path, Ids ids, bool targets)
-      : IndexedFlow("text"), path_(std::move(path)), ids_(std::make_shared<Ids>(std::move(ids))), targets_(targets) {}
+  TextFlow(const std::string& path, Ids ids, const TextOptions& options)
+      : IndexedFlow(
+            FlowIdentity{.kind = "text",
+                         .parameters = {{"vocabulary", options.vocabulary.size()},
+                                        {"sequence_length", options.sequence_length},
+                                        {"stride", options.stride > 0 ? options.stride : options.sequence_length},
+                                        {"targets", options.targets},
+                                        {"by_line", options.by_line}},
+                         .place = path}),
+        path_(path),
+        ids_(std::make_shared<Ids>(std::move(ids))),
+        targets_(options.targets) {}
 
   std::string describe() const override { return fmt::format("text(\"{}\")", path_); }
 
@@ -41,8 +51,8 @@ class TextFlow : public IndexedFlow {
 
 class SequencesFlow final : public TextFlow {
  public:
-  SequencesFlow(std::string path, Ids ids, const TextOptions& options)
-      : TextFlow(std::move(path), std::move(ids), options.targets),
+  SequencesFlow(const std::string& path, Ids ids, const TextOptions& options)
+      : TextFlow(path, std::move(ids), options),
         length_(options.sequence_length),
         stride_(options.stride > 0 ? options.stride : length_),
         spec_(components(), {i32, {length_}}) {
@@ -76,8 +86,8 @@ struct Line {
 
 class LinesFlow final : public TextFlow {
  public:
-  LinesFlow(std::string path, Ids ids, std::vector<Line> lines, bool targets)
-      : TextFlow(std::move(path), std::move(ids), targets), lines_(std::move(lines)) {}
+  LinesFlow(const std::string& path, Ids ids, std::vector<Line> lines, const TextOptions& options)
+      : TextFlow(path, std::move(ids), options), lines_(std::move(lines)) {}
 
   std::int64_t count() const override { return static_cast<std::int64_t>(lines_.size()); }
   DataPoint at(std::int64_t index) const override {
@@ -103,7 +113,7 @@ Flow by_line(const std::string& path, std::string_view text, const TextOptions& 
     if (length < 1) return;
     lines.push_back({first, options.sequence_length > 0 ? std::min(length, options.sequence_length) : length});
   });
-  return std::make_shared<LinesFlow>(path, std::move(ids), std::move(lines), options.targets);
+  return std::make_shared<LinesFlow>(path, std::move(ids), std::move(lines), options);
 }
 
 void check_options(const TextOptions& options) {

@@ -22,7 +22,7 @@ std::string_view text_of(const Array& record) { return {static_cast<const char*>
 class TFRecordFlow final : public DataFlow {
  public:
   TFRecordFlow(std::vector<std::string> paths, TFRecordOptions options)
-      : paths_(std::move(paths)), options_(std::move(options)) {
+      : paths_(std::move(paths)), options_(std::move(options)), identity_(identity_text(identity())) {
     for (const std::string& path : paths_) ByteSource(path, "from_tfrecord");  // throws if it cannot be read
   }
 
@@ -48,10 +48,12 @@ class TFRecordFlow final : public DataFlow {
              {"file", file_},
              {"record", position_.record},
              {"offset", position_.offset}},
-            {}};
+            {},
+            identity_};
   }
 
   void restore(const FlowState& state) override {
+    state.expect_identity(identity_);
     state.expect("tfrecord", 0);
     state.expect_number("files", paths_.size());
     const std::uint64_t file = state.at("file");
@@ -63,6 +65,13 @@ class TFRecordFlow final : public DataFlow {
     go_to(state.at("epoch"), file, {.offset = state.at("offset"), .record = state.at("record")});
   }
 
+  FlowIdentity identity() const override {
+    FlowIdentity identity{.kind = "tfrecord",
+                          .parameters = {{"files", paths_.size()}, {"decode", options_.decode}},
+                          .place = fmt::format("{}", fmt::join(paths_, ", "))};
+    for (const std::string& feature : options_.features) identity.parameters.emplace_back("feature", feature);
+    return identity;
+  }
   std::string describe() const override {
     return paths_.size() == 1 ? fmt::format("tfrecord(\"{}\")", paths_[0])
                               : fmt::format("tfrecord({} files)", paths_.size());
@@ -103,6 +112,7 @@ class TFRecordFlow final : public DataFlow {
 
   const std::vector<std::string> paths_;
   const TFRecordOptions options_;
+  const IdentityText identity_;
   std::uint64_t epoch_ = 0;
   std::uint64_t file_ = 0;  // paths_.size(): the pass is over
   TFRecordPosition position_;

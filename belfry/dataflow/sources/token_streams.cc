@@ -14,7 +14,13 @@ namespace {
 class TokenStreamsFlow final : public IndexedFlow {
  public:
   TokenStreamsFlow(Array ids, const TokenStreamOptions& options)
-      : IndexedFlow("token_streams"),
+      : IndexedFlow(FlowIdentity{.kind = "token_streams",
+                                 .parameters = {{"tokens", ids.elements()},
+                                                {"streams", options.streams},
+                                                {"sequence_length", options.sequence_length},
+                                                {"time_major", options.time_major},
+                                                {"keep", options.remainder == Remainder::keep},
+                                                {"begins", options.begins}}}),
         ids_(std::move(ids)),
         options_(options),
         steps_((ids_.elements() - 1) / options.streams) {
