@@ -113,12 +113,13 @@ struct SessionState {
   // What bound pointers depend on; a plan of another generation is out of date.
   std::uint64_t generation() const { return store.generation() + crossings.generation(); }
 
+  using RunKey = std::vector<std::int64_t>;  // what tells runs apart: no text, which would be formatted for each
   struct Known {
-    std::string key;
+    RunKey key;
     std::shared_ptr<Program> program;
   };
   struct Cached {
-    std::string key;
+    RunKey key;
     std::shared_ptr<Plan> plan;
   };
 
@@ -134,9 +135,8 @@ struct SessionState {
   std::vector<std::unique_ptr<Arena>> arenas;  // one a device
   CrossingMemory crossings;
   QueueStore queues;
-  std::list<Cached> cache;             // most recently used first
-  std::list<Known> programs;           // likewise
-  std::weak_ptr<const Plan> last_run;  // plans are kept by the cache alone
+  std::list<Cached> cache;    // most recently used first
+  std::list<Known> programs;  // likewise
   std::unique_ptr<Profiler> profiler;
   std::unique_ptr<AlgorithmTable> algorithms;  // null without autotune
   std::uint64_t random_counter = 0;
@@ -146,7 +146,7 @@ struct SessionState {
 
  private:
   struct KnownTakes {
-    std::string key;
+    RunKey key;
     Takes takes;
   };
   std::list<KnownTakes> takes_;  // most recently used first
