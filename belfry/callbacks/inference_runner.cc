@@ -229,6 +229,7 @@ void InferenceRunner::trigger() {
 }
 
 void InferenceRunner::after_train() {
+  session_.reset();  // with what it keeps of the trainer's, which may be gone before the callback is
   if (!started_) return;
   for (const Handle<Callback>& callback : callbacks_) callback->after_train();
 }

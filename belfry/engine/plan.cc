@@ -61,10 +61,7 @@ class Plan::LinkedRun final : public PartRun {
 
 std::uint64_t generation_of(const RunTarget& target) {
   std::uint64_t sum = target.variables.generation() + target.crossings.generation();
-  for (std::size_t i = 0; i < target.backends.size(); ++i)
-    if (std::find(target.backends.begin(), target.backends.begin() + static_cast<std::ptrdiff_t>(i),
-                  target.backends[i]) == target.backends.begin() + static_cast<std::ptrdiff_t>(i))
-      sum += target.backends[i]->generation();
+  for (const Backend* backend : target.backends) sum += backend->generation();
   return sum;
 }
 

@@ -37,9 +37,8 @@ bool overlap(std::vector<Extent>& extents) {
 
 // Everything that is needed between calls. The plan is made again when the shapes fed or the variables' layouts change.
 struct Callable::State {
-  State(SessionState& s, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const Location& where)
-      : session(s), caller{"make_callable", where}, signature(s.signature(fetches, feeds, caller, &places)) {
-    caller.name = "callable";
+  State(SessionState& s, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds, const Caller& maker)
+      : session(s), caller{"callable", maker.where}, signature(s.signature(fetches, feeds, maker, &places)) {
     caller.done = "callable made";  // a call's own line is not known: nothing in it may cost time
     takes = s.takes_of(signature);
     given = signature.feeds.size();
@@ -49,43 +48,54 @@ struct Callable::State {
     extents.reserve(inputs.size() + places.size());
   }
 
-  void check_count(std::span<const Array> feeds) const {
+  // While a call is going on. The points that it took are not kept any longer.
+  struct Use {
+    Use(State& s, const Caller& user) : session(s.session.user, user), state(s) {}
+    ~Use() { state.all.clear(); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    const SessionUse session;
+    State& state;
+  };
+
+  void check_feeds(std::span<const Array> feeds, const Caller& user) const {
     BELFRY_CHECK(
         feeds.size() == given,
         "[callable] expected {} feeds, got {} (made at {}). Give an array for each tensor that make_callable() was "
         "told, in that order.",
         given, feeds.size(), to_string(caller.where));
+    for (std::size_t i = 0; i < feeds.size(); ++i)
+      if (!planned_for(i, feeds[i])) session.check_feed(signature.feeds[i], feeds[i], user);
   }
 
-  // The caller's feeds and the points that the run takes.
-  std::span<const Array> inputs_with(std::span<const Array> feeds, TakenPoints& points) {
-    check_count(feeds);
-    if (takes.nodes.empty()) return feeds;
+  // The caller's feeds and the points that the run takes, which nobody waits for if a feed is wrong.
+  std::span<const Array> inputs_with(std::span<const Array> feeds, TakenPoints& points, const Caller& user) {
+    check_feeds(feeds, user);
+    if (takes.nodes.empty()) {
+      session.queues.forget_taken();
+      return feeds;
+    }
     all.assign(feeds.begin(), feeds.end());
-    session.take(signature, takes, points, all, caller);
+    session.take(signature, takes, points, all, user);
     return all;
   }
 
-  bool planned_for(std::span<const Array> feeds) const {
-    bool same = signature.fed.size() == feeds.size();
-    for (std::size_t i = 0; i < feeds.size() && same; ++i)
-      same = feeds[i].shape() == signature.fed[i].shape && feeds[i].dtype() == signature.fed[i].dtype;
-    return same;
+  bool planned_for(std::size_t i, const Array& feed) const {
+    return i < signature.fed.size() && feed.shape() == signature.fed[i].shape && feed.dtype() == signature.fed[i].dtype;
   }
 
   // Where the shapes are the same, only the plan is replaced: a run that finds it outdated has results bound already.
-  void bind(std::span<const Array> feeds) {
-    if (!planned_for(feeds)) {
+  void bind(std::span<const Array> feeds, const Caller& user) {
+    bool same = signature.fed.size() == feeds.size();
+    for (std::size_t i = 0; i < feeds.size() && same; ++i) same = planned_for(i, feeds[i]);
+    if (!same) {
       std::vector<TensorSpec> fed;
-      for (std::size_t i = 0; i < feeds.size(); ++i) {
-        session.check_feed(signature.feeds[i], feeds[i], caller);
-        fed.push_back({"", feeds[i].dtype(), feeds[i].shape()});
-      }
+      for (const Array& feed : feeds) fed.push_back({"", feed.dtype(), feed.shape()});
       plan = nullptr;
       own.clear();
       signature.fed = std::move(fed);
     }
-    if (!plan || plan->generation() != session.generation()) plan = session.plan_for(signature, caller);
+    if (!plan || plan->generation() != session.generation()) plan = session.plan_for(signature, user);
   }
 
   // Of a fetch; none for an operation, and for what gets its shape while a call runs.
@@ -128,20 +138,22 @@ struct Callable::State {
                  to_string(caller.where));
   }
 
-  void run(std::span<const Array> feeds, std::span<Array> results, TakenPoints& points) {
+  // `ours`: results that may be replaced by others.
+  void run(std::span<const Array> feeds, std::span<Array> results, bool ours, std::optional<std::uint64_t> step,
+           TakenPoints& points, const Caller& user) {
     for (std::size_t i = 0; i < feeds.size(); ++i) inputs[i] = feeds[i].raw();
     for (std::size_t i = 0; i < places.size(); ++i)
       if (places[i] != kNone) outputs[static_cast<std::size_t>(places[i])] = results[i].raw();
-    const auto late = [&](std::size_t fetch, const TensorInfo& info) { return place_late(fetch, info, results); };
-    while (!session.execute(*plan, std::nullopt, inputs, outputs, late, points, caller)) bind(feeds);
+    const auto late = [&](std::size_t fetch, const TensorInfo& info) { return place_late(fetch, info, results, ours); };
+    while (!session.execute(*plan, step, inputs, outputs, late, points, user)) bind(feeds, user);
   }
 
-  // What gets its shape while a call runs: results of the callable's own change with it.
-  void* place_late(std::size_t fetch, const TensorInfo& info, std::span<Array> results) {
+  // What gets its shape while a call runs: results of ours change with it.
+  void* place_late(std::size_t fetch, const TensorInfo& info, std::span<Array> results, bool ours) const {
     const auto at = std::ranges::find(places, static_cast<int>(fetch)) - places.begin();
     Array& result = results[static_cast<std::size_t>(at)];
     const bool fits = result.dtype() == info.dtype && result.shape() == info.shape;
-    if (results.data() == own.data() && !fits) result = Array(info.dtype, info.shape);
+    if (ours && !fits) result = Array(info.dtype, info.shape);
     check_result(fetch, info, result);
     return result.raw();
   }
@@ -149,7 +161,7 @@ struct Callable::State {
   static constexpr const char* kRemedy = "make_results() makes arrays that fit.";
 
   SessionState& session;
-  Caller caller;
+  Caller caller;            // of the public calls
   std::vector<int> places;  // by fetch: its index among the plan's results, or kNone
   Signature signature;      // `fed` is empty before the first call
   std::shared_ptr<Plan> plan;
@@ -168,38 +180,51 @@ Callable::State& Callable::state() const {
   return *state_;
 }
 
-void Callable::operator()(std::span<const Array> feeds, std::span<Array> results) const {
+void Callable::operator()(std::span<const Array> feeds, std::span<Array> results, const RunOptions& options) const {
   State& s = state();
-  const SessionUse use(s.session.user, s.caller);
+  const State::Use use(s, s.caller);
   TakenPoints points;
-  const std::span<const Array> inputs = s.inputs_with(feeds, points);
-  s.bind(inputs);
+  const std::span<const Array> inputs = s.inputs_with(feeds, points, s.caller);
+  s.bind(inputs, s.caller);
   s.check_results(inputs, results);
-  s.run(inputs, results, points);
+  s.run(inputs, results, false, options.random_step, points, s.caller);
 }
 
-std::span<const Array> Callable::operator()(std::span<const Array> feeds) const {
+std::span<const Array> Callable::operator()(std::span<const Array> feeds, const RunOptions& options) const {
   State& s = state();
-  const SessionUse use(s.session.user, s.caller);
+  const State::Use use(s, s.caller);
   TakenPoints points;
-  const std::span<const Array> inputs = s.inputs_with(feeds, points);
-  s.bind(inputs);
+  const std::span<const Array> inputs = s.inputs_with(feeds, points, s.caller);
+  s.bind(inputs, s.caller);
   if (s.own.size() != s.places.size()) s.own = s.make_results();
   s.check_results(inputs, s.own);
-  s.run(inputs, s.own, points);
+  s.run(inputs, s.own, true, options.random_step, points, s.caller);
   return s.own;
 }
 
+std::vector<Array> Callable::run(std::span<const Array> feeds, const RunOptions& options, const Caller& caller) const {
+  State& s = state();
+  const State::Use use(s, caller);
+  TakenPoints points;
+  const std::span<const Array> inputs = s.inputs_with(feeds, points, caller);
+  s.bind(inputs, caller);
+  std::vector<Array> results = s.make_results();
+  s.run(inputs, results, true, options.random_step, points, caller);
+  return results;
+}
+
+std::shared_ptr<const Plan> Callable::plan() const { return state().plan; }
+
 std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
   State& s = state();
-  const SessionUse use(s.session.user, s.caller);
+  const State::Use use(s, s.caller);
   BELFRY_CHECK(
       s.takes.nodes.empty(),
       "[callable] expected shapes that follow from the feeds, got a run that takes points from queues (made at "
       "{}). Call it without results, which are then its own.",
       to_string(s.caller.where));
-  s.check_count(feeds);
-  s.bind(feeds);
+  s.check_feeds(feeds, s.caller);
+  s.bind(feeds, s.caller);
   BELFRY_CHECK(
       !s.plan->continues(),
       "[callable] expected shapes that follow from the feeds, got a run in which some follow from data (made at "
@@ -212,9 +237,15 @@ Callable Session::make_callable(const std::vector<Fetch>& fetches, const std::ve
                                 const Location& where) {
   const Caller caller{"make_callable", where};
   const SessionUse use(state_->user, caller);
-  Callable callable(std::make_shared<Callable::State>(*state_, fetches, feeds, where));
+  Callable callable(std::make_shared<Callable::State>(*state_, fetches, feeds, caller));
   state_->check_complete(callable.state().signature, caller);
   return callable;
+}
+
+Callable Callable::make(SessionState& session, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
+                        const Caller& caller) {
+  const SessionUse use(session.user, caller);
+  return Callable(std::make_shared<State>(session, fetches, feeds, caller));
 }
 
 }  // namespace belfry

@@ -24,8 +24,8 @@
 
 namespace belfry {
 
+class HookedRuns;
 class HookedSession;
-class Plan;
 
 // The run that a hook takes part in; valid during the call only. A hook that computes something in a run of its own
 // uses `session`: `hooked.run` would call the hooks again.
@@ -61,6 +61,9 @@ class SessionHook {
 class HookedSession {
  public:
   explicit HookedSession(Session& session, std::vector<std::shared_ptr<SessionHook>> hooks = {});
+  ~HookedSession();
+  HookedSession(const HookedSession&) = delete;
+  HookedSession& operator=(const HookedSession&) = delete;
 
   // Calls every hook's before_run, in order; runs once; calls every hook's after_run, in the same order. Gives the
   // caller's values. If a before_run throws, the others are still called, and nothing runs; if an after_run throws,
@@ -68,6 +71,10 @@ class HookedSession {
   // EndOfData is thrown only if there is no error.
   //
   // A tensor that two parties feed is an error that names both. One thread at a time.
+  //
+  // A run like one before, with the same fetches and feeds from each party, is found by their handles and looks nothing
+  // else up: what is fetched in every step is best given as a tensor, not by name. As many are kept as plans
+  // (SessionConfig::plan_cache).
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},
                          const Location& where = Location::current());
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
@@ -80,7 +87,7 @@ class HookedSession {
 
   Session& session() { return session_; }
 
-  bool has_run() const { return !last_.expired(); }  // and the plan is still kept (SessionConfig::plan_cache)
+  bool has_run() const { return !last_.expired(); }  // and the plan is still kept
   // The plan of the last run, with what hooks added to it, as Session::explain() prints one.
   std::string explain(const Location& where = Location::current()) const;
 
@@ -91,6 +98,7 @@ class HookedSession {
  private:
   Session& session_;
   std::vector<std::shared_ptr<SessionHook>> hooks_;
+  std::unique_ptr<HookedRuns> runs_;
   std::weak_ptr<const Plan> last_;
   std::atomic<bool> should_stop_ = false;
 };

@@ -127,7 +127,6 @@ std::vector<Array> Session::run(const std::vector<Fetch>& fetches, const Feeds& 
     if (const std::optional<TensorInfo>& info = run.plan->fetched()[i]) results[i] = place(i, *info);
   while (!state_->execute(*run.plan, options.random_step, run.feeds, results, place, *run.points, caller))
     run.plan = state_->plan_for(run.signature, caller);
-  state_->last_run = run.plan;
   std::vector<Array> out;
   for (int place : run.places) out.push_back(place == kNone ? Array() : values[static_cast<std::size_t>(place)]);
   return out;

@@ -79,6 +79,7 @@ class Fetch {
   const Tensor& tensor() const { return tensor_; }
   const Operation& operation() const { return operation_; }
   const std::string& name() const { return name_; }
+  bool operator==(const Fetch&) const = default;  // spelled alike
 
  private:
   Tensor tensor_;
@@ -103,12 +104,6 @@ struct SessionMemory {
   std::size_t variables = 0, copies = 0;  // copies: in a second layout, for gradients of convolutions
   std::size_t snapshots = 0;              // of variables, where the session is or has a companion
   std::size_t total() const { return arena + crossings + kernels + constants + variables + copies + snapshots; }
-};
-
-struct RunOptions {
-  // The step that random ops draw by (hooked runs pass global_step). Without it, the session's own counter, which is
-  // a separate sequence, so that inference does not shift training's masks.
-  std::optional<std::uint64_t> random_step{};
 };
 
 class Session {

@@ -23,6 +23,7 @@ struct AsyncTowers::Worker {
   std::vector<Fetch> fetches;
   Look look;
   std::unique_ptr<Session> session{};
+  std::unique_ptr<HookedSession> runs{};  // without hooks: it keeps the run of a step
   std::thread thread{};
 };
 
@@ -86,7 +87,10 @@ std::int64_t AsyncTowers::updates() const {
 void AsyncTowers::start(Trainer& trainer) {
   trainer_ = &trainer;
   session_ = &trainer.session();
-  for (const auto& worker : workers_) worker->session = session_->companion(worker->device, trainer.trained_at());
+  for (const auto& worker : workers_) {
+    worker->session = session_->companion(worker->device, trainer.trained_at());
+    worker->runs = std::make_unique<HookedSession>(*worker->session);
+  }
   pause();
   const auto first = static_cast<std::uint64_t>(trainer.global_step());
   for (const auto& worker : workers_)
@@ -104,7 +108,7 @@ void AsyncTowers::resume() { paused_ = nullptr; }
 void AsyncTowers::loop(Worker& worker, std::uint64_t step, const Location& where) {
   try {
     for (; !stopping_; ++step) {
-      const std::vector<Array> values = worker.session->run(worker.fetches, {}, {.random_step = step}, where);
+      const std::vector<Array> values = worker.runs->run(worker.fetches, {}, {.random_step = step}, where);
       if (worker.look) worker.look(values.back().item(), static_cast<std::int64_t>(step) + 1);
     }
   } catch (const Cancelled& e) {

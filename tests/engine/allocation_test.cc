@@ -53,7 +53,7 @@
 #include "belfry/ops/top_k.h"
 #include "belfry/ops/unique.h"
 #include "belfry/ops/update_slice.h"
-#include "belfry/session/session.h"
+#include "belfry/session/hooked_session.h"
 #include "tests/engine/allocation_count.h"
 
 namespace belfry {
@@ -392,6 +392,27 @@ TEST_P(AllocationTest, StagesForShapesFromDataMakeNone) {
     for (int i = 0; i < 5; ++i) call(fed);
   });
   EXPECT_EQ(counted.ours, 0) << "in five steps, from" << counted.where;
+}
+
+// What is asked for and given is new in each run; what is between the two is not.
+TEST_P(AllocationTest, AHookedStepAllocatesOnlyWhatIsAskedAndGiven) {
+  struct Hook final : SessionHook {
+    explicit Hook(Fetch f) : fetch(std::move(f)) {}
+    HookRequest before_run(const RunContext&) override { return {.fetches = {fetch}}; }
+    Fetch fetch;
+  };
+  const Tensor x = placeholder({"x", f32, {kAny}}), y = exp(x), sum = reduce_sum(y, "sum");
+  Session session(graph, config());
+  HookedSession hooked(session, {std::make_shared<Hook>(sum), std::make_shared<Hook>("sum")});
+  const std::vector<Fetch> fetches{Operation(y)};
+  const Feeds feeds{{x, Array::full(f32, {8}, 1)}};
+  for (int i = 0; i < 4; ++i) hooked.run(fetches, feeds);
+  const Counted counted = allocations_of([&] {
+    for (int i = 0; i < 5; ++i) hooked.run(fetches, feeds);
+  });
+  // The requests and each one's fetches, twice, since a list in braces is copied; the feeds, the results and the array
+  // among them; what each of the three parties gets.
+  EXPECT_LE(counted.ours, 5 * 13) << "in five steps, from" << counted.where;
 }
 
 TEST_P(AllocationTest, AUsersOpMakesNoneOfItsOwn) {

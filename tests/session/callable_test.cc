@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "belfry/ops/matmul.h"
+#include "belfry/ops/queue.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "tests/session/session_testing.h"
@@ -151,6 +152,52 @@ TEST_F(CallableTest, DrawsTheSessionsNextRandomNumbers) {
   session.set_random_counter(5);
   EXPECT_TRUE(equal(session.run(noise), first));
   EXPECT_TRUE(equal(session.run(noise), second));
+}
+
+TEST_F(CallableTest, DrawsByTheStepThatItIsGiven) {
+  const Tensor noise = random_uniform({3});
+  const Callable call = session.make_callable({noise}), with_feed = session.make_callable({noise}, {x});
+  const Array at_7 = session.run(noise, {}, {.random_step = 7});
+  EXPECT_TRUE(equal(call({}, {.random_step = 7})[0], at_7));
+  EXPECT_FALSE(equal(call({}, {.random_step = 8})[0], at_7));
+  EXPECT_TRUE(equal(with_feed(one_two, {.random_step = 7})[0], at_7));
+  Arrays mine = call.make_results();
+  call({}, mine, {.random_step = 7});
+  EXPECT_TRUE(equal(mine[0], at_7));
+  EXPECT_EQ(session.random_counter(), 0u) << "which is the sequence of runs that were given none";
+}
+
+// It could never come: nobody fills the queue.
+TEST_F(CallableTest, NobodyWaitsForAPointIfAFeedIsWrong) {
+  const Queue queue("q", {{"y", f32, {}}});
+  const Callable call = session.make_callable({x + queue.dequeue()[0]}, {x});
+  session.queue(queue)->close();
+  EXPECT_TRUE(contains(error_of([&] { call(Arrays{Array::zeros(i32, {2})}); }),
+                       "[callable] expected f32 [?] for 'x', got i32 [2]"));
+}
+
+TEST_F(CallableTest, ACallThatTakesNoPointForgetsTheOneBefore) {
+  const Queue queue("q", {{"y", f32, {}}});
+  const Tensor y = queue.dequeue()[0];
+  const Callable taking = session.make_callable({y}), other = session.make_callable({sum}, {x});
+  session.queue(queue)->put({{Array(1.f)}, std::make_shared<const int>(7)});
+  taking();
+  EXPECT_NE(session.taken_state(y), nullptr);
+  other(one_two);
+  EXPECT_EQ(session.taken_state(y), nullptr);
+}
+
+// Memory of ours whose end is told.
+TEST_F(CallableTest, ThePointsOfACallEndWithIt) {
+  const Queue queue("q", {{"y", f32, {2}}});
+  const Callable call = session.make_callable({queue.dequeue()[0] * 2.f});
+  auto memory = std::make_shared<std::vector<float>>(2, 4.f);
+  const std::weak_ptr<std::vector<float>> watched = memory;
+  session.queue(queue)->put({{Array(f32, {2}, memory->data(), memory)}});
+  memory.reset();
+  EXPECT_FALSE(watched.expired());
+  EXPECT_EQ(call()[0].item(1), 8);
+  EXPECT_TRUE(watched.expired());
 }
 
 }  // namespace

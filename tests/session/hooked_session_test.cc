@@ -237,5 +237,84 @@ TEST_F(HookedSessionTest, AHookWithoutANameIsCalledByItsClass) {
             "[HookedSession] expected hooks, got a null pointer among them.");
 }
 
+TEST_F(HookedSessionTest, ValuesOfARunStayWhatTheyAre) {
+  const Variable v = var("v", Array(1.f));
+  const Tensor next = v.assign_add(1.f);
+  Session session(graph);
+  session.initialize();
+  const auto hook = probe("hook");
+  hook->request.fetches = {next};
+  HookedSession hooked(session, {hook});
+  const Array first = hooked.run(next);
+  const RunValues seen = hook->got;
+  EXPECT_EQ(hooked.run(next).item(), 3);
+  EXPECT_EQ(first.item(), 2);
+  EXPECT_EQ(seen[0].item(), 2);
+}
+
+TEST_F(HookedSessionTest, WhoAskedForWhatMayChangeFromRunToRun) {
+  const Tensor x = placeholder({"x", f32, {}}), y = placeholder({"y", f32, {}});
+  const Tensor twice = multiply(x, 2.f, "twice"), both = subtract(x, y, "both");
+  Session session(graph);
+  const auto a = probe("a"), b = probe("b");
+  HookedSession hooked(session, {a, b});
+  const Feeds in{{x, Array(5.f)}, {y, Array(3.f)}};
+  for (int round = 0; round < 2; ++round) {
+    a->request = {.fetches = {twice, both}};
+    b->request = {};
+    EXPECT_EQ(hooked.run(twice, in).item(), 10);
+    EXPECT_EQ(a->got[1].item(), 2);
+    EXPECT_TRUE(b->got.empty());
+    a->request = {.fetches = {twice}};
+    b->request = {.fetches = {both}};
+    EXPECT_EQ(hooked.run(twice, in).item(), 10);
+    EXPECT_EQ(a->got.size(), 1u);
+    EXPECT_EQ(b->got[0].item(), 2);
+    b->request = {.fetches = {"both", "twice"}, .feeds = {in[1]}};
+    EXPECT_EQ(hooked.run(twice, {in[0]}).item(), 10);
+    EXPECT_EQ(b->got[0].item(), 2);
+    EXPECT_EQ(b->got[1].item(), 10);
+    a->request = {.fetches = {twice}, .feeds = {{x, Array(7.f)}}};  // the same, fed by others
+    EXPECT_EQ(hooked.run(twice).item(), 14);
+    EXPECT_EQ(b->got[0].item(), 4);
+    EXPECT_EQ(hooked.run({}, {}, {}).size(), 0u);
+    EXPECT_EQ(b->got[1].item(), 14);
+    a->request = {};
+    EXPECT_EQ(hooked.run(twice, {{x, Array(1.f)}}).item(), 2);
+    EXPECT_EQ(b->got[0].item(), -2);
+  }
+}
+
+TEST_F(HookedSessionTest, ErrorsOfARunThatIsKnownNameTheLineOfTheirOwnCall) {
+  const Tensor x = placeholder({"x", f32, {kAny}});
+  const Tensor y = x + 1.f;
+  Session session(graph);
+  HookedSession hooked(session, {probe("a")});
+  const Array good = Array::zeros(f32, {2}), bad = Array::zeros(i32, {2});
+  const auto run = [&](const Array& fed, const Location& where) { hooked.run(y, {{x, fed}}, {}, where); };
+  const auto called_at = [](const Location& line) { return "(called at " + to_string(line) + ")."; };
+  run(good, Location::current());
+  const Location second = Location::current();
+  const std::string text = error_of([&] { run(bad, second); });
+  EXPECT_TRUE(text.starts_with("[Session::run] expected f32 [?] for 'x', got i32 [2]")) << text;
+  EXPECT_TRUE(text.ends_with(called_at(second))) << text;
+  run(good, second);
+  session.cancel();
+  const Location third = Location::current();
+  EXPECT_EQ(error_of<Cancelled>([&] { run(good, third); }),
+            "[Session::run] expected a session that may run, got one that was cancelled " + called_at(third));
+}
+
+TEST_F(HookedSessionTest, FetchesThatTheSessionCannotHaveAreErrorsInEveryRun) {
+  Session session(graph);
+  HookedSession hooked(session, {probe("a")});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(contains(error_of([&] { hooked.run(Tensor()); }),
+                         "[Session::run] expected a tensor or operation to fetch, got an empty handle"));
+    EXPECT_TRUE(contains(error_of([&] { hooked.run("cots"); }),
+                         "[HookedSession::run] expected the name of a tensor or an operation to fetch, got 'cots'"));
+  }
+}
+
 }  // namespace
 }  // namespace belfry

@@ -9,7 +9,7 @@
 #include "belfry/ops/mask.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/session/session.h"
+#include "belfry/session/hooked_session.h"
 
 namespace belfry {
 namespace {
@@ -137,6 +137,46 @@ TEST_F(PlanCacheTest, APlanFromBeforeAVariableMovedIsCompiledAgainAndRight) {
   const Array before = session.run(total);
   session.run(conv2d(image, w, {.strides = 2}), {{image, Array::zeros(f32, {1, 8, 8, 16})}});  // w goes into blocks
   EXPECT_TRUE(equal(session.run(total), before));
+}
+
+TEST_F(PlanCacheTest, AHookedRunKeepsItsPlanThoughTheCacheDropsIt) {
+  Session session(graph, {.plan_cache = 1});
+  HookedSession hooked(session);
+  const auto step = [&](std::int64_t size) { return hooked.run(y, {{x, Array::zeros(f32, {size})}}).elements(); };
+  EXPECT_EQ(step(5), 5);
+  for (std::int64_t size = 1; size <= 4; ++size) compiles(session, y, size);
+  const int before = compiled;
+  EXPECT_EQ(step(5), 5);
+  EXPECT_EQ(compiled, before);
+  EXPECT_EQ(step(6), 6);
+  EXPECT_EQ(compiled, before + 1);
+}
+
+// The runs of a trainer with several kinds of steps.
+TEST_F(PlanCacheTest, HookedRunsThatComeInTurnsKeepTheirPlans) {
+  const Tensor z = exp(y);
+  Session session(graph);
+  HookedSession hooked(session);
+  for (int step = 0; step < 6; ++step) {
+    const Tensor& wanted = step % 2 == 0 ? y : z;
+    EXPECT_EQ(hooked.run(wanted, {{x, Array::zeros(f32, {3 + step % 3})}}).elements(), 3 + step % 3);
+  }
+  EXPECT_EQ(compiled, 6);
+  for (int step = 0; step < 6; ++step) hooked.run(step % 2 == 0 ? y : z, {{x, Array::zeros(f32, {3 + step % 3})}});
+  EXPECT_EQ(compiled, 6);
+}
+
+TEST_F(PlanCacheTest, ManyKindsOfHookedRunsStayWithinTheBound) {
+  kernels = 0;
+  std::vector<Tensor> all;
+  for (int i = 0; i < 12; ++i) all.push_back(add_tensor(kept_op, {x}));
+  Session session(graph, {.plan_cache = 3});
+  HookedSession hooked(session);
+  for (const Tensor& wanted : all) {
+    hooked.run(wanted, {{x, Array::zeros(f32, {2})}});
+    ASSERT_LE(kernels, 3) << "those of the last runs are those of the cache";
+  }
+  EXPECT_TRUE(hooked.has_run());
 }
 
 }  // namespace

@@ -50,13 +50,17 @@ int most_threads(const std::vector<DeviceInfo>& devices) {
   return std::ranges::max_element(devices, {}, &DeviceInfo::threads)->threads;
 }
 
-std::string key_of(const Signature& s) {
-  std::string key;
-  for (const Tensor& t : s.fetches) key += fmt::format("f{}:{} ", t.node()->id, t.output());
-  for (const Operation& o : s.targets) key += fmt::format("o{} ", o.node()->id);
-  for (std::size_t i = 0; i < s.feeds.size(); ++i)
-    key += fmt::format("d{}:{}={} ", s.feeds[i].node()->id, s.feeds[i].output(),
-                       s.fed.empty() ? "" : to_string(s.fed[i].shape));
+// How many things are fetched, run and fed; which; and the shapes fed.
+SessionState::RunKey key_of(const Signature& s) {
+  SessionState::RunKey key{std::ssize(s.fetches), std::ssize(s.targets), std::ssize(s.feeds)};
+  const auto add = [&](const Tensor& t) { key.insert(key.end(), {t.node()->id, t.output()}); };
+  for (const Tensor& t : s.fetches) add(t);
+  for (const Operation& o : s.targets) key.push_back(o.node()->id);
+  for (const Tensor& t : s.feeds) add(t);
+  for (const TensorSpec& fed : s.fed) {
+    key.push_back(fed.shape.rank());
+    key.insert(key.end(), fed.shape.dims().begin(), fed.shape.dims().end());
+  }
   return key;
 }
 
@@ -193,7 +197,7 @@ void SessionState::check_own(const Operation& handle, std::string_view what, con
 }
 
 const Takes& SessionState::takes_of(const Signature& s) {
-  std::string key = key_of(s);
+  RunKey key = key_of(s);
   const auto at = std::ranges::find(takes_, key, &KnownTakes::key);
   if (at != takes_.end()) {
     takes_.splice(takes_.begin(), takes_, at);
@@ -255,7 +259,7 @@ void SessionState::take(const Signature& signature, const Takes& takes, TakenPoi
 }
 
 std::shared_ptr<Plan> SessionState::plan_for(const Signature& s, const Caller& caller) {
-  const std::string key = key_of(s);
+  const RunKey key = key_of(s);
   const auto at = std::ranges::find_if(cache, [&](const Cached& c) { return c.key == key; });
   if (at != cache.end() && at->plan->generation() == generation()) {
     cache.splice(cache.begin(), cache, at);
@@ -294,7 +298,7 @@ void SessionState::check_complete(const Signature& s, const Caller& caller) {
 Program& SessionState::program_for(const Signature& s) {
   Signature unshaped = s;
   unshaped.fed.clear();
-  const std::string key = key_of(unshaped);
+  const RunKey key = key_of(unshaped);
   const auto at = std::ranges::find(programs, key, &Known::key);
   if (at != programs.end()) {
     programs.splice(programs.begin(), programs, at);

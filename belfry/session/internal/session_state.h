@@ -113,12 +113,13 @@ struct SessionState {
   // What bound pointers depend on; a plan of another generation is out of date.
   std::uint64_t generation() const { return generation_of(target); }
 
+  using RunKey = std::vector<std::int64_t>;  // what tells runs apart: no text, which would be formatted for each
   struct Known {
-    std::string key;
+    RunKey key;
     std::shared_ptr<Program> program;
   };
   struct Cached {
-    std::string key;
+    RunKey key;
     std::shared_ptr<Plan> plan;
   };
 
@@ -134,9 +135,8 @@ struct SessionState {
   QueueStore queues;
   std::map<std::string, std::unique_ptr<Backend>> backends;  // by kind of device
   RunTarget target;
-  std::list<Cached> cache;             // most recently used first
-  std::list<Known> programs;           // likewise
-  std::weak_ptr<const Plan> last_run;  // plans are kept by the cache alone
+  std::list<Cached> cache;    // most recently used first
+  std::list<Known> programs;  // likewise
   std::unique_ptr<Profiler> profiler;
   std::uint64_t random_counter = 0;
   SpinControl spins;
@@ -145,7 +145,7 @@ struct SessionState {
 
  private:
   struct KnownTakes {
-    std::string key;
+    RunKey key;
     Takes takes;
   };
   std::list<KnownTakes> takes_;  // most recently used first
