@@ -17,8 +17,8 @@ const OpRegistration placeholder_def =
         .output("value")
         .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
         .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .must_be_fed()
         .not_differentiable()
-        .stateful()
         .doc("A value that every run has to feed.");
 
 const OpRegistration identity_def = define_op("Identity")
@@ -27,6 +27,7 @@ const OpRegistration identity_def = define_op("Identity")
                                         .ints(same_ints)
                                         .shape(same_shape)
                                         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+                                        .forwards()
                                         .doc("The same value under another name.");
 
 const OpRegistration stop_gradient_def = define_op("StopGradient")
@@ -35,10 +36,11 @@ const OpRegistration stop_gradient_def = define_op("StopGradient")
                                              .ints(same_ints)
                                              .shape(same_shape)
                                              .not_differentiable()
+                                             .forwards()
                                              .doc("The same value, through which no gradient flows.");
 
-const OpRegistration no_op_def =
-    define_op("NoOp").not_differentiable().side_effect().doc("Does nothing; done when its control inputs are.");
+const OpRegistration no_op_def = define_op("NoOp").not_differentiable().side_effect().silent().doc(
+    "Does nothing; done when its control inputs are.");
 
 const OpRegistration cast_def =
     define_op("Cast")
@@ -51,6 +53,7 @@ const OpRegistration cast_def =
           const DType from = c.input(0).dtype();
           return Tensors{is_float(from) && is_float(c.output().dtype()) ? cast(c.grad(), from) : Tensor()};
         })
+        .forwards_if_same()
         .doc(
             "The elements in another type. Floats become integers towards zero, beyond the type's range its end, NaN "
             "0; integers keep their low bits; anything but 0 is true.");
@@ -85,6 +88,7 @@ const OpRegistration placeholder_with_default_def =
           return wanted;
         })
         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
+        .forwards()
         .doc("A value that a run may feed.");
 
 }  // namespace

@@ -3,13 +3,12 @@
 #include <set>
 
 #include "belfry/base/error.h"
+#include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/flops.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
 namespace {
-
-const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant"), kIdentity = op_kind("Identity");
 
 Shape known(Shape shape) {
   for (int i = 0; i < shape.rank(); ++i)
@@ -49,13 +48,11 @@ void LayerCosts::infer(const Node& node) {
 }
 
 double LayerCosts::flops_of_node(const Node& node) const {
-  const OpKind op = node.def->kind;
-  const KernelDef* kernel = find_kernel(op, DeviceKind::cpu);
-  if (op == kVariable || op == kConstant || op == kIdentity || (kernel != nullptr && kernel->view)) return 0;
-  Work work{
-      .op = op, .attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
+  const KernelDef* kernel = find_kernel(node.def->kind, DeviceKind::cpu);
+  if (node.def->source || node.def->forwards || (kernel != nullptr && kernel->view)) return 0;
+  Work work{.attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
   for (const Tensor& input : node.inputs) work.inputs.push_back(shape(*input.node(), input.output()));
-  return flops_of(work);
+  return flops_of(kernel, work);
 }
 
 // By its name, or by that behind a tower's: a part of that name in another layer has a longer one.
