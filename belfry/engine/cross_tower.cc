@@ -31,11 +31,7 @@ std::string list(const std::vector<const Node*>& members) {
   return out;
 }
 
-const OpKind kCrossTowerSum = op_kind("CrossTowerSum");
-
 }  // namespace
-
-bool is_cross_tower_sum(const Node& node) { return node.def->kind == kCrossTowerSum; }
 
 void CrossTowerGroups::collect(const Graph& graph) {
   if (collected_) return;

@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-bool is_cross_tower_sum(const Node& node);
+inline bool is_cross_tower_sum(const Node& node) { return node.def->across_towers; }
 
 class CrossTowerGroups {
  public:

@@ -1,14 +1,17 @@
 #include "belfry/engine/engine_kinds.h"
 
+#include "belfry/graph/op_def.h"
+
 namespace belfry {
 
-const OpKind kFeed = op_kind("Feed");
-const OpKind kFetch = op_kind("Fetch");
-const OpKind kReceive = op_kind("Receive");
-const OpKind kSend = op_kind("Send");
-const OpKind kShapeOnly = op_kind("ShapeOnly");
-const OpKind kSnapshot = op_kind("Snapshot");
-const OpKind kReorder = op_kind("Reorder");
-const OpKind kVariableCopy = op_kind("VariableCopy");
+const OpKind kFeed = define_op("Feed").source().everywhere().engine_kind();
+const OpKind kFetch = define_op("Fetch").engine_kind();
+// What it waits for in the other part may be an effect.
+const OpKind kReceive = define_op("Receive").source().silent().side_effect().engine_kind();
+const OpKind kSend = define_op("Send").engine_kind();
+const OpKind kShapeOnly = define_op("ShapeOnly").standing().engine_kind();
+const OpKind kSnapshot = define_op("Snapshot").engine_kind();
+const OpKind kReorder = define_op("Reorder").engine_kind();
+const OpKind kVariableCopy = define_op("VariableCopy").silent().engine_kind();
 
 }  // namespace belfry

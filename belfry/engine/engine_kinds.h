@@ -1,5 +1,6 @@
-// Nodes that several of the engine's passes make or look for, and that no graph has. What one pass makes for a kernel
-// alone (fused ops) is named in its file.
+// Nodes that several of the engine's passes make or look for, and that no graph has. They are declared as the graph's
+// ops are, so that passes ask one question of both: node.op.definition().silent. What one pass makes for a kernel alone
+// (fused ops) is named in its file, and what is special about it is said by the kernel.
 #pragma once
 
 #include "belfry/graph/op_kind.h"

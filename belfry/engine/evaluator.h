@@ -8,6 +8,7 @@
 
 #include "belfry/array/array.h"
 #include "belfry/engine/data_queue.h"
+#include "belfry/engine/flops.h"
 #include "belfry/engine/ir.h"
 #include "belfry/engine/step.h"
 
@@ -29,6 +30,8 @@ class Evaluator {
   virtual bool can_evaluate(const IrNode& node) const = 0;
   virtual std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
                                       const std::vector<TensorInfo>& outputs) const = 0;
+  // Floating-point operations of an op of the graph.
+  virtual double flops(OpKind op, const Work& work) const = 0;
   // Any node of the graph, with all its state and effects; `queues` are those of the session that runs it.
   virtual std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, QueueStore* queues) const = 0;
 };

@@ -2,18 +2,29 @@
 // products and attention; one an element for the rest.
 #pragma once
 
-#include "belfry/engine/ir.h"
+#include <vector>
+
+#include "belfry/array/shape.h"
+#include "belfry/graph/attributes.h"
 
 namespace belfry {
 
 // What the count depends on; shapes are concrete.
 struct Work {
-  OpKind op;
   const Attributes& attributes;
   std::vector<Shape> inputs, outputs;
 };
-double flops_of(const Work& work);
 
-double flops_of(const Ir& ir, const IrNode& node);
+// What kernels declare.
+double no_flops(const Work& work);  // moves values and computes none
+double conv_flops(const Work& work);
+double conv_transpose_flops(const Work& work);
+double conv_input_flops(const Work& work);   // the gradient of the image
+double conv_filter_flops(const Work& work);  // the gradient of the filter
+double matmul_flops(const Work& work);
+double recurrent_flops(const Work& work);
+double attention_flops(const Work& work);
+
+double one_an_element(const Work& work);  // of the largest output: what counts where nothing is declared
 
 }  // namespace belfry

@@ -5,8 +5,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kPlaceholderWithDefault = op_kind("PlaceholderWithDefault");
-
 // What the shape rule reads of an input: only of those that it has declared.
 std::vector<KnownInts> sizes_of(const IrNode& node, KnownValues& known) {
   std::vector<KnownInts> out;
@@ -44,8 +42,9 @@ void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
   for (NodeId id : topological(ir)) {
     const IrNode& node = ir.node(id);
     if (node.def() == nullptr || node.outputs.empty()) continue;
-    if (node.op == kPlaceholderWithDefault) {  // which was not fed
-      ir.value(node.outputs[0]).info.shape = ir.info(node.inputs[0]).shape;
+    if (node.def()->forwards) {  // a placeholder's default too, whatever else could have been fed
+      for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        ir.value(node.outputs[i]).info.shape = ir.info(node.inputs[i]).shape;
       continue;
     }
     const InferredOutputs inferred = inferred_outputs(ir, node, known);

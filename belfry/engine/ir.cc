@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
-#include "belfry/engine/engine_kinds.h"
 #include "belfry/graph/subgraph.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kNoOp = op_kind("NoOp"), kCheckNumerics = op_kind("CheckNumerics"), kAssign = op_kind("Assign"),
-             kConstant = op_kind("Constant");
+const OpKind kConstant = op_kind("Constant");
 
 }  // namespace
 
@@ -159,11 +157,7 @@ std::vector<NodeId> topological(const Ir& ir) {
 
 namespace {
 
-bool has_effect(const IrNode& node) {
-  const OpDef* def = node.def();
-  // What comes from another part may come after an effect there.
-  return node.op == kNoOp || node.op == kReceive || (def != nullptr && def->side_effect);
-}
+bool has_effect(const IrNode& node) { return node.op.definition().side_effect; }
 
 // By node: it has an effect of its own, or comes after one that has.
 std::vector<char> follows_effect(const Ir& ir) {
@@ -209,13 +203,12 @@ std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
 bool is_pure(const IrNode& node) {
   const OpDef* def = node.def();
   return def != nullptr && !def->stateful && !def->side_effect && !def->host_kernel && node.after.empty() &&
-         node.op != kCheckNumerics && !has_stateful_function(node.attributes);
+         !has_stateful_function(node.attributes);
 }
 
 const std::vector<int>& updated_inputs(const IrNode& node) {
-  static const std::vector<int> none, first{0};
-  if (node.op == kAssign) return first;
-  return node.op == node.origin->def->kind && !node.functional ? node.origin->def->updates : none;
+  static const std::vector<int> none;
+  return node.functional ? none : node.op.definition().updates;
 }
 
 }  // namespace belfry

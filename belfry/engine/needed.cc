@@ -7,8 +7,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kQueueTake = op_kind("QueueTake");
-
 class Needed {
  public:
   explicit Needed(const Signature& signature) {
@@ -57,7 +55,7 @@ std::set<const Node*> needed_nodes(const Signature& signature) { return Needed(s
 std::vector<const Node*> needed_takes(const Signature& signature) {
   std::vector<const Node*> out;
   for (const Node* node : needed_nodes(signature))
-    if (node->def->kind == kQueueTake) out.push_back(node);
+    if (node->def->taken) out.push_back(node);
   std::ranges::sort(out, {}, &Node::id);
   return out;
 }

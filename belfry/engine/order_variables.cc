@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-const OpKind kAssign = op_kind("Assign"), kReadVariable = op_kind("ReadVariable"), kVariable = op_kind("Variable");
+const OpKind kAssign = op_kind("Assign"), kReadVariable = op_kind("ReadVariable");
 
 class Orderer {
  public:
@@ -110,7 +110,7 @@ class Orderer {
         if (input == updated_inputs(node)[0])
           ir_.value(node.outputs[0]).variable = variable;  // the new value lies there too
       }
-      if (node.op == kVariable) variables_[node.origin] = id;
+      if (node.op.definition().variable) variables_[node.origin] = id;
     }
   }
 

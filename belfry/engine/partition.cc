@@ -14,12 +14,8 @@
 namespace belfry {
 namespace {
 
-const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
-
 // Variables, constants and what is fed are everywhere: each part that uses one has it.
-bool placeless(const IrNode& node) {
-  return (node.op == kVariable || node.op == kConstant || node.op == kFeed) && node.after.empty();
-}
+bool placeless(const IrNode& node) { return node.op.definition().everywhere && node.after.empty(); }
 
 // Whether the node's shape follows from the elements of this input, which are known only in a run.
 bool awaits_size(const IrNode& node, int input, FromShapes& from_shapes) {

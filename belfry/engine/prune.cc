@@ -11,8 +11,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kPlaceholder = op_kind("Placeholder"), kQueueTake = op_kind("QueueTake"), kVariable = op_kind("Variable");
-
 using Key = std::pair<const Node*, int>;
 
 class Pruner {
@@ -60,10 +58,10 @@ class Pruner {
   }
 
   void add(const Node& origin) {
-    BELFRY_CHECK(origin.def->kind != kPlaceholder,
+    BELFRY_CHECK(!origin.def->must_be_fed,
                  "{} expected a value to be fed, got none {}. Feed it, or fetch something that does not depend on it.",
                  describe(origin), made_at(origin));
-    BELFRY_CHECK(origin.def->kind != kQueueTake,
+    BELFRY_CHECK(!origin.def->taken,
                  "{} expected a point that its session took, got none {}. Run it with Session::run.", describe(origin),
                  made_at(origin));
     IrNode node{
@@ -77,7 +75,7 @@ class Pruner {
     nodes_[&origin] = id;
     for (int i = 0; i < static_cast<int>(outputs.size()); ++i)
       values_.try_emplace({&origin, i}, ir_.node(id).outputs[static_cast<std::size_t>(i)]);
-    if (origin.def->kind == kVariable) ir_.value(ir_.node(id).outputs[0]).variable = &origin;
+    if (origin.def->variable) ir_.value(ir_.node(id).outputs[0]).variable = &origin;
     if (is_cross_tower_sum(origin)) sums_.push_back(id);
   }
 

@@ -11,13 +11,7 @@
 namespace belfry {
 namespace {
 
-const OpKind kSumToLike = op_kind("SumToLike"), kBroadcastLike = op_kind("BroadcastLike"),
-             kReshapeLike = op_kind("ReshapeLike"), kReshape = op_kind("Reshape"), kCast = op_kind("Cast"),
-             kTranspose = op_kind("Transpose"), kMatchSizes = op_kind("MatchSizes"), kIdentity = op_kind("Identity"),
-             kStopGradient = op_kind("StopGradient"), kPlaceholderWithDefault = op_kind("PlaceholderWithDefault"),
-             kCustomGradient = op_kind("CustomGradient"), kAdd = op_kind("Add"), kMul = op_kind("Mul"),
-             kSub = op_kind("Sub"), kDiv = op_kind("Div"), kConstant = op_kind("Constant"),
-             kOnesLike = op_kind("OnesLike"), kZerosLike = op_kind("ZerosLike");
+const OpKind kReshapeLike = op_kind("ReshapeLike"), kReshape = op_kind("Reshape"), kConstant = op_kind("Constant");
 
 constexpr std::int64_t kFoldLimit = 1 << 20;  // results above this many elements are left to the run
 
@@ -72,21 +66,17 @@ class Simplifier {
   bool pass_through(NodeId id) {
     const IrNode node = ir_.node(id);
     if (node.outputs.empty()) return false;
-    const OpKind op = node.op;
-    const ValueId out = node.outputs[0];
-    const bool like = op == kSumToLike || op == kBroadcastLike || op == kReshapeLike || op == kReshape || op == kCast ||
-                      op == kTranspose || op == kMatchSizes;
-    const bool moves = op == kTranspose && !std::ranges::is_sorted(node.attributes.get<Ints>("perm"));
-    if (op == kIdentity || op == kStopGradient || op == kPlaceholderWithDefault ||
-        (like && !moves && same_type_and_shape(node.inputs[0], out))) {
-      bypass(ir_, id, {node.inputs[0]});
-      return true;
-    }
-    if (op == kCustomGradient) {
+    const OpDef& def = node.op.definition();
+    if (def.forwards) {
       bypass(ir_, id, {node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size())});
       return true;
     }
-    if (op == kReshapeLike) {  // an ordinary reshape, now that the shape is known
+    if (def.forwards_if_same && same_type_and_shape(node.inputs[0], node.outputs[0]) &&
+        def.forwards_if_same(node.attributes)) {
+      bypass(ir_, id, {node.inputs[0]});
+      return true;
+    }
+    if (node.op == kReshapeLike) {  // an ordinary reshape, now that the shape is known
       ir_.change(id, [](IrNode& reshape) {
         reshape.op = kReshape;
         reshape.inputs.resize(1);
@@ -98,14 +88,12 @@ class Simplifier {
 
   // x + 0, x - 0, x * 1, x / 1
   bool neutral_operand(NodeId id, const IrNode& node) {
-    if (node.inputs.size() != 2) return false;
-    const bool sum = node.op == kAdd, product = node.op == kMul;
-    if (!sum && !product && node.op != kSub && node.op != kDiv) return false;
-    const double neutral = sum || node.op == kSub ? 0 : 1;
+    const std::optional<NeutralElement>& neutral = node.op.definition().neutral;
+    if (!neutral || node.inputs.size() != 2) return false;
     for (int side : {1, 0}) {
-      if (side == 0 && !sum && !product) continue;
+      if (side == 0 && neutral->right_only) continue;
       const ValueId other = node.inputs[static_cast<std::size_t>(1 - side)];
-      if (uniform_constant(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral &&
+      if (uniform_constant(ir_, node.inputs[static_cast<std::size_t>(side)]) == neutral->value &&
           same_type_and_shape(other, node.outputs[0])) {
         keep_order(id);
         bypass(ir_, id, {other});
@@ -122,7 +110,7 @@ class Simplifier {
     if (info.elements() > kFoldLimit) return false;
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) {
-      if (ir_.is_op(v, kShapeOnly) || ((node.op == kOnesLike || node.op == kZerosLike))) {
+      if (ir_.is_op(v, kShapeOnly) || node.op.definition().ignores_elements) {
         inputs.emplace_back(ir_.info(v).dtype, ir_.info(v).shape);
         continue;
       }
@@ -156,7 +144,9 @@ class Simplifier {
   // The same op on the same inputs is computed once.
   bool merge(NodeId id) {
     const IrNode& node = ir_.node(id);
-    if (node.op != kShapeOnly && node.op != kConstant && !is_pure(node)) return false;
+    const OpDef& def = node.op.definition();
+    const bool fixed = def.standing && !def.stateful;  // unlike a variable
+    if (!fixed && !is_pure(node)) return false;
     if (node.outputs.empty() || !node.after.empty()) return false;
     auto& candidates = seen_[{node.op, node.inputs}];
     for (NodeId other : candidates) {

@@ -88,7 +88,7 @@ class DotWriter {
     const std::string label = (slash == std::string::npos ? node.name : node.name.substr(slash + 1)) + "\n" +
                               node.def->name + (node.device.empty() ? "" : "\n" + node.device.name());
     std::string look;
-    if (node.def->name == "Variable")
+    if (node.def->variable)
       look = ", shape=cylinder, style=filled, fillcolor=lightblue";
     else if (!node.def->updates.empty())
       look = ", peripheries=2, style=filled, fillcolor=lightsalmon";

@@ -180,6 +180,7 @@ const OpRegistration custom_gradient_def =
         .gradient([](const GradientContext& c) {
           return c.node()->graph->kept_gradient(c.attributes().integer("gradient"))(c);
         })
+        .forwards()
         .doc("Passes tensors through and replaces their gradient by a user's function.");
 
 }  // namespace

@@ -83,6 +83,62 @@ OpDefinition& OpDefinition::updates(int input) {
   def_.updates.push_back(input);
   return side_effect();
 }
+OpDefinition& OpDefinition::overwrites(int input) {
+  def_.overwrites = true;
+  return updates(input);
+}
+OpDefinition& OpDefinition::variable() {
+  def_.variable = true;
+  return standing().stateful();
+}
+OpDefinition& OpDefinition::must_be_fed() {
+  def_.must_be_fed = true;
+  return stateful();
+}
+OpDefinition& OpDefinition::taken() {
+  def_.taken = true;
+  return stateful();
+}
+OpDefinition& OpDefinition::source() {
+  def_.source = true;
+  return *this;
+}
+OpDefinition& OpDefinition::everywhere() {
+  def_.everywhere = true;
+  return *this;
+}
+OpDefinition& OpDefinition::standing() {
+  def_.standing = true;
+  return source().everywhere().silent();
+}
+OpDefinition& OpDefinition::silent() {
+  def_.silent = true;
+  return *this;
+}
+OpDefinition& OpDefinition::across_towers() {
+  def_.across_towers = true;
+  return *this;
+}
+OpDefinition& OpDefinition::forwards() {
+  def_.forwards = true;
+  return *this;
+}
+OpDefinition& OpDefinition::forwards_if_same(ForwardsRule rule) {
+  def_.forwards_if_same = std::move(rule);
+  return *this;
+}
+OpDefinition& OpDefinition::neutral(double value) {
+  def_.neutral = {.value = value};
+  return *this;
+}
+OpDefinition& OpDefinition::right_neutral(double value) {
+  def_.neutral = {.value = value, .right_only = true};
+  return *this;
+}
+OpDefinition& OpDefinition::ignores_elements() {
+  def_.ignores_elements = true;
+  return *this;
+}
 OpDefinition& OpDefinition::shape_only(int input) {
   def_.shape_only.push_back(input);
   return *this;
@@ -122,9 +178,17 @@ OpDefinition::operator OpRegistration() {
   Registry& r = registry();
   const MutexLock lock(r.mutex);
   const auto [at, added] = r.ops.emplace(def_.name, def_);
-  BELFRY_CHECK(added, "[define_op '{}'] expected a new name, got one that is registered already. Choose another name.",
+  const bool declared = added && def_.kind.declare(&at->second);  // not if the engine has a kind of that name
+  if (added && !declared) r.ops.erase(at);
+  BELFRY_CHECK(declared,
+               "[define_op '{}'] expected a new name, got one that is registered already. Choose another name.",
                def_.name);
   return &at->second;
+}
+
+OpKind OpDefinition::engine_kind() {
+  BELFRY_BUG_IF(!def_.kind.declare(new OpDef(def_)), "kind {} is declared twice", def_.name);  // kept, as all ops are
+  return def_.kind;
 }
 
 const OpDef* find_op(std::string_view name) {

@@ -104,6 +104,14 @@ class HostKernelContext {
 using HostKernel = std::function<void(const HostKernelContext&)>;
 using PlainHostKernel = std::function<void(std::span<const Array> inputs, std::span<Array> outputs)>;
 
+using ForwardsRule = std::function<bool(const Attributes&)>;
+
+// The number that leaves the other operand of a binary op as it is.
+struct NeutralElement {
+  double value = 0;
+  bool right_only = false;  // x - 0 is x, but 0 - x is not
+};
+
 struct OpDef {
   std::string name;
   OpKind kind;
@@ -121,6 +129,7 @@ struct OpDef {
   // Has an effect of its own, so it counts as needed when fetched and is ordered by control paths alone.
   bool side_effect = false;
   std::vector<int> updates;  // inputs that name a variable which this op overwrites
+  bool overwrites = false;   // it reads nothing of what was there: the first of them gets a new value as a whole
   // Inputs of which only the shape is used: they do not keep a tensor alive. A variadic input's number stands for all
   // that are given.
   std::vector<int> shape_only;
@@ -130,6 +139,21 @@ struct OpDef {
   bool keeps_elements = false;  // output 0 is input 0, element by element, under another shape
   IntsRule ints;                // of an op that makes integers: what is known of them before a run
   HostKernel host_kernel;       // a user's op: the kernel itself
+  // Where a value comes from that no op of a run computes.
+  bool variable = false;       // a variable itself
+  bool must_be_fed = false;    // the caller of the run: it is an error if it does not
+  bool taken = false;          // the session, which takes it from a queue before the run
+  bool source = false;         // brings a value into a part of a run: nothing there computes it, or could again
+  bool everywhere = false;     // a source that is the same in all parts of a run: each has one of its own
+  bool standing = false;       // a source whose memory, if it needs any, holds it before the run begins
+  bool silent = false;         // there is nothing to run
+  bool across_towers = false;  // the engine gives it the inputs of the ops of its group in all towers
+  // What is left of it when the compiler knows its inputs.
+  bool forwards = false;          // output i is input i
+  ForwardsRule forwards_if_same;  // output 0 is input 0 if type and shape are the same and the rule agrees
+  std::optional<NeutralElement> neutral;
+  // Its value follows from the shapes of its inputs, which it takes for their layout (else: shape_only).
+  bool ignores_elements = false;
   std::string doc;
 
   bool uses_only_shape(int input) const;  // of an input as given, those of a variadic one counted singly
@@ -152,6 +176,20 @@ class OpDefinition {
   OpDefinition& random();
   OpDefinition& side_effect();
   OpDefinition& updates(int input);
+  OpDefinition& overwrites(int input);  // updates it, whatever it was
+  OpDefinition& variable();
+  OpDefinition& must_be_fed();
+  OpDefinition& taken();
+  OpDefinition& source();
+  OpDefinition& everywhere();
+  OpDefinition& standing();  // a source, everywhere and silent
+  OpDefinition& silent();
+  OpDefinition& across_towers();
+  OpDefinition& forwards();
+  OpDefinition& forwards_if_same(ForwardsRule rule = [](const Attributes&) { return true; });
+  OpDefinition& neutral(double value);        // on either side
+  OpDefinition& right_neutral(double value);  // as the second operand
+  OpDefinition& ignores_elements();
   OpDefinition& shape_only(int input);
   OpDefinition& sizes(int input);
   OpDefinition& keeps_elements();
@@ -160,6 +198,8 @@ class OpDefinition {
   OpDefinition& kernel(PlainHostKernel kernel);  // of an op without attributes
   OpDefinition& doc(std::string text);
   operator OpRegistration();  // NOLINT(google-explicit-constructor): the end of the statement registers it
+  // The other end: a kind that only the engine makes. No graph has it and find_op() does not know it.
+  OpKind engine_kind();
 
  private:
   OpDef def_;

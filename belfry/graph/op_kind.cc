@@ -3,12 +3,23 @@
 #include <map>
 
 #include "belfry/base/mutex.h"
+#include "belfry/graph/op_def.h"
 
 namespace belfry {
 
 const OpKind::Record* OpKind::none() {
   static const Record& record = *new Record;
   return &record;
+}
+
+const OpDef& OpKind::undeclared() {
+  static const OpDef& def = *new OpDef;
+  return def;
+}
+
+bool OpKind::declare(const OpDef* def) const {
+  const OpDef* none = nullptr;
+  return record_->def.compare_exchange_strong(none, def, std::memory_order_acq_rel);
 }
 
 OpKind op_kind(std::string_view name) {
@@ -22,7 +33,9 @@ OpKind op_kind(std::string_view name) {
   auto at = r.records.find(name);
   if (at == r.records.end()) {
     const auto number = static_cast<int>(r.records.size()) + 1;
-    at = r.records.emplace(std::string(name), OpKind::Record{std::string(name), number}).first;
+    at = r.records.try_emplace(std::string(name)).first;
+    at->second.name = name;
+    at->second.number = number;
   }
   return OpKind(&at->second);
 }

@@ -5,6 +5,7 @@
 //   if (node.op == kAdd) ...
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -12,10 +13,18 @@
 
 namespace belfry {
 
+struct OpDef;
+
 class OpKind {
  public:
   OpKind() = default;  // of no op: its name is ""
   const std::string& name() const { return record_->name; }
+  // What the op was declared to be, whoever made the node: an op of the graph or a kind that only the engine makes. One
+  // that nothing declares (a fused op) has none of the properties.
+  const OpDef& definition() const {
+    const OpDef* def = record_->def.load(std::memory_order_acquire);
+    return def != nullptr ? *def : undeclared();
+  }
   bool operator==(const OpKind&) const = default;
   // By age, not by name: for tables that are only looked up.
   bool operator<(const OpKind& other) const { return record_->number < other.record_->number; }
@@ -24,11 +33,15 @@ class OpKind {
   struct Record {
     std::string name{};
     int number = 0;
+    mutable std::atomic<const OpDef*> def = nullptr;
   };
   friend OpKind op_kind(std::string_view name);
   friend struct std::hash<OpKind>;
+  friend class OpDefinition;
   explicit OpKind(const Record* record) : record_(record) {}
   static const Record* none();
+  static const OpDef& undeclared();
+  bool declare(const OpDef* def) const;  // false if it is declared already
 
   const Record* record_ = none();  // one a name, for as long as the program runs
 };

@@ -21,6 +21,7 @@ const OpRegistration constant_def =
         })
         .shape([](const ShapeContext& c) { return c.attributes().get<Array>("value").shape(); })
         .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<Array>("value").dtype()}; })
+        .standing()
         .not_differentiable()
         .doc("A value that is part of the graph.");
 
@@ -30,8 +31,8 @@ const OpRegistration variable_def =
         .output("value")
         .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
         .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .variable()
         .not_differentiable()
-        .stateful()
         .doc("A value kept by the session between runs; reading it gives what it was when the run started.");
 
 const OpRegistration read_def = define_op("ReadVariable")
@@ -56,22 +57,22 @@ Shapes same_numbers(const ShapeContext& c) {
   return same_shape(c);
 }
 
-OpRegistration define_assignment(const char* name, ShapeRule rule, const char* doc) {
+OpDefinition define_assignment(const char* name, ShapeRule rule, const char* doc) {
   return define_op(name)
       .input("variable")
       .input("value")
       .output("new_value")
       .shape(std::move(rule))
-      .updates(0)
       .not_differentiable()
       .doc(doc);
 }
 
-const OpRegistration assign_def = define_assignment("Assign", same_shape, "Sets a variable and gives its new value.");
+const OpRegistration assign_def =
+    define_assignment("Assign", same_shape, "Sets a variable and gives its new value.").overwrites(0);
 const OpRegistration assign_add_def =
-    define_assignment("AssignAdd", same_numbers, "Adds to a variable and gives its new value.");
+    define_assignment("AssignAdd", same_numbers, "Adds to a variable and gives its new value.").updates(0);
 const OpRegistration assign_sub_def =
-    define_assignment("AssignSub", same_numbers, "Subtracts from a variable and gives its new value.");
+    define_assignment("AssignSub", same_numbers, "Subtracts from a variable and gives its new value.").updates(0);
 
 }  // namespace
 

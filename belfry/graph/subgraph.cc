@@ -14,6 +14,8 @@
 namespace belfry {
 namespace {
 
+const OpKind kCustomGradient = op_kind("CustomGradient");
+
 // Inside a sub-graph: names go on from the scope around it (so that random ops draw numbers of their own), variables
 // keep their scopes; devices, control dependencies and recompute are the whole function's, not its ops'.
 class SubGraphScope : private ScopeGuard {
@@ -106,7 +108,7 @@ Tensors inline_subgraph(const SubGraph& function, const Tensors& inputs) {
     const CopyOfScope mark(*node);
     const ControlDependencies after(before);
     Attributes attributes = node->attributes;
-    if (node->def->name == "CustomGradient")  // its function is kept by the graph
+    if (node->def->kind == kCustomGradient)  // its function is kept by the graph
       attributes.set("gradient",
                      current_graph().keep_gradient(function.graph->kept_gradient(attributes.integer("gradient"))));
     Node* copy = add_op(node->def, operands, {.attributes = std::move(attributes)});

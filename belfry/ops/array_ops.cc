@@ -51,6 +51,7 @@ const OpRegistration reshape_def =
         .output("y")
         .ints(same_ints)
         .shape([](const ShapeContext& c) { return reshape_rule(c.input(0), c.attributes().get<Shape>("shape")); })
+        .forwards_if_same()
         .gradient(reshape_back)
         .keeps_elements()
         .doc("The same elements in another shape.");
@@ -109,28 +110,29 @@ const OpRegistration squeeze_def =
         .keeps_elements()
         .doc("The same elements without some dimensions of size 1.");
 
-const OpRegistration transpose_def = define_op("Transpose")
-                                         .input("x")
-                                         .output("y")
-                                         .shape([](const ShapeContext& c) {
-                                           const Ints& permutation = c.attributes().get<Ints>("perm");
-                                           BELFRY_CHECK(static_cast<int>(permutation.size()) == c.input(0).rank(),
-                                                        "expected {} axes, one a dimension of {}, got {}",
-                                                        c.input(0).rank(), to_string(c.input(0)), permutation.size());
-                                           Shape out;
-                                           for (std::int64_t axis : permutation)
-                                             out.push_back(c.input(0)[static_cast<int>(axis)]);
-                                           return out;
-                                         })
-                                         .gradient([](const GradientContext& c) {
-                                           const Ints& permutation = c.attributes().get<Ints>("perm");
-                                           Ints inverse(permutation.size());
-                                           for (std::size_t i = 0; i < permutation.size(); ++i)
-                                             inverse[static_cast<std::size_t>(permutation[i])] =
-                                                 static_cast<std::int64_t>(i);
-                                           return Tensors{transpose(c.grad(), inverse)};
-                                         })
-                                         .doc("The axes in another order.");
+const OpRegistration transpose_def =
+    define_op("Transpose")
+        .input("x")
+        .output("y")
+        .shape([](const ShapeContext& c) {
+          const Ints& permutation = c.attributes().get<Ints>("perm");
+          BELFRY_CHECK(static_cast<int>(permutation.size()) == c.input(0).rank(),
+                       "expected {} axes, one a dimension of {}, got {}", c.input(0).rank(), to_string(c.input(0)),
+                       permutation.size());
+          Shape out;
+          for (std::int64_t axis : permutation) out.push_back(c.input(0)[static_cast<int>(axis)]);
+          return out;
+        })
+        .gradient([](const GradientContext& c) {
+          const Ints& permutation = c.attributes().get<Ints>("perm");
+          Ints inverse(permutation.size());
+          for (std::size_t i = 0; i < permutation.size(); ++i)
+            inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+          return Tensors{transpose(c.grad(), inverse)};
+        })
+        .forwards_if_same(
+            [](const Attributes& attributes) { return std::ranges::is_sorted(attributes.get<Ints>("perm")); })
+        .doc("The axes in another order.");
 
 Tensor add_ones(const Operand& x, const Ints& axes, std::string_view name) {
   return add_tensor(expand_dims_def, {x}, {.name = name, .attributes = {{"axes", axes}}});

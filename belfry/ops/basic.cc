@@ -17,8 +17,8 @@ const OpRegistration placeholder_def =
         .output("value")
         .shape([](const ShapeContext& c) { return c.attributes().get<Shape>("shape"); })
         .dtype([](const ShapeContext& c) { return std::vector{c.attributes().get<DType>("dtype")}; })
+        .must_be_fed()
         .not_differentiable()
-        .stateful()
         .doc("A value that every run has to feed.");
 
 const OpRegistration identity_def = define_op("Identity")
@@ -28,6 +28,7 @@ const OpRegistration identity_def = define_op("Identity")
                                         .shape(same_shape)
                                         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
                                         .keeps_elements()
+                                        .forwards()
                                         .doc("The same value under another name.");
 
 const OpRegistration stop_gradient_def = define_op("StopGradient")
@@ -37,10 +38,11 @@ const OpRegistration stop_gradient_def = define_op("StopGradient")
                                              .shape(same_shape)
                                              .not_differentiable()
                                              .keeps_elements()
+                                             .forwards()
                                              .doc("The same value, through which no gradient flows.");
 
-const OpRegistration no_op_def =
-    define_op("NoOp").not_differentiable().side_effect().doc("Does nothing; done when its control inputs are.");
+const OpRegistration no_op_def = define_op("NoOp").not_differentiable().side_effect().silent().doc(
+    "Does nothing; done when its control inputs are.");
 
 const OpRegistration cast_def =
     define_op("Cast")
@@ -53,6 +55,7 @@ const OpRegistration cast_def =
           const DType from = c.input(0).dtype();
           return Tensors{is_float(from) && is_float(c.output().dtype()) ? cast(c.grad(), from) : Tensor()};
         })
+        .forwards_if_same()
         .doc(
             "The elements in another type. Floats become integers towards zero, beyond the type's range its end, NaN "
             "0; integers keep their low bits; anything but 0 is true.");
@@ -88,6 +91,7 @@ const OpRegistration placeholder_with_default_def =
         })
         .gradient([](const GradientContext& c) { return Tensors{c.grad()}; })
         .keeps_elements()
+        .forwards()
         .doc("A value that a run may feed.");
 
 }  // namespace

@@ -18,14 +18,19 @@ using Pair = std::pair<Tensor, Tensor>;
 Pair to_chosen(T dy, T chooses_a) { return {select(chooses_a, dy, 0.f), select(chooses_a, 0.f, dy)}; }
 
 const OpRegistration add_def =
-    define_binary("Add", numbers, "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; }, int_sum);
-const OpRegistration sub_def =
-    define_binary("Sub", numbers, "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; }, int_difference);
+    define_binary("Add", numbers, "a + b", [](T dy, T, T, T) { return Pair{dy, dy}; }, int_sum).neutral(0);
+const OpRegistration sub_def = define_binary(
+                                   "Sub", numbers, "a - b", [](T dy, T, T, T) { return Pair{dy, -dy}; }, int_difference)
+                                   .right_neutral(0);
 const OpRegistration mul_def =
-    define_binary("Mul", numbers, "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; }, int_product);
+    define_binary(
+        "Mul", numbers, "a * b", [](T dy, T a, T b, T) { return Pair{dy * b, dy * a}; }, int_product)
+        .neutral(1);
 // d(a/b)/db = -a/b^2 = -y/b
 const OpRegistration div_def =
-    define_binary("Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; }, int_quotient);
+    define_binary(
+        "Div", numbers, "a / b", [](T dy, T, T b, T y) { return Pair{dy / b, -(dy * y / b)}; }, int_quotient)
+        .right_neutral(1);
 // A tie sends the whole gradient to a.
 const OpRegistration max_def = define_binary(
     "Maximum", numbers, "The larger of a and b.", [](T dy, T a, T b, T) { return to_chosen(dy, greater_equal(a, b)); },

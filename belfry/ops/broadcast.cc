@@ -17,6 +17,7 @@ const OpRegistration sum_to_like_def =
         .input("like")
         .output("y")
         .shape_only(1)
+        .forwards_if_same()
         .shape([](const ShapeContext& c) {
           check_broadcasts(c.input(1), c.input(0));
           return c.input(1);
@@ -30,6 +31,7 @@ const OpRegistration broadcast_like_def =
         .input("like")
         .output("y")
         .shape_only(1)
+        .forwards_if_same()
         .shape([](const ShapeContext& c) {
           check_broadcasts(c.input(0), c.input(1));
           return c.input(1);
@@ -43,6 +45,7 @@ const OpRegistration reshape_like_def =
         .input("like")
         .output("y")
         .shape_only(1)
+        .forwards_if_same()
         .shape([](const ShapeContext& c) {
           const std::int64_t from = c.input(0).elements(), to = c.input(1).elements();
           BELFRY_CHECK(from == kAny || to == kAny || from == to, "expected {} elements, got {}", to, from);
@@ -58,6 +61,7 @@ const OpRegistration match_sizes_def =
         .input("like")
         .output("y")
         .shape_only(1)
+        .forwards_if_same()
         .shape([](const ShapeContext& c) {
           const Ints &axes = c.attributes().get<Ints>("axes"), &others = c.attributes().get<Ints>("like_axes");
           Shape out = c.input(0);

@@ -22,6 +22,7 @@ const OpRegistration cross_tower_sum_def =
     define_op("CrossTowerSum")
         .inputs("x")
         .output("sum")
+        .across_towers()
         .shape([](const ShapeContext& c) {
           Shape shape = c.input(0);
           check_one_float_type(c);

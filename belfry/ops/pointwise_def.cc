@@ -19,7 +19,7 @@ Shapes broadcast_rule(const ShapeContext& c, Elements allowed) {
 
 }  // namespace
 
-OpRegistration define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient) {
+OpDefinition define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient) {
   OpDefinition op = define_op(name);
   op.input("x").output("y").doc(doc).shape([allowed](const ShapeContext& c) {
     check_elements(c, 0, allowed);
@@ -30,8 +30,8 @@ OpRegistration define_unary(const char* name, Elements allowed, const char* doc,
       [gradient](const GradientContext& c) { return Tensors{gradient(c.grad(), c.input(0), c.output())}; });
 }
 
-OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
-                             IntFunction ints) {
+OpDefinition define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
+                           IntFunction ints) {
   OpDefinition op = define_op(name);
   op.input("a").input("b").output("y").doc(doc).shape(
       [allowed](const ShapeContext& c) { return broadcast_rule(c, allowed); });

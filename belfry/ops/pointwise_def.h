@@ -17,9 +17,9 @@ using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Ten
 
 // Without a gradient function the op is not differentiable. Operands of a binary op have one type. `ints` says what it
 // makes of integers that shapes are made of.
-OpRegistration define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient);
-OpRegistration define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
-                             IntFunction ints = nullptr);
+OpDefinition define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient);
+OpDefinition define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
+                           IntFunction ints = nullptr);
 OpRegistration define_comparison(const char* name, const char* doc);  // of any type
 
 }  // namespace belfry

@@ -57,7 +57,7 @@ const OpRegistration take_def =
           return out;
         })
         .shape_only(0)
-        .stateful()
+        .taken()
         .not_differentiable()
         .doc("The components of the datapoint that a run takes from a queue before it starts.");
 

@@ -12,6 +12,9 @@
 namespace belfry {
 namespace {
 
+const OpKind kAdd = op_kind("Add"), kDiv = op_kind("Div"), kIdentity = op_kind("Identity"), kMul = op_kind("Mul"),
+             kScatterRows = op_kind("ScatterRows");
+
 // `first` + the shape of a row of the table.
 Shape with_rows(const Shape& first, const Shape& table) {
   Shape out = first;
@@ -106,13 +109,13 @@ Tensor scatter_rows(const SparseRows& rows, std::string_view name) {
 
 std::optional<SparseRows> as_sparse_rows(const Tensor& gradient) {
   if (!gradient) return std::nullopt;
-  const std::string& op = gradient.node()->def->name;
+  const OpKind op = gradient.node()->def->kind;
   const std::vector<Tensor>& inputs = gradient.node()->inputs;
-  if (op == "ScatterRows") return SparseRows{inputs[0], inputs[1], inputs[2]};
-  if (op == "Identity") return as_sparse_rows(inputs[0]);
-  if (op == "Add") return sum_of(inputs[0], inputs[1]);
-  if (op == "Div") return scaled(inputs[0], inputs[1], true);
-  if (op != "Mul") return std::nullopt;
+  if (op == kScatterRows) return SparseRows{inputs[0], inputs[1], inputs[2]};
+  if (op == kIdentity) return as_sparse_rows(inputs[0]);
+  if (op == kAdd) return sum_of(inputs[0], inputs[1]);
+  if (op == kDiv) return scaled(inputs[0], inputs[1], true);
+  if (op != kMul) return std::nullopt;
   const std::optional<SparseRows> left = scaled(inputs[0], inputs[1], false);
   return left ? left : scaled(inputs[1], inputs[0], false);
 }

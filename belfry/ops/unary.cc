@@ -35,8 +35,10 @@ const OpRegistration cos_op =
 const OpRegistration floor_op = define_unary("Floor", floats, "The largest integer not above x.", nullptr);
 const OpRegistration ceil_op = define_unary("Ceil", floats, "The smallest integer not below x.", nullptr);
 const OpRegistration round_op = define_unary("Round", floats, "The nearest integer, halves to even.", nullptr);
-const OpRegistration zeros_like_op = define_unary("ZerosLike", any, "Zeros in the shape of x.", nullptr);
-const OpRegistration ones_like_op = define_unary("OnesLike", any, "Ones in the shape of x.", nullptr);
+const OpRegistration zeros_like_op =
+    define_unary("ZerosLike", any, "Zeros in the shape of x.", nullptr).ignores_elements();
+const OpRegistration ones_like_op =
+    define_unary("OnesLike", any, "Ones in the shape of x.", nullptr).ignores_elements();
 
 // dx = y > 0 ? dy : 0. An op of its own, so that the engine can put it into a neighbour's pass over memory.
 Tensor relu_grad(T dy, T y);

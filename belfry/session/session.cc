@@ -73,7 +73,7 @@ std::vector<Tensor> placeholders_of(const std::vector<Fetch>& fetches, const Gra
   }
   std::vector<Tensor> out;
   for (const Node* node : with_ancestors(wanted))
-    if (node->def->name == "Placeholder") out.push_back(graph.nodes()[static_cast<std::size_t>(node->id)]->output());
+    if (node->def->must_be_fed) out.push_back(graph.nodes()[static_cast<std::size_t>(node->id)]->output());
   return out;
 }
 
@@ -185,7 +185,7 @@ std::shared_ptr<const void> Session::taken_state(const Tensor& taken, const Loca
   const Caller caller{"Session::taken_state", where};
   const SessionUse use(state_->user, caller);
   state_->check_own(taken, "a taken tensor", caller);
-  BELFRY_CHECK(taken.node()->def->name == "QueueTake",
+  BELFRY_CHECK(taken.node()->def->taken,
                "[Session::taken_state] expected what a dequeue() or get() of the session's graph gives, got {} {}.",
                to_string(taken), called_at(caller));
   return state_->queues.find_taken(taken.node());

@@ -121,7 +121,7 @@ void TowerTrail::check_names(const TowerTensorHandle& tower) const {
   const auto nodes = current_graph().nodes();
   for (std::size_t i = nodes_before_; i < nodes.size(); ++i) {
     const std::string_view name = within_tower(nodes[i]->name, tower);
-    const bool variable = nodes[i]->def->name == "Variable";
+    const bool variable = nodes[i]->def->variable;
     const std::size_t slash = name.rfind('/');
     const std::string_view scope = slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
     if ((variable ? name : scope).find(kReserved) == std::string_view::npos) continue;

@@ -70,3 +70,12 @@ file belfry/base/internal/start_thread.h '#include <thread>'
 expect layers 0 ''
 file belfry/engine/team.cc '#include <thread>'
 expect layers 1 'belfry/engine/team.cc:1: <thread> is not for here: take start_thread() of belfry/base/internal/start_thread.h'
+rm "$tree"/belfry/engine/team.cc
+
+# An op is known by its kind.
+file belfry/engine/pass.cc 'if (node.op == kAdd) log(node.op.name());' 'if (node.name == "loss") log(node.def->name);'
+expect layers 0 ''
+file belfry/engine/pass.cc 'if (node.def->name == "Add")' 'node.op.name() != "Add"' 'op.name().starts_with("Apply")'
+expect layers 1 'belfry/engine/pass.cc:1: an op is known by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property
+belfry/engine/pass.cc:2: an op is known by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property
+belfry/engine/pass.cc:3: an op is known by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property'

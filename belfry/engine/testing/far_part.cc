@@ -13,8 +13,7 @@
 namespace belfry {
 namespace {
 
-const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant"), kAssign = op_kind("Assign"),
-             kNoOp = op_kind("NoOp");
+const OpKind kConstant = op_kind("Constant");
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int index_of(const IrNode& node, const char* attribute) { return static_cast<int>(node.attributes.integer(attribute)); }
@@ -48,7 +47,8 @@ struct FarPart::State {
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       const Node* variable = ir.value(node.inputs[at(i)]).variable;
       if (variable == nullptr) continue;
-      const bool overwrites_all = node.op == kAssign && i == 0 && node.conditions.empty();
+      const bool overwrites_all =
+          node.op.definition().overwrites && !node.functional && node.conditions.empty() && i == updated[0];
       part.last_read[variable] = 0;
       if (!overwrites_all && !part.assigned.contains(variable) && !contains(part.read, variable))
         part.read.push_back(variable);
@@ -90,17 +90,17 @@ struct FarPart::State {
   }
 
   Array load(ValueId v) const {
-    if (ir.is_op(v, kVariable)) return place.variables.get(ir.value(v).variable);
+    if (ir.op_of(v).definition().variable) return place.variables.get(ir.value(v).variable);
     if (!values[at(v)]) return Array(ir.info(v).dtype, ir.info(v).shape);  // only its shape is used
     return values[at(v)]->get();
   }
 
   void run_node(NodeId id, const Step& step) {
     const IrNode& node = ir.node(id);
-    if (node.op == kVariable || node.op == kShapeOnly || node.op == kNoOp) return;
     if (node.op == kConstant) return store(node.outputs[0], node.attributes.get<Array>("value"));
-    if (node.op == kFeed) return feed(node);
     if (node.op == kReceive) return receive(node);
+    if (node.op.definition().silent) return;
+    if (node.op == kFeed) return feed(node);
     if (node.op == kSend) return send(node);
     if (node.op == kFetch) return fetch(node);
     if (node.op == kSnapshot) return store(node.outputs[0], load(node.inputs[0]));

@@ -3,13 +3,11 @@
 #include <set>
 
 #include "belfry/base/error.h"
-#include "belfry/engine/flops.h"
+#include "belfry/engine/evaluator.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
 namespace {
-
-const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
 
 Shape known(Shape shape) {
   for (int i = 0; i < shape.rank(); ++i)
@@ -49,12 +47,10 @@ void LayerCosts::infer(const Node& node) {
 }
 
 double LayerCosts::flops_of_node(const Node& node) const {
-  const OpKind op = node.def->kind;
-  if (op == kVariable || op == kConstant || node.def->keeps_elements) return 0;
-  Work work{
-      .op = op, .attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
+  if (node.def->source || node.def->keeps_elements) return 0;
+  Work work{.attributes = node.attributes, .inputs = {}, .outputs = shapes_[static_cast<std::size_t>(node.id)]};
   for (const Tensor& input : node.inputs) work.inputs.push_back(shape(*input.node(), input.output()));
-  return flops_of(work);
+  return evaluator().flops(node.def->kind, work);
 }
 
 // By its name, or by that behind a tower's: a part of that name in another layer has a longer one.

@@ -4,6 +4,7 @@
 #include "belfry/engine/cpu/kernel/isa.h"
 #include "belfry/engine/cpu/kernel/runtime_error.h"
 #include "belfry/engine/cpu/lanes/shares.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 
@@ -164,7 +165,9 @@ KernelPtr make_cached(const KernelContext& c) {
 
 const KernelRegistration cached_kernel = define_kernel("CachedAttention").keeps_f32().make(make_cached);
 const KernelRegistration forward_kernel =
-    define_kernel("Attention").keeps_f32().make([](const KernelContext& c) { return make_forward(c, {}); });
+    define_kernel("Attention").keeps_f32().flops(attention_flops).make([](const KernelContext& c) {
+      return make_forward(c, {});
+    });
 const KernelRegistration backward_kernel = define_kernel("AttentionGrad").keeps_f32().make([](const KernelContext& c) {
   return make_backward(c, {.q = 1, .k = 2, .v = 3, .mask = 6});
 });

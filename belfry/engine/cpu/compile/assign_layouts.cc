@@ -10,9 +10,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant"),
-             kFusedPointwise = op_kind("FusedPointwise"), kReadVariable = op_kind("ReadVariable");
-
 class LayoutPass {
  public:
   LayoutPass(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices,
@@ -27,7 +24,9 @@ class LayoutPass {
   }
 
  private:
-  const Node* variable_of(ValueId v) const { return ir_.is_op(v, kVariable) ? ir_.value(v).variable : nullptr; }
+  const Node* variable_of(ValueId v) const {
+    return ir_.op_of(v).definition().variable ? ir_.value(v).variable : nullptr;
+  }
 
   KernelContext context_of(const IrNode& node) {
     inputs_.clear();
@@ -105,6 +104,12 @@ class LayoutPass {
       }
   }
 
+  bool is_elementwise(ValueId v) const {
+    const NodeId producer = ir_.value(v).producer;
+    const KernelDef* kernel = producer == kNone ? nullptr : kernel_of(ir_.node(producer));
+    return kernel != nullptr && kernel->elementwise;
+  }
+
   // The variables of this shape that a value is read from or computed from, element by element.
   std::set<const Node*> variables_behind(ValueId value, const Shape& shape) const {
     constexpr std::size_t kMostLookedAt = 8;
@@ -115,7 +120,7 @@ class LayoutPass {
       if (!(ir_.info(v).shape == shape)) continue;
       if (ir_.value(v).variable != nullptr) {
         out.insert(ir_.value(v).variable);
-      } else if (ir_.is_op(v, kFusedPointwise) || ir_.is_op(v, kReadVariable) || ir_.is_op(v, kSnapshot)) {
+      } else if (is_elementwise(v)) {
         const std::vector<ValueId>& inputs = ir_.node(ir_.value(v).producer).inputs;
         open.insert(open.end(), inputs.begin(), inputs.end());
       }
@@ -125,9 +130,9 @@ class LayoutPass {
 
   void visit(NodeId id) {
     const IrNode& node = ir_.node(id);
-    if (node.op == kVariable || node.op == kConstant || node.op == kShapeOnly || node.op == kFeed) return;
-    if (node.op == kReceive) return;
-    if (node.op == kSend && !goes_through_host(node)) return;  // a value crosses in the layout it was made in
+    // A value comes, and crosses to other parts, in the layout it was made in; but plain where it goes through the
+    // host.
+    if (node.op.definition().source || (node.op == kSend && !goes_through_host(node))) return;
     const KernelDef* kernel = kernel_of(node);
     LayoutChoice choice{std::vector<Layout>(node.inputs.size()), std::vector<Layout>(node.outputs.size())};
     if (kernel != nullptr && kernel->layouts == KernelDef::Layouts::rule) {

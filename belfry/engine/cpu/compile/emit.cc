@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
@@ -15,8 +14,7 @@
 namespace belfry {
 namespace {
 
-const OpKind kVariable = op_kind("Variable"), kAssign = op_kind("Assign"), kConstant = op_kind("Constant"),
-             kNoOp = op_kind("NoOp");
+const OpKind kConstant = op_kind("Constant");
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int crossing_of(const IrNode& node) { return static_cast<int>(node.attributes.integer("crossing")); }
@@ -81,9 +79,8 @@ class Emitter {
   }
 
   bool nothing_to_run(const IrNode& node) {
-    if (node.op == kVariable && shared_ && shared_->reads(node.origin)) return false;
-    static const std::array kSilent{kVariable, kVariableCopy, kConstant, kShapeOnly, kNoOp, kReceive};
-    if (std::ranges::find(kSilent, node.op) != kSilent.end()) return true;
+    if (node.op.definition().variable && shared_ && shared_->reads(node.origin)) return false;
+    if (node.op.definition().silent) return true;
     if (node.op == kSend) return !awaits_another_part(node);
     if (const KernelDef* kernel = kernel_of(node); kernel != nullptr && kernel->view) return true;
     // Empty results need no work; what has an effect of its own still runs.
@@ -103,7 +100,7 @@ class Emitter {
 
   KernelPtr make_kernel(const IrNode& node) {
     if (node.op == kSend) return pass_on();
-    if (node.op == kVariable) return shared_->pull(node.origin);
+    if (node.op.definition().variable) return shared_->pull(node.origin);
     if (node.op == kFeed) return make_feed(node);
     if (node.op == kFetch) {
       const TensorInfo& info = ir().info(node.inputs[0]);
@@ -280,14 +277,15 @@ class Emitter {
     std::set<const Node*> read, written;
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
+      const bool overwrites = node.op.definition().overwrites && !node.functional && node.conditions.empty();
       for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
         const Node* variable = ir().value(plan_->memory_plan.holder(node.inputs[at(i)])).variable;
         if (variable == nullptr) continue;
         if (position_[at(id)] != kNone) plan_->last_read[variable] = position_[at(id)];
-        const bool overwrites_all = node.op == kAssign && i == 0 && node.conditions.empty();
+        const bool overwrites_all = overwrites && i == updated_inputs(node)[0];
         if (!overwrites_all && !plan_->assigned.contains(variable)) read.insert(variable);
       }
-      if (node.op == kAssign && node.conditions.empty()) plan_->assigned.insert(ir().value(node.inputs[0]).variable);
+      if (overwrites) plan_->assigned.insert(ir().value(node.inputs[at(updated_inputs(node)[0])]).variable);
       for (int i : updated_inputs(node)) {
         const Node* variable = ir().value(node.inputs[at(i)]).variable;
         written.insert(variable);

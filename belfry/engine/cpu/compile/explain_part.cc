@@ -4,7 +4,6 @@
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/engine/engine_kinds.h"
-#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {

@@ -60,7 +60,7 @@ class OneNodePart final : public NodeProgram {
  private:
   ValueId add_input(Ir& ir, const TensorInfo& info, const Node* reader, int index) {
     const Node* variable = variables_.back();
-    const NodeId id = ir.add_node({.op = variable == nullptr ? kFeed : op_kind("Variable"),
+    const NodeId id = ir.add_node({.op = variable == nullptr ? kFeed : variable->def->kind,
                                    .origin = variable == nullptr ? reader : variable,
                                    .attributes = {{"index", static_cast<std::int64_t>(index)}}},
                                   {{.dtype = info.dtype, .shape = info.shape}});
@@ -117,6 +117,8 @@ class HostEvaluator final : public Evaluator {
     kernel->run({});
     return results;
   }
+
+  double flops(OpKind op, const Work& work) const override { return flops_of(find_kernel(op), work); }
 
   std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, QueueStore* queues) const override {
     return std::make_unique<OneNodePart>(ir, node, queues);

@@ -12,8 +12,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kConstant = op_kind("Constant");
-
 constexpr std::size_t kAlignment = 64;
 
 struct Block {
@@ -56,7 +54,7 @@ class Planner {
     const OpKind op = ir_.op_of(v);
     const IrValue& value = ir_.value(v);
     if (op == kReceive) return received_.contains(value.crossing);
-    return value.variable == nullptr && !value.leaves_device && !value.fed && op != kConstant && op != kShapeOnly;
+    return value.variable == nullptr && !value.leaves_device && !value.fed && !op.definition().standing;
   }
 
   void find_received() {

@@ -4,7 +4,6 @@
 // the gradient has come that far. Copies are never needed for correctness: whatever must run once, or is not worth
 // it, is simply kept.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
@@ -16,8 +15,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kPlaceholder = op_kind("Placeholder"), kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
-
 // What is this much smaller than the segment's largest value is kept: statistics, masks of one bit an element.
 constexpr std::size_t kSmall = 16;
 
@@ -28,7 +25,7 @@ bool repeatable(const Node& node) {
   return repeatable(*node.def) && std::ranges::all_of(node.attributes.items(), [](const auto& item) {
            const auto* function = std::get_if<SubGraphPtr>(&item.second);
            return function == nullptr || std::ranges::all_of((*function)->graph->nodes(), [](const auto& inner) {
-                    return inner->def->kind == kPlaceholder || repeatable(*inner);
+                    return inner->def->must_be_fed || repeatable(*inner);
                   });
          });
 }
@@ -101,9 +98,8 @@ class Recomputer {
   }
 
   bool can_repeat(NodeId id) const {
-    static const std::array kNever{kVariable, kConstant, kShapeOnly, kFeed, kFetch, kSend, kReceive};
     const IrNode& node = ir_.node(id);
-    if (std::ranges::find(kNever, node.op) != kNever.end() || !updated_inputs(node).empty()) return false;
+    if (node.op.definition().source || !updated_inputs(node).empty()) return false;
     return node.def() == nullptr || repeatable(*node.origin);
   }
 

@@ -4,20 +4,14 @@
 #include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
-namespace {
-
-const OpKind kVariable = op_kind("Variable"), kConstant = op_kind("Constant");
-
-}  // namespace
 
 namespace {
 
 // Takes no time and no memory worth mentioning: variables, constants, shapes, arithmetic on single numbers.
 bool tiny(const Ir& ir, const IrNode& node) {
   const auto single = [&](ValueId v) { return ir.info(v).elements() <= 1; };
-  return node.op == kVariable || node.op == kConstant || node.op == kShapeOnly ||
-         (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) &&
-          std::ranges::all_of(node.outputs, single));
+  return node.op.definition().standing || (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) &&
+                                           std::ranges::all_of(node.outputs, single));
 }
 
 }  // namespace

@@ -4,12 +4,10 @@
 namespace belfry {
 namespace {
 
-const OpKind kConstant = op_kind("Constant");
-
 // Whether a kernel writes the value into memory of its own, which may as well be the crossing's.
 bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
   const IrValue& value = ir.value(v);
-  if (value.variable != nullptr || value.crossing != kNone || ir.is_op(v, kConstant)) return false;
+  if (value.variable != nullptr || value.crossing != kNone || ir.op_of(v).definition().standing) return false;
   const KernelDef* kernel = kernel_of(ir.node(value.producer));
   return kernel == nullptr || !kernel->view;
 }

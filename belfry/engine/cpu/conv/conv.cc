@@ -12,6 +12,7 @@
 #include "belfry/engine/cpu/conv/tile_conv.h"
 #include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
@@ -139,7 +140,10 @@ KernelRegistration define_pass(const char* op) {
   const std::vector<int> factors = pass == ConvPass::forward         ? std::vector{0, 1}
                                    : pass == ConvPass::backward_data ? std::vector{1, 2}
                                                                      : std::vector{0, 2};
-  return define_conv_kernel(op, factors, [](const KernelContext& c) { return conv_call(c, pass); });
+  constexpr auto flops = pass == ConvPass::forward         ? conv_flops
+                         : pass == ConvPass::backward_data ? conv_input_flops
+                                                           : conv_filter_flops;
+  return define_conv_kernel(op, factors, flops, [](const KernelContext& c) { return conv_call(c, pass); });
 }
 
 const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
@@ -174,9 +178,10 @@ KernelPtr make_conv(const KernelContext& c, const ConvCall& call) {
   }
 }
 
-KernelRegistration define_conv_kernel(const char* op, std::vector<int> factors,
+KernelRegistration define_conv_kernel(const char* op, std::vector<int> factors, double (*flops)(const Work&),
                                       ConvCall (*call_of)(const KernelContext& c)) {
   return define_kernel(op)
+      .flops(flops)
       .multiplies(std::move(factors), [call_of](const KernelContext& c) { return tiles_can_convolve(call_of(c)); })
       .layout_rule([call_of](const KernelContext& c) { return conv_layouts(c, call_of(c)); })
       .algorithms([call_of](const KernelContext& c) { return conv_algorithms(c, call_of(c)); })

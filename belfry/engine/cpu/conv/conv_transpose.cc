@@ -5,11 +5,13 @@
 #include "belfry/engine/cpu/conv/bias_activation.h"
 #include "belfry/engine/cpu/conv/conv.h"
 #include "belfry/engine/cpu/lanes/channel_layout.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
 
-const KernelRegistration plain_kernel = define_conv_kernel("Conv2DTranspose", {0, 1}, transpose_call);
+const KernelRegistration plain_kernel =
+    define_conv_kernel("Conv2DTranspose", {0, 1}, conv_transpose_flops, transpose_call);
 
 // Inputs x, filter, bias; attributes "relu" and its "alpha".
 class FusedConvTranspose final : public Kernel {
@@ -45,6 +47,7 @@ class FusedConvTranspose final : public Kernel {
 
 const KernelRegistration fused_kernel =
     define_kernel("FusedConvTranspose")
+        .flops(conv_transpose_flops)
         .layout_rule([](const KernelContext& c) { return conv_layouts(c, transpose_call(c)); })
         .algorithms([](const KernelContext& c) { return conv_algorithms(c, transpose_call(c)); })
         .make([](const KernelContext& c) -> KernelPtr { return std::make_unique<FusedConvTranspose>(c); });

@@ -36,8 +36,8 @@ bool assigned_elsewhere(const Ir& ir, ValueId weights, NodeId update) {
 
 bool fuse_weight_decay(Ir& ir, NodeId id) {
   const IrNode& update = ir.node(id);
-  if (!update.op.name().starts_with("Apply") || update.attributes.find("weight_decay") == nullptr) return false;
-  if (update.op.name().ends_with("Rows")) return false;  // row k of the gradient belongs to another row of the weights
+  const KernelDef* kernel = kernel_of(update);
+  if (kernel == nullptr || !kernel->takes_weight_decay) return false;
   const ValueId weights = update.inputs[0], gradient = update.inputs.back();
   if (!ir.is_op(gradient, kAdd) || assigned_elsewhere(ir, weights, id)) return false;
   const NodeId add = ir.value(gradient).producer;

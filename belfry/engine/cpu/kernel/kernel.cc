@@ -65,6 +65,11 @@ KernelDefinition& KernelDefinition::writes_copy(std::function<bool(const TensorI
   return *this;
 }
 
+KernelDefinition& KernelDefinition::takes_weight_decay() {
+  def_.takes_weight_decay = true;
+  return *this;
+}
+
 KernelDefinition& KernelDefinition::takes_scale() {
   def_.takes_scale = true;
   return *this;
@@ -87,6 +92,15 @@ KernelDefinition& KernelDefinition::keeps_f32() {
 }
 KernelDefinition& KernelDefinition::runs_plans() {
   def_.runs_plans = true;
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::elementwise() {
+  def_.elementwise = true;
+  return *this;
+}
+KernelDefinition& KernelDefinition::flops(std::function<double(const Work&)> count) {
+  def_.flops = std::move(count);
   return *this;
 }
 

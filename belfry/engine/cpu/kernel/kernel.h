@@ -29,6 +29,7 @@ namespace belfry {
 
 struct Node;
 class QueueStore;
+struct Work;
 
 // What a kernel may know when it is made.
 struct KernelContext {
@@ -100,13 +101,17 @@ struct KernelDef {
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
   // An update that can write a copy of its variable in this second layout along (as an output of its own).
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
+  // An update that adds its attribute "weight_decay" times the variable to its gradient.
+  bool takes_weight_decay = false;
   bool takes_scale = false;  // an update that multiplies its gradient, the last input: see kScaled
   std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
   std::vector<int> factors;  // inputs that are multiplied with one another, and the products summed
   std::function<bool(const KernelContext&)> computes_bf16;  // whether this one has code for factors in bf16: kPrecision
-  bool keeps_f32 = false;   // multiplies too, but in f32 whatever the session's precision: for explain()
-  bool runs_plans = false;  // of sub-graphs, which have the session's precision
-  bool view = false;        // output 0 is input 0's memory: nothing to run (needs plain layouts)
+  bool keeps_f32 = false;    // multiplies too, but in f32 whatever the session's precision: for explain()
+  bool runs_plans = false;   // of sub-graphs, which have the session's precision
+  bool elementwise = false;  // element i of output 0 is computed from element i of each input of its shape
+  std::function<double(const Work&)> flops;  // see engine/flops.h; default: one an element of the largest output
+  bool view = false;                         // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };
 using KernelRegistration = const KernelDef*;
@@ -120,11 +125,14 @@ class KernelDefinition {
   KernelDefinition& in_place(int input, int output = 0);
   KernelDefinition& view();
   KernelDefinition& writes_copy(std::function<bool(const TensorInfo&, const Layout&)> can);
+  KernelDefinition& takes_weight_decay();
   KernelDefinition& takes_scale();
   KernelDefinition& algorithms(std::function<Algorithms(const KernelContext&)> list);
   KernelDefinition& multiplies(std::vector<int> factors, std::function<bool(const KernelContext&)> computes_bf16 = {});
   KernelDefinition& keeps_f32();
   KernelDefinition& runs_plans();
+  KernelDefinition& elementwise();
+  KernelDefinition& flops(std::function<double(const Work&)> count);
   KernelRegistration make(std::function<KernelPtr(const KernelContext&)> make);  // the end: registers it
 
  private:

@@ -4,6 +4,7 @@
 #include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/cpu/matmul/fused_gemm.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
@@ -30,7 +31,7 @@ GemmProduct bound(GemmProduct p, const Buffers& b) {
 }
 
 // Inputs a, b, bias; outputs y, then the slope and the product before gelu as the attributes of their names say.
-const KernelRegistration gelu_kernel = define_kernel("MatMulGelu").make([](const KernelContext& c) {
+const KernelRegistration gelu_kernel = define_kernel("MatMulGelu").flops(matmul_flops).make([](const KernelContext& c) {
   int next = 1;
   const int slope = c.attributes->flag("slope") ? next++ : -1, before = c.attributes->flag("before") ? next++ : -1;
   const GemmProduct p = product_of(c);
@@ -46,13 +47,15 @@ const KernelRegistration gelu_kernel = define_kernel("MatMulGelu").make([](const
 });
 
 // Inputs a, b, factor; outputs y = a b * factor and, if there are two, the sums of its columns.
-const KernelRegistration scaled_kernel = define_kernel("MatMulScaled").make([](const KernelContext& c) {
-  const GemmProduct p = product_of(c);
-  const auto run = [p, sums = c.outputs.size() > 1](const Buffers& b, const Step&) {
-    fused_gemm({.product = bound(p, b), .factor = b.in<float>(2), .sums = sums ? b.out<float>(1) : nullptr}, b.scratch);
-  };
-  return simple_kernel(run, fused_gemm_scratch_bytes(p, c.threads));
-});
+const KernelRegistration scaled_kernel =
+    define_kernel("MatMulScaled").flops(matmul_flops).make([](const KernelContext& c) {
+      const GemmProduct p = product_of(c);
+      const auto run = [p, sums = c.outputs.size() > 1](const Buffers& b, const Step&) {
+        fused_gemm({.product = bound(p, b), .factor = b.in<float>(2), .sums = sums ? b.out<float>(1) : nullptr},
+                   b.scratch);
+      };
+      return simple_kernel(run, fused_gemm_scratch_bytes(p, c.threads));
+    });
 
 }  // namespace
 }  // namespace belfry

@@ -13,6 +13,7 @@
 #include "belfry/engine/cpu/matmul/batched_matmul.h"
 #include "belfry/engine/cpu/matmul/split_matmul.h"
 #include "belfry/engine/cpu/matmul/tile_matmul.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
@@ -140,13 +141,17 @@ KernelPtr make_naive(const KernelContext& c) {
 bool has_tiles(const KernelContext&) { return bf16_support().tiles; }
 
 const KernelRegistration matmul_kernel =
-    define_kernel("MatMul").multiplies({0, 1}, has_tiles).algorithms(algorithms_of).make([](const KernelContext& c) {
-      if (!is_single(c)) return make_batched_matmul(c);
-      const MatMulShape s = shape_of(c);
-      return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
-    });
+    define_kernel("MatMul")
+        .flops(matmul_flops)
+        .multiplies({0, 1}, has_tiles)
+        .algorithms(algorithms_of)
+        .make([](const KernelContext& c) {
+          if (!is_single(c)) return make_batched_matmul(c);
+          const MatMulShape s = shape_of(c);
+          return c.output().dtype == f32 && s.m * s.n * s.k > 0 ? make_dnnl(c, false) : make_naive(c);
+        });
 const KernelRegistration fused_kernel =
-    define_kernel("FusedMatMul").algorithms(algorithms_of).make([](const KernelContext& c) {
+    define_kernel("FusedMatMul").flops(matmul_flops).algorithms(algorithms_of).make([](const KernelContext& c) {
       return make_dnnl(c, true);
     });
 const KernelRegistration flatten_rows_kernel = define_view_kernel("FlattenRows");

@@ -82,6 +82,7 @@ UpdateRegistration define_update_kernels(std::string_view rule, const UpdateKern
   return {.dense = define_kernel(op)
                        .layout_blind(true)
                        .takes_scale()
+                       .takes_weight_decay()
                        .writes_copy([](const TensorInfo& variable, const Layout& copy) {
                          SecondCopy ignored;
                          return variable.dtype == f32 && describe_copy(variable, copy, ignored);
@@ -90,6 +91,7 @@ UpdateRegistration define_update_kernels(std::string_view rule, const UpdateKern
                          return make_for<Floats>(c, c.output().dtype,
                                                  [&]<class T>() { return make_dense<T>(c, kernels); });
                        }),
+          // Takes no decay: row k of the gradient belongs to another row of the weights.
           .rows = define_kernel(op + "Rows").takes_scale().make([kernels](const KernelContext& c) {
             return make_rows_update(c, kernels);
           })};

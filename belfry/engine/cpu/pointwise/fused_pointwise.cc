@@ -156,7 +156,7 @@ class FusedPointwise final : public Kernel {
 };
 
 KernelRegistration define() {
-  KernelDefinition definition = define_kernel("FusedPointwise").layout_rule(layouts).follows_inputs();
+  KernelDefinition definition = define_kernel("FusedPointwise").layout_rule(layouts).follows_inputs().elementwise();
   for (int i = 0; i < kPointwiseOperands; ++i) definition.in_place(i);
   return definition.make([](const KernelContext& c) -> KernelPtr { return std::make_unique<FusedPointwise>(c); });
 }

@@ -2,6 +2,7 @@
 
 #include "belfry/engine/cpu/recurrent/gru_simd.h"
 #include "belfry/engine/cpu/recurrent/recurrent.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
@@ -165,7 +166,7 @@ class GruBackward {
 };
 
 const KernelRegistration gru_kernel =
-    define_kernel("GruSequence").keeps_f32().in_place(0, 2).make([](const KernelContext& c) {
+    define_kernel("GruSequence").keeps_f32().flops(recurrent_flops).in_place(0, 2).make([](const KernelContext& c) {
       return make_sequence_kernel<GruForward>(c, c.input(1).shape, c.input(2).shape[0]);
     });
 const KernelRegistration gru_grad_kernel =

@@ -2,6 +2,7 @@
 
 #include "belfry/engine/cpu/recurrent/lstm_simd.h"
 #include "belfry/engine/cpu/recurrent/recurrent.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
@@ -159,7 +160,7 @@ class LstmBackward {
 };
 
 const KernelRegistration lstm_kernel =
-    define_kernel("LstmSequence").keeps_f32().in_place(0, 3).make([](const KernelContext& c) {
+    define_kernel("LstmSequence").keeps_f32().flops(recurrent_flops).in_place(0, 3).make([](const KernelContext& c) {
       return make_sequence_kernel<LstmForward>(c, c.input(1).shape, c.input(2).shape[0]);
     });
 const KernelRegistration lstm_grad_kernel =

@@ -8,8 +8,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kQueueTake = op_kind("QueueTake");
-
 class PutPoint final : public Kernel {
  public:
   explicit PutPoint(const KernelContext& c)
@@ -19,7 +17,7 @@ class PutPoint final : public Kernel {
     // What the values were computed from: the state of the last point among it travels on.
     Node* const put[] = {const_cast<Node*>(c.origin)};
     for (const Node* node : with_ancestors(put))
-      if (node->def->kind == kQueueTake) state_ = &c.queues->taken(node);
+      if (node->def->taken) state_ = &c.queues->taken(node);
   }
 
   void bind(const Buffers& buffers) override { buffers_ = buffers; }

@@ -6,6 +6,7 @@
 #include "belfry/engine/cpu/dnnl/dnnl_kernel.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
+#include "belfry/engine/flops.h"
 
 namespace belfry {
 namespace {
@@ -26,10 +27,13 @@ KernelPtr make_reorder(const TensorInfo& from, const TensorInfo& to) {
 LayoutChoice keep(const KernelContext& c) { return {{c.input(0).layout}, {c.input(0).layout}}; }
 KernelPtr make_copy(const KernelContext& c) { return copy_kernel(c.input(0).bytes()); }
 
-const KernelRegistration reorder_kernel = define_kernel("Reorder").layout_rule(keep).follows_inputs().make(
-    [](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
-const KernelRegistration snapshot_kernel = define_kernel("Snapshot").layout_rule(keep).follows_inputs().make(make_copy);
-const KernelRegistration read_kernel = define_kernel("ReadVariable").layout_rule(keep).follows_inputs().make(make_copy);
+const KernelRegistration reorder_kernel =
+    define_kernel("Reorder").layout_rule(keep).follows_inputs().flops(no_flops).make(
+        [](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
+const KernelRegistration snapshot_kernel =
+    define_kernel("Snapshot").layout_rule(keep).follows_inputs().elementwise().make(make_copy);
+const KernelRegistration read_kernel =
+    define_kernel("ReadVariable").layout_rule(keep).follows_inputs().elementwise().make(make_copy);
 
 }  // namespace
 
