@@ -1,7 +1,5 @@
 #include "belfry/nn/slot_variables.h"
 
-#include <algorithm>
-
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/initializers.h"
@@ -13,8 +11,7 @@ Variable SlotVariables::get(const Variable& owner, const std::string& full_name,
   const auto key = std::make_pair(static_cast<const Node*>(owner.node()), full_name);
   if (const auto at = made_.find(key); at != made_.end()) return at->second;
   Graph& graph = *owner.node()->graph;
-  const std::vector<Variable> saved = graph.collections().variables(collection::kGlobalVariables);
-  const bool owner_is_saved = std::ranges::find(saved, owner) != saved.end();
+  const bool owner_is_saved = graph.collections().contains(collection::kGlobalVariables, owner);
   const GraphScope root(graph);  // the name is complete: no scope adds to it
   const DeviceScope device(owner.node()->device);
   const ReplicaScope replica(owner.node()->tower, graph.record(owner.node()).tower_prefix);
