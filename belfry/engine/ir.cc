@@ -1,6 +1,9 @@
 #include "belfry/engine/ir.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/subgraph.h"
@@ -20,17 +23,22 @@ void take(std::vector<NodeId>& list, NodeId id) { list.erase(std::ranges::lower_
 
 }  // namespace
 
-void Ir::link(NodeId id) {
+// A list may be long, that of a learning rate say: what stays is left alone.
+void Ir::relink(NodeId id, const Edges& before) {
+  ++changes_;
+  const std::vector<int> none;
+  const std::vector<ValueId>& inputs = node(id).dead ? none : node(id).inputs;
+  const std::vector<NodeId>& after = node(id).dead ? none : node(id).after;
+  if (inputs == before.inputs && after == before.after) return;
   depths_.changed(id);
-  if (node(id).dead) return;
-  for (ValueId v : node(id).inputs) put(readers_[static_cast<std::size_t>(v)], id);
-  for (NodeId before : node(id).after) put(followers_[static_cast<std::size_t>(before)], id);
-}
-
-void Ir::unlink(NodeId id) {
-  if (node(id).dead) return;
-  for (ValueId v : node(id).inputs) take(readers_[static_cast<std::size_t>(v)], id);
-  for (NodeId before : node(id).after) take(followers_[static_cast<std::size_t>(before)], id);
+  if (inputs != before.inputs) {
+    for (ValueId v : before.inputs) take(readers_[static_cast<std::size_t>(v)], id);
+    for (ValueId v : inputs) put(readers_[static_cast<std::size_t>(v)], id);
+  }
+  if (after != before.after) {
+    for (NodeId other : before.after) take(followers_[static_cast<std::size_t>(other)], id);
+    for (NodeId other : after) put(followers_[static_cast<std::size_t>(other)], id);
+  }
 }
 
 NodeId Ir::add_node(IrNode node, const std::vector<TensorInfo>& outputs) {
@@ -60,6 +68,7 @@ void Ir::take_output(NodeId id, ValueId taken, int index) {
   if (static_cast<std::size_t>(index) == outputs.size()) outputs.push_back(taken);
   outputs[static_cast<std::size_t>(index)] = taken;
   value(taken).producer = id;
+  ++changes_;
   for (NodeId reader : readers(taken)) depths_.changed(reader);
   value(taken).output = index;
 }
@@ -121,38 +130,81 @@ void bypass(Ir& ir, NodeId id, const std::vector<ValueId>& values) {
   if (std::erase(ir.roots, id) > 0) ir.roots.insert(ir.roots.end(), waits.begin(), waits.end());
 }
 
+namespace {
+
+// Whatever reads what the node makes, or waits for it: once an edge.
+template <class Visit>
+void visit_next(const Ir& ir, NodeId id, Visit visit) {
+  for (ValueId v : ir.node(id).outputs)
+    if (ir.value(v).producer == id) std::ranges::for_each(ir.readers(v), visit);
+  std::ranges::for_each(ir.followers(id), visit);
+}
+
+}  // namespace
+
 std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank) {
+  const auto count = static_cast<NodeId>(ir.nodes().size());
   std::vector<int> missing(ir.nodes().size(), 0);
-  std::vector<std::vector<NodeId>> next(ir.nodes().size());
-  std::set<std::pair<Rank, NodeId>> ready;
+  for (NodeId id = 0; id < count; ++id)
+    if (!ir.node(id).dead) visit_next(ir, id, [&](NodeId next) { ++missing[static_cast<std::size_t>(next)]; });
+  using Ready = std::pair<Rank, NodeId>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   std::size_t alive = 0;
-  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id) {
-    const IrNode& node = ir.node(id);
-    if (node.dead) continue;
+  for (NodeId id = 0; id < count; ++id) {
+    if (ir.node(id).dead) continue;
     ++alive;
-    const auto edge = [&](NodeId from) {
-      if (from == kNone || ir.node(from).dead) return;
-      next[static_cast<std::size_t>(from)].push_back(id);
-      ++missing[static_cast<std::size_t>(id)];
-    };
-    for (ValueId v : node.inputs) edge(ir.value(v).producer);
-    for (NodeId before : node.after) edge(before);
     if (missing[static_cast<std::size_t>(id)] == 0) ready.emplace(rank(id), id);
   }
   std::vector<NodeId> order;
+  order.reserve(alive);
   while (!ready.empty()) {
-    const NodeId id = ready.begin()->second;
-    ready.erase(ready.begin());
+    const NodeId id = ready.top().second;
+    ready.pop();
     order.push_back(id);
-    for (NodeId n : next[static_cast<std::size_t>(id)])
-      if (--missing[static_cast<std::size_t>(n)] == 0) ready.emplace(rank(n), n);
+    visit_next(ir, id, [&](NodeId next) {
+      if (--missing[static_cast<std::size_t>(next)] == 0) ready.emplace(rank(next), next);
+    });
   }
   BELFRY_BUG_IF(order.size() != alive, "a cycle of {} operations in a plan", alive - order.size());
   return order;
 }
 
+// By number. Most nodes have numbers in such an order already, so they are gone through once, and only those that come
+// too early wait. What was waiting has a lower number than all that is still to come.
 std::vector<NodeId> topological(const Ir& ir) {
-  return topological(ir, [](NodeId id) { return Rank{0, id, id}; });
+  const auto at = [](int i) { return static_cast<std::size_t>(i); };
+  const std::size_t count = ir.nodes().size();
+  std::vector<NodeId> producers(ir.values.size());  // of values, close together
+  for (std::size_t v = 0; v < producers.size(); ++v) producers[v] = ir.values[v].producer;
+  std::vector<char> open(count);  // alive, and not in the order yet
+  for (std::size_t i = 0; i < count; ++i) open[i] = !ir.nodes()[i].dead;
+  const std::size_t alive = count - static_cast<std::size_t>(std::ranges::count(open, 0));
+  std::vector<std::pair<NodeId, int>> waiting;  // a node, and which entry waits for the same one as well
+  std::vector<int> last_waiting(count, kNone), missing(count, 0);
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  std::vector<NodeId> order;
+  order.reserve(alive);
+  for (NodeId id = 0; id < static_cast<NodeId>(count); ++id) {
+    if (!open[at(id)]) continue;
+    const auto wait = [&](NodeId before) {
+      if (before == kNone || !open[at(before)]) return;
+      waiting.emplace_back(id, std::exchange(last_waiting[at(before)], static_cast<int>(waiting.size())));
+      ++missing[at(id)];
+    };
+    for (ValueId v : ir.node(id).inputs) wait(producers[at(v)]);
+    std::ranges::for_each(ir.node(id).after, wait);
+    if (missing[at(id)] == 0) ready.push(id);
+    while (!ready.empty()) {
+      const NodeId next = ready.top();
+      ready.pop();
+      order.push_back(next);
+      open[at(next)] = 0;
+      for (int i = last_waiting[at(next)]; i != kNone; i = waiting[at(i)].second)
+        if (--missing[at(waiting[at(i)].first)] == 0) ready.push(waiting[at(i)].first);
+    }
+  }
+  BELFRY_BUG_IF(order.size() != alive, "a cycle of {} operations in a plan", alive - order.size());
+  return order;
 }
 
 namespace {
@@ -162,12 +214,16 @@ bool has_effect(const IrNode& node) { return node.op.definition().side_effect; }
 // By node: it has an effect of its own, or comes after one that has.
 std::vector<char> follows_effect(const Ir& ir) {
   std::vector<char> out(ir.nodes().size(), 0);
-  const auto marked = [&](NodeId id) { return id != kNone && out[static_cast<std::size_t>(id)] != 0; };
-  for (NodeId id : topological(ir)) {
-    const IrNode& node = ir.node(id);
-    out[static_cast<std::size_t>(id)] =
-        has_effect(node) || std::ranges::any_of(node.after, marked) ||
-        std::ranges::any_of(node.inputs, [&](ValueId v) { return marked(ir.value(v).producer); });
+  std::vector<NodeId> open;
+  const auto mark = [&](NodeId id) {
+    if (!std::exchange(out[static_cast<std::size_t>(id)], 1)) open.push_back(id);
+  };
+  for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
+    if (!ir.node(id).dead && has_effect(ir.node(id))) mark(id);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    visit_next(ir, id, mark);
   }
   return out;
 }
@@ -189,7 +245,7 @@ void remove_unneeded(Ir& ir) {
       if (effects[static_cast<std::size_t>(before)]) open.push_back(before);
   }
   for (std::size_t i = 0; i < needed.size(); ++i)
-    if (!needed[i]) ir.remove(static_cast<NodeId>(i));
+    if (!needed[i] && !ir.nodes()[i].dead) ir.remove(static_cast<NodeId>(i));
 }
 
 std::optional<double> uniform_constant(const Ir& ir, ValueId value) {

@@ -65,9 +65,10 @@ class Ir {
   // Calls `how` with the node, which may not add others.
   template <class How>
   void change(NodeId id, How&& how) {
-    unlink(id);
-    how(nodes_[static_cast<std::size_t>(id)]);
-    link(id);
+    IrNode& node = nodes_[static_cast<std::size_t>(id)];
+    const Edges before = edges_of(node);
+    how(node);
+    relink(id, before);
   }
   void remove(NodeId id) {
     change(id, [](IrNode& node) { node.dead = true; });
@@ -86,6 +87,9 @@ class Ir {
   // Who is not dead and has the node in its `after`, likewise.
   const std::vector<NodeId>& followers(NodeId id) const { return followers_[static_cast<std::size_t>(id)]; }
 
+  // Counts changes of nodes: as long as it stays the same, so does topological().
+  std::size_t changes() const { return changes_; }
+
   // Whether the value cannot be made before the node has run.
   bool depends_on(ValueId value, NodeId node) const;
 
@@ -101,12 +105,19 @@ class Ir {
   std::set<const Node*> trained{};  // variables that another part of the same run writes
 
  private:
-  void link(NodeId id);
-  void unlink(NodeId id);
+  // What a node reads and waits for; nothing if it is dead.
+  struct Edges {
+    std::vector<ValueId> inputs{};
+    std::vector<NodeId> after{};
+  };
+  static Edges edges_of(const IrNode& node) { return node.dead ? Edges{} : Edges{node.inputs, node.after}; }
+  void link(NodeId id) { relink(id, {}); }
+  void relink(NodeId id, const Edges& before);
 
   std::vector<IrNode> nodes_;
   std::vector<std::vector<NodeId>> readers_;    // by value
   std::vector<std::vector<NodeId>> followers_;  // by node
+  std::size_t changes_ = 0;
   mutable Depths depths_;
 };
 

@@ -40,9 +40,9 @@ class Simplifier {
  private:
   // Where only a shape is used, the tensor itself is not: "like" operands lose their edge.
   bool shape_only_like(NodeId id) {
-    const IrNode node = ir_.node(id);  // a copy: adding nodes moves them
-    const OpDef* def = node.def();
+    const OpDef* def = ir_.node(id).def();
     if (def == nullptr || def->shape_only.empty()) return false;
+    const IrNode node = ir_.node(id);  // a copy: adding nodes moves them
     bool changed = false;
     for (int input = 0; input < static_cast<int>(node.inputs.size()); ++input) {
       if (!def->uses_only_shape(input)) continue;
@@ -64,7 +64,7 @@ class Simplifier {
 
   // Ops that give an input unchanged.
   bool pass_through(NodeId id) {
-    const IrNode node = ir_.node(id);
+    const IrNode& node = ir_.node(id);
     if (node.outputs.empty()) return false;
     const OpDef& def = node.op.definition();
     if (def.forwards) {
@@ -104,7 +104,7 @@ class Simplifier {
   }
 
   bool fold(NodeId id) {
-    const IrNode node = ir_.node(id);
+    const IrNode& node = ir_.node(id);
     if (node.op == kConstant || node.outputs.size() != 1 || !evaluator().can_evaluate(node)) return false;
     const TensorInfo info = ir_.info(node.outputs[0]);
     if (info.elements() > kFoldLimit) return false;

@@ -38,11 +38,24 @@ class Collections {
   std::vector<Variable> variables(std::string_view name) const;
   std::vector<std::string> names() const;
   std::size_t size(std::string_view name) const;
+  bool contains(std::string_view name, const Variable& variable) const;
 
  private:
   friend class CollectionFreeze;
+  friend class GraphTransaction;
+  struct List {
+    std::vector<CollectionItem> items;
+    std::map<const Node*, int> variables;  // how often each is one of the items
+  };
+  using Lists = std::map<std::string, List, std::less<>>;
+  using Sizes = std::map<std::string, std::size_t>;
+  template <class T>
+  std::vector<T> pick(std::string_view name) const;
+  Sizes sizes() const;
+  void shrink_to(const Sizes& sizes);  // forgets what was added since
+
   const Graph* graph_ = nullptr;
-  std::map<std::string, std::vector<CollectionItem>, std::less<>> items_;
+  Lists lists_;
 };
 
 // Restores the named collections (all, if none is named) at the end of the scope: what was added inside is forgotten.
@@ -56,7 +69,7 @@ class CollectionFreeze {
  private:
   Collections& collections_;
   std::vector<std::string> names_;
-  std::map<std::string, std::vector<CollectionItem>, std::less<>> before_;
+  Collections::Lists before_;
 };
 
 }  // namespace belfry

@@ -101,9 +101,13 @@ Tensor Graph::get_tensor_by_name(std::string_view name) const {
   fail("[graph] expected the name of a tensor, got '{}'.{}", name, did_you_mean(name, names));
 }
 
+Variable Graph::find_variable(std::string_view name) const {
+  const auto at = by_name_.find(name);
+  return at != by_name_.end() && records_.contains(at->second) ? Variable(at->second) : Variable();
+}
+
 Variable Graph::get_variable_by_name(std::string_view name) const {
-  const auto at = std::ranges::find_if(variables_, [&](const Variable& v) { return v.name() == name; });
-  if (at != variables_.end()) return *at;
+  if (const Variable found = find_variable(name)) return found;
   std::vector<std::string> names;
   for (const Variable& v : variables_) names.push_back(v.name());
   fail("[graph] expected the name of a variable, got '{}'.{}", name, did_you_mean(name, names));

@@ -57,7 +57,8 @@ class Graph {
   Operation get_operation_by_name(std::string_view name) const;
   Variable get_variable_by_name(std::string_view name) const;
   Tensor find_tensor(std::string_view name) const;  // empty if there is none
-  std::vector<Operation> operations() const;        // in creation order
+  Variable find_variable(std::string_view name) const;
+  std::vector<Operation> operations() const;  // in creation order
 
   const std::vector<Variable>& variables() const { return variables_; }  // every one, in creation order
   const VariableRecord& record(const Node* variable) const;

@@ -11,12 +11,12 @@ GraphTransaction::GraphTransaction(Graph& graph)
       gradients_(graph.kept_gradients_.size()),
       scopes_(graph.scope_history_.size()),
       layers_(graph.layers_.size()),
-      collections_(graph.collections_) {}
+      collections_(graph.collections_.sizes()) {}
 
 GraphTransaction::~GraphTransaction() {
   Graph& g = graph_;
   if (kept_ || g.compiled_nodes_.load(std::memory_order_relaxed) > nodes_) return;
-  g.collections_ = std::move(collections_);
+  g.collections_.shrink_to(collections_);
   g.variables_.resize(variables_);
   g.kept_gradients_.resize(gradients_);
   g.layers_.resize(layers_);

@@ -26,7 +26,7 @@ class GraphTransaction {
   Graph& graph_;
   bool kept_ = false;
   std::size_t nodes_, variables_, gradients_, scopes_, layers_;
-  Collections collections_;
+  Collections::Sizes collections_;
 };
 
 }  // namespace belfry

@@ -122,8 +122,8 @@ class VariableLookup {
   static Variable find_or_create(const std::string& name, const VariableOptions& options, const Location& where) {
     Graph& graph = current_graph();
     const OpenedVariableScope& scope = get_variable_scope();
-    const auto at = std::ranges::find_if(graph.variables(), [&](const Variable& v) { return v.name() == name; });
-    const bool exists = at != graph.variables().end();
+    const Variable found = graph.find_variable(name);
+    const bool exists = static_cast<bool>(found);
     const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(),
                                            current_name_scope(), to_string(where));
     BELFRY_CHECK(
@@ -131,18 +131,18 @@ class VariableLookup {
         "[get_variable '{}'] expected a new variable, got one that exists already {}. Choose another name or, "
         "to share it, enter VariableScope::reopen({{.reuse = Reuse::yes}}) first; after an attempt that failed, "
         "Reuse::automatic finds what is there and makes the rest ({}).",
-        name, exists ? made_at(*at->node()) : "", scopes);
+        name, exists ? made_at(*found.node()) : "", scopes);
     BELFRY_CHECK(
         exists || scope.reuse() != Reuse::yes,
         "[get_variable '{}'] expected a variable that exists, got none under reuse.{} Create it first, or enter "
         "VariableScope::reopen({{.reuse = Reuse::automatic}}) to make what is missing ({}).",
         name, exists ? "" : did_you_mean(name, names_of(graph.variables())), scopes);
     if (!exists) return create(name, options, where);
-    BELFRY_CHECK(at->shape() == options.shape && at->dtype() == options.dtype,
+    BELFRY_CHECK(found.shape() == options.shape && found.dtype() == options.dtype,
                  "[get_variable '{}'] expected {} {} as when it was created, got {} {} under reuse ({}).", name,
-                 name_of(at->dtype()), to_string(at->shape()), name_of(options.dtype), to_string(options.shape),
+                 name_of(found.dtype()), to_string(found.shape()), name_of(options.dtype), to_string(options.shape),
                  scopes);
-    return *at;
+    return found;
   }
 
   static std::vector<std::string> names_of(const std::vector<Variable>& variables) {

@@ -1,5 +1,6 @@
 #include "belfry/ops/batch_norm.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "belfry/base/check.h"
@@ -74,8 +75,14 @@ Tensor values_a_channel(const Tensor& x, int axis) {
 // ema * momentum + batch * (1 - momentum). A layer that is used again, under reuse, has moved its average already: this
 // update comes after that one and goes on from its result.
 Operation move_average(const Variable& average, const Tensor& batch, double momentum) {
-  std::vector<Operation> earlier = update_ops(current_graph());
-  std::erase_if(earlier, [&](const Operation& update) { return !assigns(*update.node(), average.node()); });
+  const auto moves = [&](const Node& node) { return assigns(node, average.node()); };
+  // Only what is younger than the average can move it. Of a new layer there is nothing, however many updates there are.
+  const auto younger = average.node()->graph->nodes().subspan(static_cast<std::size_t>(average.node()->id));
+  std::vector<Operation> earlier;
+  if (std::ranges::any_of(younger, [&](const auto& node) { return moves(*node); })) {
+    earlier = update_ops(current_graph());
+    std::erase_if(earlier, [&](const Operation& update) { return !moves(*update.node()); });
+  }
   const ControlDependencies after(earlier);
   return average.assign(average * momentum + batch * (1 - momentum));
 }

@@ -1,6 +1,6 @@
 #include "belfry/nn/slot_optimizer.h"
 
-#include <algorithm>
+#include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
@@ -25,14 +25,17 @@ GradientsAndVariables connected(const GradientsAndVariables& all, const std::str
                to_string(where));
   GradientsAndVariables out;
   std::vector<std::string> without;
+  std::set<const Node*> given;
   for (const GradientAndVariable& item : all) {
-    BELFRY_CHECK(std::ranges::none_of(out, [&](const GradientAndVariable& o) { return o.variable == item.variable; }),
+    BELFRY_CHECK(!given.contains(item.variable.node()),
                  "[{}] expected each variable once, got '{}' twice (at {}). Add its gradients up first.", optimizer,
                  item.variable.name(), to_string(where));
-    if (item.gradient)
+    if (item.gradient) {
+      given.insert(item.variable.node());
       out.push_back(item);
-    else
+    } else {
       without.push_back(item.variable.name());
+    }
   }
   BELFRY_CHECK(!out.empty(),
                "[{}] expected a cost that depends on the variables to train, got no gradient for {} (at {}). "

@@ -1,7 +1,5 @@
 #include "belfry/nn/slot_variables.h"
 
-#include <algorithm>
-
 #include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
@@ -15,8 +13,7 @@ Variable SlotVariables::get(const Variable& owner, const std::string& full_name,
   Graph& graph = *owner.node()->graph;
   // A node of a graph that is gone may have had the same address.
   if (const auto at = made_.find(key); at != made_.end() && belongs_to(at->second.handle(), graph)) return at->second;
-  const std::vector<Variable> saved = graph.collections().variables(collection::kGlobalVariables);
-  const bool owner_is_saved = std::ranges::find(saved, owner) != saved.end();
+  const bool owner_is_saved = graph.collections().contains(collection::kGlobalVariables, owner);
   const GraphScope root(graph);  // the name is complete: no scope adds to it
   const DeviceScope device(owner.node()->device);
   const ReplicaScope replica(owner.node()->tower, graph.record(owner.node()).tower_prefix);

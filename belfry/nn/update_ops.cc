@@ -23,6 +23,43 @@ bool has(const std::vector<const Node*>& nodes, const Node* node) {
   return std::ranges::binary_search(nodes, node->id, {}, &Node::id);
 }
 
+// What there is among a node and all that it depends on.
+struct Needs {
+  bool computed = false;     // something that the gradients are computed from too, not as a mere source
+  bool other_input = false;  // an input that the gradients do not need
+  bool data = false;
+  bool trained = false, trainable = false;  // a variable that is, or could be
+
+  void add(const Needs& other) {
+    computed |= other.computed;
+    other_input |= other.other_input;
+    data |= other.data;
+    trained |= other.trained;
+    trainable |= other.trainable;
+  }
+};
+
+// By number of the node, of the updates and of what they depend on.
+std::vector<Needs> needs_of(const std::vector<Operation>& updates, const std::vector<const Node*>& computed,
+                            const std::vector<const Node*>& trained) {
+  std::vector<Node*> ends;
+  for (const Operation& update : updates) ends.push_back(update.node());
+  const std::vector<const Node*> all = with_ancestors(ends);
+  std::vector<Needs> out(all.empty() ? 0 : static_cast<std::size_t>(all.back()->id) + 1);
+  for (const Node* node : all) {  // what a node depends on was made before it
+    const bool here = has(computed, node);
+    Needs& needs = out[static_cast<std::size_t>(node->id)];
+    needs = {.computed = here && !node->inputs.empty(),
+             .other_input = !here && is_input(*node),
+             .data = is_source(*node),
+             .trained = has(trained, node),
+             .trainable = is_trainable(*node)};
+    for (const Tensor& t : node->inputs) needs.add(out[static_cast<std::size_t>(t.node()->id)]);
+    for (const Node* before : node->control_inputs) needs.add(out[static_cast<std::size_t>(before->id)]);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Operation> update_ops(const Graph& graph, std::string_view collection) {
@@ -44,16 +81,12 @@ std::vector<Operation> update_ops_for(const GradientsAndVariables& gradients) {
   if (ends.empty()) return out;
   const std::vector<const Node*> computed = with_ancestors(ends);
   std::ranges::sort(trained, {}, &Node::id);
-  for (const Operation& update : update_ops(*ends.front()->graph)) {
-    Node* const end = update.node();
-    const std::vector<const Node*> needs = with_ancestors({&end, 1});
-    const auto any = [&](auto&& holds) { return std::ranges::any_of(needs, holds); };
-    if (any([&](const Node* n) { return is_input(*n) && !has(computed, n); })) continue;
-    const bool connected = any([&](const Node* n) { return !n->inputs.empty() && has(computed, n); });
-    const bool without_data = !any([](const Node* n) { return is_source(*n); });
-    const bool of_trained =
-        any([&](const Node* n) { return has(trained, n); }) || !any([](const Node* n) { return is_trainable(*n); });
-    if ((connected || without_data) && of_trained) out.push_back(update);
+  const std::vector<Operation> updates = update_ops(*ends.front()->graph);
+  const std::vector<Needs> needs = needs_of(updates, computed, trained);
+  for (const Operation& update : updates) {
+    const Needs& n = needs[static_cast<std::size_t>(update.node()->id)];
+    if (n.other_input) continue;
+    if ((n.computed || !n.data) && (n.trained || !n.trainable)) out.push_back(update);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "belfry/base/check.h"
@@ -15,10 +16,6 @@ namespace belfry {
 namespace {
 
 thread_local TowerContext* current = nullptr;
-
-void add_once(std::vector<Variable>& list, const Variable& variable) {
-  if (std::ranges::find(list, variable) == list.end()) list.push_back(variable);
-}
 
 template <class T>
 std::vector<T> beyond(std::vector<T> items, std::size_t count) {
@@ -72,6 +69,7 @@ struct TowerContext::Impl {
   Collections before{};
   std::size_t variables_before = 0;
   std::vector<Variable> used{};
+  std::set<const Node*> known{};  // those of them
   // Left in the reverse order, as blocks are.
   std::unique_ptr<VariableScope> variables{};
   std::unique_ptr<NameScope> names{};
@@ -84,15 +82,15 @@ namespace {
 void check_is_new(const TowerContext::Impl& tower, const std::string& name) {
   if (get_variable_scope().reuse() != Reuse::no) return;
   const std::vector<Variable>& all = tower.graph.variables();
-  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(tower.variables_before, all.size()));
-  const auto at = std::find_if(all.begin(), end, [&](const Variable& v) { return v.name() == name; });
-  if (at == end) return;
+  const std::size_t before = std::min(tower.variables_before, all.size());
+  const Variable found = tower.graph.find_variable(name);
+  if (!found || before == 0 || found.node()->id > all[before - 1].node()->id) return;
   const char* kind = tower.is_training ? "Train" : "Predict";
   fail(
       "[get_variable '{}'] expected a new variable in tower '{}', got one that exists since before the tower {}. A "
       "tower shares variables if it is not the first (TrainTowerContext tower(\"tower1\", {{.index = 1, .total = 2}})) "
       "or asks for it ({}TowerContext tower(\"{}\", {{.reuse = Reuse::yes}})) (variable scope '{}', at {}).",
-      name, tower.name, made_at(*at->node()), kind, tower.name, get_variable_scope().name(),
+      name, tower.name, made_at(*found.node()), kind, tower.name, get_variable_scope().name(),
       to_string(current_location({})));
 }
 
@@ -113,7 +111,7 @@ TowerContext::TowerContext(std::string_view name, bool is_training, TowerOptions
                                  const VariableOptions& variable_options) {
     check_is_new(tower, full_name);
     const Variable variable = next(full_name, variable_options);
-    add_once(tower.used, variable);
+    if (tower.known.insert(variable.node()).second) tower.used.push_back(variable);
     return variable;
   };
   tower.variables = tower.options.variable_scope.empty()
@@ -154,7 +152,8 @@ std::vector<Variable> TowerContext::used_variables() const {
 
 std::vector<Variable> TowerContext::variables() const {
   std::vector<Variable> all = used_variables();
-  for (const Variable& made : beyond(impl_->graph.variables(), impl_->variables_before)) add_once(all, made);
+  for (const Variable& made : beyond(impl_->graph.variables(), impl_->variables_before))
+    if (!impl_->known.contains(made.node())) all.push_back(made);
   return all;
 }
 

@@ -74,8 +74,7 @@ std::string_view within_tower(std::string_view name, const TowerTensorHandle& to
 }
 
 bool is_model_variable(const Variable& v) {
-  const std::vector<Variable> all = v.node()->graph->collections().variables(collection::kModelVariables);
-  return std::ranges::find(all, v) != all.end();
+  return v.node()->graph->collections().contains(collection::kModelVariables, v);
 }
 
 bool uses(const TowerTensorHandle& tower, const Variable& v) {

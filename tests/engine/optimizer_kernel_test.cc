@@ -247,25 +247,5 @@ TEST(OptimizerKernels, ASecondBlockedLayoutIsWrittenAlong) {
   }
 }
 
-TEST(OptimizerKernels, ATransposedCopyIsWrittenAlong) {
-  for (Isa isa : available_isas()) {
-    for (std::int64_t rows : {1, 7, 16, 33, 130}) {
-      for (std::int64_t columns : {1, 8, 15, 257, 600}) {
-        State<float> after = random_state(rows * columns, 13), plain = after;
-        std::vector<float> copy(static_cast<std::size_t>(rows * columns), -1.f);
-        apply_update(step_of(UpdateRule::momentum), after.buffers(),
-                     TransposedCopy{.data = copy.data(), .rows = rows, .columns = columns}, isa);
-        apply_update(step_of(UpdateRule::momentum), plain.buffers(), rows * columns, isa);
-        EXPECT_EQ(after, plain);
-        for (std::int64_t r = 0; r < rows; ++r) {
-          for (std::int64_t c = 0; c < columns; ++c) {
-            ASSERT_EQ(copy[static_cast<std::size_t>(c * rows + r)], after.w[static_cast<std::size_t>(r * columns + c)]);
-          }
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace belfry

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "belfry/base/error.h"
 #include "belfry/engine/cpu/pool/pool_team.h"
 #include "tests/engine/activation_layouts.h"
 #include "tests/support/rounding.h"
@@ -200,35 +199,6 @@ TEST(AveragePool, MatchesANaiveLoopWithAndWithoutPaddingCounted) {
   });
 }
 
-TEST(GlobalAverage, IsTheMeanOverRowsAndSpreadsItsGradient) {
-  for (const std::int64_t rows : {1, 49, 1000}) {
-    for (const std::int64_t channels : {1, 3, 16, 17, 40}) {
-      const std::int64_t n = 3;
-      Numbers numbers(5);
-      const std::vector<float> x = numbers.many(n * channels * rows), dy = numbers.many(n * channels);
-      std::vector<double> y(dy.size()), dx(x.size());
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const std::size_t plane = i / static_cast<std::size_t>(rows);
-        y[plane] += static_cast<double>(x[i]) / static_cast<double>(rows);
-        dx[i] = static_cast<double>(dy[plane]) / static_cast<double>(rows);
-      }
-      for_each_machine([&](Isa isa, const std::string& machine) {
-        const auto in = testing::layouts(n, channels, rows), out = testing::layouts(n, channels, 1);
-        for (std::size_t i = 0; i < in.size(); ++i) {
-          const std::string what = in[i].name + ", " + machine + ", channels " + std::to_string(channels);
-          const std::vector<float> packed_x = pack(in[i], x), packed_dy = pack(out[i], dy);
-          std::vector<float> got_y = poisoned(out[i]), got = poisoned(in[i]);
-          std::vector<char> scratch(global_average_scratch_bytes(in[i].view, team_size(), isa));
-          global_average_forward({in[i].view, packed_x.data(), got_y.data(), scratch.data(), isa});
-          expect_near(y, unpack(out[i], got_y), 1e-6, "y " + what);
-          global_average_backward({in[i].view, packed_dy.data(), got.data(), scratch.data(), isa});
-          expect_near(dx, unpack(in[i], got), 1e-6, "dx " + what);
-        }
-      });
-    }
-  }
-}
-
 TEST(Pooling, EmptySizesDoNothing) {
   for (const Pooling& p : {Pooling{.outer = 0, .groups = 1, .inner = 16, .height = 4, .width = 4, .kernel_h = 2},
                            Pooling{.outer = 2, .groups = 1, .inner = 16, .height = 0, .width = 0, .kernel_h = 2},
@@ -238,12 +208,6 @@ TEST(Pooling, EmptySizesDoNothing) {
     average_pool_forward({.pooling = p});
     average_pool_backward({.pooling = p});
   }
-  std::vector<float> y(17, kPoison);
-  std::vector<char> scratch(global_average_scratch_bytes({1, 1, 0, 16, 3}, 2));
-  global_average_forward({.view = {1, 1, 0, 16, 3}, .y = y.data(), .scratch = scratch.data()});
-  EXPECT_EQ(y[15], 0.f);
-  EXPECT_EQ(y[16], kPoison);
-  global_average_backward({.view = {1, 1, 0, 16, 3}, .scratch = scratch.data()});
 }
 
 TEST(Pooling, AWindowLargerThanTheImageGivesNoOutputAndAZeroGradient) {
@@ -252,27 +216,6 @@ TEST(Pooling, AWindowLargerThanTheImageGivesNoOutputAndAZeroGradient) {
   std::vector<float> dx(12, kPoison);
   max_pool_backward({.pooling = p, .dx = dx.data()});
   EXPECT_EQ(dx, std::vector<float>(12, 0.f));
-}
-
-std::string error_of(const Pooling& p, bool with_index) {
-  try {
-    check_pooling(p, with_index);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-TEST(Pooling, SaysWhatItCannotDo) {
-  EXPECT_EQ(error_of({.kernel_h = 2, .kernel_w = 2, .pad_top = 1}, true), "");
-  EXPECT_EQ(error_of({.kernel_h = 2, .kernel_w = 2, .pad_right = 2}, true),
-            "[pooling] expected padding smaller than the window 2x2, got top 0, bottom 0, left 0, right 2. "
-            "Pad the input with an op of its own.");
-  EXPECT_EQ(error_of({.kernel_h = 2, .stride_w = 0}, false),
-            "[pooling] expected a window and strides of at least 1, got window 2x1, strides 1x0.");
-  EXPECT_EQ(error_of({.kernel_h = 16, .kernel_w = 16}, true),
-            "[max_pool] expected a window of at most 255 cells, got 16x16. Pool twice with smaller windows.");
-  EXPECT_EQ(error_of({.kernel_h = 16, .kernel_w = 16}, false), "");
 }
 
 }  // namespace

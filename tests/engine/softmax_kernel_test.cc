@@ -41,28 +41,18 @@ TEST(SoftmaxKernels, MatchTheFormulasAtEveryLength) {
   for (Isa isa : available_isas()) {
     for (std::int64_t n : class_counts()) {
       const std::int64_t rows = 3;
-      const auto x = random_values(rows * n, 1, -20, 20), dy = random_values(rows * n, 2);
-      std::vector<float> y(x.size()), log_y(x.size()), dx(x.size()), log_dx(x.size());
+      const auto x = random_values(rows * n, 1, -20, 20);
+      std::vector<float> y(x.size()), log_y(x.size());
       softmax_forward({x.data(), y.data(), rows, n}, isa);
       log_softmax_forward({x.data(), log_y.data(), rows, n}, isa);
-      softmax_backward({y.data(), dy.data(), dx.data(), rows, n}, isa);
-      log_softmax_backward({log_y.data(), dy.data(), log_dx.data(), rows, n}, isa);
       for (std::int64_t r = 0; r < rows; ++r) {
         const Doubles p = exact_softmax(&x[static_cast<std::size_t>(r * n)], n);
-        double dot = 0, total = 0;
-        for (std::int64_t i = 0; i < n; ++i) {
-          const double d = dy[static_cast<std::size_t>(r * n + i)];
-          dot += d * p[static_cast<std::size_t>(i)], total += d;
-        }
         for (std::int64_t i = 0; i < n; ++i) {
           const auto at = static_cast<std::size_t>(r * n + i);
           const double q = p[static_cast<std::size_t>(i)];
           const double roundings = roundings_of(x[at], &x[static_cast<std::size_t>(r * n)], n);
           ASSERT_NEAR(y[at], q, rounding_bound(roundings, q) + 1e-37) << n;
           ASSERT_NEAR(log_y[at], std::log(q), rounding_bound(roundings - std::log(q), 1)) << n;
-          // dy and dot are at most 2; dot is a sum of rounded y.
-          ASSERT_NEAR(dx[at], (dy[at] - dot) * q, rounding_bound(2 * roundings, 4 * q) + 1e-37) << n;
-          ASSERT_NEAR(log_dx[at], dy[at] - q * total, 3e-5) << n;
         }
       }
     }

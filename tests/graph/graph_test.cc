@@ -204,6 +204,23 @@ TEST_F(GraphTest, FrozenCollectionsForgetWhatIsAddedInside) {
   EXPECT_EQ(graph.collections().size(collection::kTrainableVariables), 1u);
 }
 
+TEST_F(GraphTest, ACollectionKnowsItsVariables) {
+  const Variable a = var("a"), b = var("b");
+  Collections& collections = graph.collections();
+  collections.add("mine", a);
+  collections.add("mine", b.handle());  // a tensor, not the variable
+  EXPECT_TRUE(collections.contains("mine", a.with_value(exp(a))));
+  EXPECT_FALSE(collections.contains("mine", b));
+  EXPECT_FALSE(collections.contains("other", a));
+  {
+    const CollectionFreeze freeze(collections, {"mine"});
+    collections.add("mine", b);
+    EXPECT_TRUE(collections.contains("mine", b));
+  }
+  EXPECT_FALSE(collections.contains("mine", b));
+  EXPECT_TRUE(collections.contains("mine", a));
+}
+
 TEST_F(GraphTest, ControlDependenciesAndDevicesAreRecorded) {
   const Variable a = var("a", {});
   const Tensor first = a.assign_add(1.f);

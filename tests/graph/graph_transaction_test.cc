@@ -85,6 +85,27 @@ TEST_F(GraphTransactionTest, AnInnerOneTakesBackItsOwnPartOnly) {
   EXPECT_EQ(constant(2.f, "gone").node()->id, 1);
 }
 
+TEST_F(GraphTransactionTest, CollectionsForgetWhatWasAddedAndNothingElse) {
+  Collections& collections = graph.collections();
+  const Variable a = get_variable("a", {.shape = {}});
+  collections.add("mine", a);
+  {
+    const GraphTransaction transaction(graph);
+    const Variable b = get_variable("b", {.shape = {}});
+    collections.add("mine", a);  // once more
+    collections.add("mine", b);
+    collections.add("new", exp(a));
+    EXPECT_EQ(graph.find_variable("b"), b);
+  }
+  EXPECT_FALSE(graph.find_variable("b"));
+  EXPECT_EQ(collections.variables("mine"), std::vector<Variable>{a});
+  EXPECT_TRUE(collections.contains("mine", a));
+  EXPECT_EQ(collections.size("new"), 0u);
+  const Variable b = get_variable("b", {.shape = {}});
+  EXPECT_FALSE(collections.contains("mine", b));
+  EXPECT_EQ(collections.variables(collection::kTrainableVariables), (std::vector<Variable>{a, b}));
+}
+
 TEST_F(GraphTransactionTest, HandlesThatWereLeftOverAreRefusedAsThoseOfAnotherGraph) {
   Tensor left;
   {

@@ -7,12 +7,11 @@
 
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/compile/passes.h"
+#include "belfry/engine/cpu/compile/placer.h"
 #include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
-
-constexpr std::size_t kAlignment = 64;
 
 struct Block {
   std::size_t bytes = 0;
@@ -155,7 +154,6 @@ class Planner {
       if (v != kNone) plan_.offsets[static_cast<std::size_t>(v)] = value.offset;
       fixed_.push_back({.bytes = value.bytes, .first = 0, .last = last, .offset = &value.offset});
     }
-    std::ranges::sort(fixed_, {}, [](const Block& block) { return *block.offset; });
   }
 
   void collect_blocks() {
@@ -181,19 +179,15 @@ class Planner {
       if (first(a) != first(b)) return first(a);
       return a.bytes != b.bytes ? a.bytes > b.bytes : a.number < b.number;
     });
-    std::vector<Block> placed = fixed_;
+    Placer placer(end + 1);
     std::size_t total = 0;
-    for (const Block& block : placed) total = std::max(total, *block.offset + block.bytes);
+    for (const Block& block : fixed_) {
+      total = std::max(total, *block.offset + block.bytes);
+      if (block.first <= block.last) placer.take(*block.offset, block.bytes, {block.first, block.last});
+    }
     for (const Block& block : blocks_) {
-      std::size_t offset = 0;
-      for (const Block& other : placed) {
-        if (other.last < block.first || other.first > block.last) continue;
-        if (offset + block.bytes <= *other.offset) break;
-        offset = std::max(offset, (*other.offset + other.bytes + kAlignment - 1) / kAlignment * kAlignment);
-      }
-      *block.offset = offset;
-      total = std::max(total, offset + block.bytes);
-      placed.insert(std::ranges::upper_bound(placed, offset, {}, [](const Block& b) { return *b.offset; }), block);
+      *block.offset = placer.place(block.bytes, {block.first, block.last});
+      total = std::max(total, *block.offset + block.bytes);
     }
     return total;
   }
@@ -203,8 +197,8 @@ class Planner {
   const std::vector<std::size_t>& scratch_bytes_;
   std::vector<int> first_, last_;
   std::vector<HeldValue> held_;
-  std::map<int, ValueId> received_;    // by crossing of a held value: its value here, or kNone
-  std::vector<Block> blocks_, fixed_;  // fixed: by offset
+  std::map<int, ValueId> received_;  // by crossing of a held value: its value here, or kNone
+  std::vector<Block> blocks_, fixed_;
   MemoryPlan plan_;
 };
 

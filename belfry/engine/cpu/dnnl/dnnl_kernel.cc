@@ -107,10 +107,6 @@ void DnnlAttributes::append_relu(float slope) {
   dnnl_check(dnnl_post_ops_append_eltwise(post_ops_, 1.f, dnnl_eltwise_relu, slope, 0.f), "append relu");
   commit();
 }
-void DnnlAttributes::append_sum() {
-  dnnl_check(dnnl_post_ops_append_sum(post_ops_, 1.f), "append sum");
-  commit();
-}
 void DnnlAttributes::commit() { dnnl_check(dnnl_primitive_attr_set_post_ops(handle_, post_ops_), "set post-ops"); }
 dnnl_primitive_attr_t DnnlAttributes::handle() const { return handle_; }
 

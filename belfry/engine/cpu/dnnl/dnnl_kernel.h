@@ -40,7 +40,6 @@ class DnnlAttributes {
   DnnlAttributes(const DnnlAttributes&) = delete;
   DnnlAttributes& operator=(const DnnlAttributes&) = delete;
   void append_relu(float slope = 0);  // below 0
-  void append_sum();
   dnnl_primitive_attr_t handle() const;
 
  private:

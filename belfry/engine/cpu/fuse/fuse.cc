@@ -1,15 +1,22 @@
+#include <optional>
+
 #include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/fuse/fusion.h"
 
 namespace belfry {
 
 void fuse(Ir& ir) {
+  std::vector<NodeId> order = topological(ir);
+  std::optional<std::size_t> settled;  // the last change that the order knows of
   for (const FusionPattern& pattern : fusion_patterns()) {
-    for (NodeId id : topological(ir)) {
+    for (NodeId id : order) {
       if (ir.node(id).dead) continue;
       pattern.apply(ir, id);
     }
+    if (ir.changes() == settled) continue;  // as most patterns are nowhere in a model
     remove_unneeded(ir);
+    order = topological(ir);
+    settled = ir.changes();
   }
 }
 

@@ -49,21 +49,6 @@ void relu_gradient_sums(const simd::ReluGradientSums& a) {
   for_each_block(a.run, {}, ReluGradientSumsKernel{a});
 }
 
-struct FillKernel {
-  const simd::LaneFill& a;
-
-  template <int count, class Access>
-  void block(Place place, std::int64_t periods, Access access) const {
-    const Lanes<count> values(a.values + place.lane);
-    float* x = a.x + place.offset;
-    for (std::int64_t p = 0; p < periods; ++p, x += a.run.period) {
-      for (int v = 0; v < count; ++v) access.store(x + v * kWidth, values.at[v]);
-    }
-  }
-};
-
-void fill(const simd::LaneFill& a) { for_each_block(a.run, {}, FillKernel{a}); }
-
 enum class Act { none, relu, leaky };
 
 template <Act act>
@@ -94,6 +79,6 @@ void bias(const simd::LaneBias& a) {
 
 }  // namespace
 
-const simd::LaneSumKernels kLaneSums = {sums, relu_gradient_sums, fill, bias};
+const simd::LaneSumKernels kLaneSums = {sums, relu_gradient_sums, bias};
 
 }  // namespace belfry::BELFRY_ISA

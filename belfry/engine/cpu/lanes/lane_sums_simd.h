@@ -21,13 +21,6 @@ struct ReluGradientSums {
   float* sum = nullptr;
 };
 
-// x = values, by lane
-struct LaneFill {
-  Run run;
-  float* x = nullptr;
-  const float* values = nullptr;
-};
-
 // x = act(x + values), by lane
 struct LaneBias {
   Run run;
@@ -40,7 +33,6 @@ struct LaneBias {
 struct LaneSumKernels {
   void (*sums)(const LaneSums&);
   void (*relu_gradient_sums)(const ReluGradientSums&);
-  void (*fill)(const LaneFill&);
   void (*bias)(const LaneBias&);
 };
 

@@ -79,28 +79,8 @@ void update_tiles(const UpdateStep& step, const UpdateBuffers<float>& buffers, c
   });
 }
 
-void update_transposed(const UpdateStep& step, const UpdateBuffers<float>& buffers, const simd::TransposedCopy& copy,
-                       std::int64_t begin, std::int64_t end) {
-  const std::int64_t across = (copy.columns + simd::kTransposeColumns - 1) / simd::kTransposeColumns;
-  const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
-  with_rule<float>(step, [&](const auto& rule) {
-    for (std::int64_t block = begin; block < end; ++block) {
-      const std::int64_t row = block / across * simd::kTransposeRows, column = block % across * simd::kTransposeColumns;
-      const std::int64_t rows = least(simd::kTransposeRows, copy.rows - row);
-      const std::int64_t columns = least(simd::kTransposeColumns, copy.columns - column);
-      const bool whole_rows = columns == copy.columns;  // then they are one range
-      for (std::int64_t r = row; r < (whole_rows ? row + 1 : row + rows); ++r) {
-        const std::int64_t first = r * copy.columns + column;
-        update_range(step, rule, buffers, first, first + (whole_rows ? rows * columns : columns));
-      }
-      transpose(buffers.weights + row * copy.columns + column, copy.columns, copy.data + column * copy.rows + row,
-                copy.rows, rows, columns);
-    }
-  });
-}
-
 }  // namespace
 
-const simd::OptimizerKernels kOptimizer = {update<float>, update<double>, update_tiles, update_transposed};
+const simd::OptimizerKernels kOptimizer = {update<float>, update<double>, update_tiles};
 
 }  // namespace belfry::BELFRY_ISA

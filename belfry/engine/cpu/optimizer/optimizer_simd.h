@@ -73,22 +73,11 @@ struct SecondCopy {
   bool transpose_tile = false;
 };
 
-// A second copy [columns][rows] of weights [rows][columns].
-struct TransposedCopy {
-  float* data = nullptr;
-  std::int64_t rows = 0, columns = 0;
-};
-
-// The work of a transposed update is cut into blocks of this many weights, numbered row of blocks by row of blocks.
-constexpr std::int64_t kTransposeRows = 32, kTransposeColumns = 512;
-
 struct OptimizerKernels {
   void (*update)(const UpdateStep&, const UpdateBuffers<float>&, std::int64_t begin, std::int64_t end);  // elements
   void (*update_f64)(const UpdateStep&, const UpdateBuffers<double>&, std::int64_t begin, std::int64_t end);
   void (*update_tiles)(const UpdateStep&, const UpdateBuffers<float>&, const SecondCopy&, std::int64_t begin,
                        std::int64_t end);
-  void (*update_transposed)(const UpdateStep&, const UpdateBuffers<float>&, const TransposedCopy&, std::int64_t begin,
-                            std::int64_t end);
 };
 
 }  // namespace belfry::simd

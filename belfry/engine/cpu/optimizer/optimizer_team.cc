@@ -50,13 +50,4 @@ void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, c
                [&](std::int64_t begin, std::int64_t end) { table(isa).update_tiles(step, buffers, copy, begin, end); });
 }
 
-void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const TransposedCopy& copy, Isa isa) {
-  const std::int64_t blocks =
-      blocks_of(copy.rows, simd::kTransposeRows) * blocks_of(copy.columns, simd::kTransposeColumns);
-  const std::int64_t size = simd::kTransposeRows * std::clamp<std::int64_t>(copy.columns, 1, simd::kTransposeColumns);
-  parallel_for(blocks, std::max<std::int64_t>(1, kGrain / size), [&](std::int64_t begin, std::int64_t end) {
-    table(isa).update_transposed(step, buffers, copy, begin, end);
-  });
-}
-
 }  // namespace belfry

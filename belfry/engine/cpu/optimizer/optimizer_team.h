@@ -9,7 +9,6 @@
 namespace belfry {
 
 using simd::SecondCopy;
-using simd::TransposedCopy;
 using simd::UpdateBuffers;
 using simd::UpdateRule;
 using simd::UpdateStep;
@@ -26,9 +25,6 @@ void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, s
 void apply_update(const UpdateStep& step, const UpdateBuffers<double>& buffers, std::int64_t n, Isa isa = cpu_isa());
 // Updates all tiles that the copy describes, and the copy.
 void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const SecondCopy& copy,
-                  Isa isa = cpu_isa());
-// Updates rows * columns weights, and their transposed copy.
-void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const TransposedCopy& copy,
                   Isa isa = cpu_isa());
 
 }  // namespace belfry

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/lanes/lane_plan.h"
 #include "belfry/engine/cpu/pool/pool_simd.h"
@@ -47,21 +46,6 @@ struct Pass {
 };
 
 }  // namespace
-
-void check_pooling(const Pooling& p, bool with_index) {
-  BELFRY_CHECK(p.kernel_h >= 1 && p.kernel_w >= 1 && p.stride_h >= 1 && p.stride_w >= 1,
-               "[pooling] expected a window and strides of at least 1, got window {}x{}, strides {}x{}.", p.kernel_h,
-               p.kernel_w, p.stride_h, p.stride_w);
-  const auto fits = [](std::int64_t pad, std::int64_t kernel) { return pad >= 0 && pad < kernel; };
-  BELFRY_CHECK(fits(p.pad_top, p.kernel_h) && fits(p.pad_bottom, p.kernel_h) && fits(p.pad_left, p.kernel_w) &&
-                   fits(p.pad_right, p.kernel_w),
-               "[pooling] expected padding smaller than the window {}x{}, got top {}, bottom {}, left {}, right {}. "
-               "Pad the input with an op of its own.",
-               p.kernel_h, p.kernel_w, p.pad_top, p.pad_bottom, p.pad_left, p.pad_right);
-  BELFRY_CHECK(!with_index || p.kernel_h * p.kernel_w <= 255,
-               "[max_pool] expected a window of at most 255 cells, got {}x{}. Pool twice with smaller windows.",
-               p.kernel_h, p.kernel_w);
-}
 
 void max_pool_forward(const MaxPoolForward& args) {
   const Pass pass(args.pooling, args.isa);

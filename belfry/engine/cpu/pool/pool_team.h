@@ -2,11 +2,9 @@
 // on the calling thread's team. Padding lanes of the input are zero, and so are those of the results.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "belfry/engine/cpu/kernel/isa.h"
-#include "belfry/engine/cpu/lanes/activation_view.h"
 
 namespace belfry {
 
@@ -27,10 +25,6 @@ struct Pooling {
     return size < kernel ? 0 : (size - kernel) / stride + 1;
   }
 };
-
-// Throws what is wrong with a pooling that the functions below cannot do: sizes below 1, padding that is as large as
-// the window, or, with an index, windows of more than 255 cells. To be called when a plan is made.
-void check_pooling(const Pooling& pooling, bool with_index);
 
 // y = max over the window; index (one byte for each element of y) = number ky * kernel_w + kx of the first cell that
 // has it. Where there is NaN, y is NaN and index its last cell.
@@ -74,28 +68,5 @@ void max_pool_forward(const MaxPoolForward& args);
 void max_pool_backward(const MaxPoolBackward& args);
 void average_pool_forward(const AveragePoolForward& args);
 void average_pool_backward(const AveragePoolBackward& args);
-
-// y[outer][groups][inner] = mean over rows
-struct GlobalAverageForward {
-  ActivationView view;
-  const float* x = nullptr;
-  float* y = nullptr;
-  void* scratch = nullptr;
-  Isa isa = cpu_isa();
-};
-
-// dx = dy / rows for each row
-struct GlobalAverageBackward {
-  ActivationView view;
-  const float* dy = nullptr;
-  float* dx = nullptr;
-  void* scratch = nullptr;
-  Isa isa = cpu_isa();
-};
-
-void global_average_forward(const GlobalAverageForward& args);
-void global_average_backward(const GlobalAverageBackward& args);
-
-std::size_t global_average_scratch_bytes(const ActivationView& view, int team, Isa isa = cpu_isa());
 
 }  // namespace belfry

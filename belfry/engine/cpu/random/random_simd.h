@@ -1,6 +1,6 @@
-// Random tensors from Philox 4x32-10. Element i is made from word i % 4 of belfry::philox({block, step}, key) with
+// Random numbers from Philox 4x32-10. Element i is made from word i % 4 of belfry::philox({block, step}, key) with
 // block = first_block + i / 4, both 64-bit numbers low word first: a function of the source and i alone, whatever the
-// vector width or the thread. Normal numbers come in pairs from two neighbouring words.
+// vector width or the thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,6 @@ struct RandomSource {
 // Ranges of elements begin at multiples of this.
 constexpr std::int64_t kRandomGroup = 64;
 
-struct RandomArgs {
-  RandomSource source;
-  float* to = nullptr;
-  float first = 0;    // uniform: low; normal: mean
-  float second = 1;   // uniform: high - low; normal: standard deviation
-  float largest = 1;  // uniform: the largest value below high
-};
-
 // y = keep(i) ? x * scale : 0; keep(i) is the i-th number's upper 24 bits < threshold. y may be x.
 struct DropoutArgs {
   RandomSource source;
@@ -34,10 +26,6 @@ struct DropoutArgs {
 };
 
 struct RandomKernels {
-  void (*bits)(const RandomSource&, std::uint32_t* to, std::int64_t begin, std::int64_t end);
-  void (*uniform)(const RandomArgs&, std::int64_t begin, std::int64_t end);
-  void (*normal)(const RandomArgs&, std::int64_t begin, std::int64_t end);
-  void (*truncated_normal)(const RandomArgs&, std::int64_t begin, std::int64_t end);
   void (*dropout)(const DropoutArgs&, std::int64_t begin, std::int64_t end);
 };
 

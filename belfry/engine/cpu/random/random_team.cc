@@ -22,29 +22,6 @@ void over_groups(std::int64_t n, Body body) {
 
 }  // namespace
 
-void fill_random_bits(const RandomSource& source, std::uint32_t* to, std::int64_t n, Isa isa) {
-  over_groups(n, [&](std::int64_t begin, std::int64_t end) { table(isa).bits(source, to, begin, end); });
-}
-
-void fill_uniform(const RandomSource& source, float* to, std::int64_t n, RandomRange range, Isa isa) {
-  const simd::RandomArgs args{.source = source,
-                              .to = to,
-                              .first = range.low,
-                              .second = range.high - range.low,
-                              .largest = std::nextafter(range.high, range.low)};
-  over_groups(n, [&](std::int64_t begin, std::int64_t end) { table(isa).uniform(args, begin, end); });
-}
-
-void fill_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape, Isa isa) {
-  const simd::RandomArgs args{.source = source, .to = to, .first = shape.mean, .second = shape.deviation};
-  over_groups(n, [&](std::int64_t begin, std::int64_t end) { table(isa).normal(args, begin, end); });
-}
-
-void fill_truncated_normal(const RandomSource& source, float* to, std::int64_t n, NormalShape shape, Isa isa) {
-  const simd::RandomArgs args{.source = source, .to = to, .first = shape.mean, .second = shape.deviation};
-  over_groups(n, [&](std::int64_t begin, std::int64_t end) { table(isa).truncated_normal(args, begin, end); });
-}
-
 void apply_dropout(const RandomSource& source, const DropoutRun& run, Isa isa) {
   const double keep = 1 - static_cast<double>(run.rate);
   const simd::DropoutArgs args{.source = source,

@@ -55,26 +55,6 @@ void log_softmax(const simd::SoftmaxArgs& args, std::int64_t begin, std::int64_t
   }
 }
 
-// dx = (dy - sum(dy y)) y
-void softmax_grad(const simd::SoftmaxGradArgs& args, std::int64_t begin, std::int64_t end) {
-  const std::int64_t n = args.classes;
-  for (std::int64_t r = begin; r < end; ++r) {
-    const float *y = args.output + r * n, *dy = args.output_grad + r * n;
-    const float dot = fold_row(0.f, n, [](Vec a, Vec b) { return a * b; }, kAddVectors, y, dy);
-    map_row(args.input_grad + r * n, n, [=](Vec a, Vec b) { return (b - dot) * a; }, y, dy);
-  }
-}
-
-// dx = dy - exp(y) sum(dy)
-void log_softmax_grad(const simd::SoftmaxGradArgs& args, std::int64_t begin, std::int64_t end) {
-  const std::int64_t n = args.classes;
-  for (std::int64_t r = begin; r < end; ++r) {
-    const float *y = args.output + r * n, *dy = args.output_grad + r * n;
-    const float total = fold_row(0.f, n, [](Vec v) { return v; }, kAddVectors, dy);
-    map_row(args.input_grad + r * n, n, [=](Vec a, Vec b) { return fma(exp(a), splat(-total), b); }, y, dy);
-  }
-}
-
 std::int64_t label_of(const simd::CrossEntropyArgs& args, std::int64_t row) {
   return args.wide_labels ? static_cast<const std::int64_t*>(args.labels)[row]
                           : static_cast<const std::int32_t*>(args.labels)[row];
@@ -125,7 +105,6 @@ void dense_cross_entropy(const simd::DenseCrossEntropyArgs& args, std::int64_t b
 
 }  // namespace
 
-const simd::SoftmaxKernels kSoftmax = {softmax,          log_softmax,   softmax_grad,
-                                       log_softmax_grad, cross_entropy, dense_cross_entropy};
+const simd::SoftmaxKernels kSoftmax = {softmax, log_softmax, cross_entropy, dense_cross_entropy};
 
 }  // namespace belfry::BELFRY_ISA

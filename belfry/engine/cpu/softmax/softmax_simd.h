@@ -1,5 +1,5 @@
-// Softmax over the last axis of [rows][classes], its logarithm, their gradients, and softmax with cross-entropy against
-// integer labels in one go. A row is one thread's work and summed in a fixed order. Output may be an input's memory.
+// Softmax over the last axis of [rows][classes], its logarithm, and softmax with cross-entropy in one go. A row is one
+// thread's work and summed in a fixed order. Output may be an input's memory.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,6 @@ namespace belfry::simd {
 struct SoftmaxArgs {
   const float* input = nullptr;
   float* output = nullptr;
-  std::int64_t rows = 0, classes = 0;
-};
-
-struct SoftmaxGradArgs {
-  const float* output = nullptr;       // y of the forward pass
-  const float* output_grad = nullptr;  // dy
-  float* input_grad = nullptr;         // dx
   std::int64_t rows = 0, classes = 0;
 };
 
@@ -46,8 +39,6 @@ struct DenseCrossEntropyArgs {
 struct SoftmaxKernels {
   void (*softmax)(const SoftmaxArgs&, std::int64_t begin, std::int64_t end);
   void (*log_softmax)(const SoftmaxArgs&, std::int64_t begin, std::int64_t end);
-  void (*softmax_grad)(const SoftmaxGradArgs&, std::int64_t begin, std::int64_t end);
-  void (*log_softmax_grad)(const SoftmaxGradArgs&, std::int64_t begin, std::int64_t end);
   // Returns the first row whose label is not in [0, classes), or -1. Such a row has loss NaN and gradient 0.
   std::int64_t (*cross_entropy)(const CrossEntropyArgs&, std::int64_t begin, std::int64_t end);
   void (*dense_cross_entropy)(const DenseCrossEntropyArgs&, std::int64_t begin, std::int64_t end);

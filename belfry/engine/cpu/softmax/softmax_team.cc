@@ -23,8 +23,6 @@ void over_rows(const Args& args, Kernel kernel) {
 
 void softmax_forward(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).softmax); }
 void log_softmax_forward(const SoftmaxArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax); }
-void softmax_backward(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).softmax_grad); }
-void log_softmax_backward(const SoftmaxGradArgs& args, Isa isa) { over_rows(args, table(isa).log_softmax_grad); }
 void dense_cross_entropy(const DenseCrossEntropyArgs& args, Isa isa) {
   over_rows(args, table(isa).dense_cross_entropy);
 }

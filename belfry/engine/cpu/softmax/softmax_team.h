@@ -11,12 +11,9 @@ namespace belfry {
 using simd::CrossEntropyArgs;
 using simd::DenseCrossEntropyArgs;
 using simd::SoftmaxArgs;
-using simd::SoftmaxGradArgs;
 
 void softmax_forward(const SoftmaxArgs& args, Isa isa = cpu_isa());
 void log_softmax_forward(const SoftmaxArgs& args, Isa isa = cpu_isa());
-void softmax_backward(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
-void log_softmax_backward(const SoftmaxGradArgs& args, Isa isa = cpu_isa());
 
 void dense_cross_entropy(const DenseCrossEntropyArgs& args, Isa isa = cpu_isa());
 
