@@ -30,7 +30,7 @@ class Array {
   Array(std::int32_t value);    // NOLINT(google-explicit-constructor)
   Array(std::int64_t value);    // NOLINT(google-explicit-constructor)
   Array(bool value);            // NOLINT(google-explicit-constructor)
-  Array(const void*) = delete;  // would be a bool: a text is not an array
+  Array(const void*) = delete;  // a text is not an array: without this it would become a bool
 
   static Array zeros(DType dtype, const Shape& shape);
   static Array full(DType dtype, const Shape& shape, double value);  // converted as cast() does
@@ -53,7 +53,9 @@ class Array {
   std::size_t bytes() const;
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
-  const std::shared_ptr<void>& owner() const { return data_; }  // keeps the memory; shared by arrays that share that
+  const std::shared_ptr<void>& owner() const {
+    return data_;
+  }  // keeps the memory alive; the same for arrays that share it
 
   // Typed access; throws if T is not the array's type.
   template <class T>

@@ -57,7 +57,7 @@ void swap_bytes(Array& array) {
   for (std::size_t at = 0; at < bytes.size(); at += size) std::ranges::reverse(bytes.subspan(at, size));
 }
 
-// A .npy file that lies in memory, in place of one inside of an archive.
+// Reads a .npy file from memory, with the interface of an entry in an archive.
 class PlainStream {
  public:
   PlainStream(std::span<const std::byte> bytes, const std::string& where) : bytes_(bytes), where_(where) {}
@@ -74,7 +74,7 @@ class PlainStream {
   const std::string& where_;
 };
 
-// The header of a .npy file of so many bytes, which have room for its data and nothing more.
+// The header of a .npy file of `size` bytes; checks that its data fill the rest exactly.
 template <class Stream>
 NpyHeader read_header(Stream& stream, std::uint64_t size, const std::string& where) {
   std::array<std::byte, kNpyPrefix> prefix{};

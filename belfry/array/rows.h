@@ -1,4 +1,4 @@
-// A batch as the things in it.
+// A batch, row by row.
 #pragma once
 
 #include <vector>

@@ -25,7 +25,7 @@ struct BufferPool::Free {
 
   std::optional<Buffer> find(std::size_t bytes) {
     const MutexLock lock(mutex);
-    // Not one that is much too large: it may be wanted by somebody who needs it.
+    // Not one that is much too large: somebody else may need its size.
     const auto fits = [&](const Buffer& b) { return b.bytes >= bytes && b.bytes <= bytes + bytes / 4; };
     const auto at = std::ranges::find_if(buffers, fits);
     if (at == buffers.end()) return std::nullopt;
@@ -40,7 +40,7 @@ struct BufferPool::Free {
     const MutexLock lock(mutex);
     buffers.push_back(std::move(buffer));
     if (buffers.size() <= keep) return;
-    dropped = std::move(buffers.front());  // the one that nobody has wanted for the longest time
+    dropped = std::move(buffers.front());  // the one unused for the longest time
     buffers.erase(buffers.begin());
   }
 

@@ -1,5 +1,5 @@
-// Large buffers that are used again. One that is freed and allocated anew costs about as much as filling it: the system
-// takes its pages away and gives back zeroed ones.
+// Large buffers that are used again. Freeing one and allocating it again costs about as much as filling it: the
+// system takes its pages away and gives back zeroed ones.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace belfry {
 // Any thread may free a buffer; take() is for one thread at a time. Buffers may outlive the pool.
 class BufferPool {
  public:
-  // At most so many buffers wait to be used again; others are freed.
+  // Keeps at most this many buffers for later use; others are freed.
   explicit BufferPool(std::size_t keep = 3);
 
-  // As allocate_buffer() of aligned_memory.h, which it is for small ones.
+  // Like allocate_buffer() of aligned_memory.h, which it calls for small ones.
   std::shared_ptr<void> take(std::size_t bytes);
 
  private:

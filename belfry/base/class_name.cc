@@ -15,7 +15,7 @@ std::string class_name(const std::type_info& type) {
 
 std::string short_class_name(const std::type_info& type) {
   const std::string full = class_name(type);
-  // What follows the last "::" outside of template arguments and "(anonymous namespace)".
+  // What follows the last "::" outside template arguments and "(anonymous namespace)".
   std::size_t begin = 0;
   int depth = 0;
   for (std::size_t i = 0; i + 1 < full.size(); ++i) {

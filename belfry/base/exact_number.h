@@ -7,7 +7,7 @@
 namespace belfry {
 
 std::string exact_text(double value);  // the shortest such text; "nan", "inf", "-inf"
-// Throws Error on anything else than exact_text() gives. (std::stod refuses numbers below 1e-308.)
+// Throws Error on anything other than what exact_text() gives. (std::stod refuses numbers below 1e-308.)
 double exact_number(std::string_view text);
 
 // For people: a NaN has a sign, which fmt writes ("-nan") and which means nothing.

@@ -6,7 +6,7 @@
 
 namespace belfry {
 
-// what() of a std::exception; of anything else, that it is none. `error` is not null.
+// what() of a std::exception; for anything else, a text that says it is not one. `error` must not be null.
 std::string text_of(const std::exception_ptr& error);
 
 }  // namespace belfry

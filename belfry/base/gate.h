@@ -1,9 +1,9 @@
-// Gate: any number of threads may be inside at a time, or one of them alone. Whoever wants to be alone goes first, so
-// that a stream of visitors cannot keep it out; it may enter again as often as it likes. A visitor may not: two rounds
-// of waiting would wait for each other.
+// Gate: either any number of threads are inside (visitors), or a single one (alone). A thread that wants to be alone
+// goes first, so that a stream of visitors cannot keep it out, and it may enter again while it is inside. A visitor may
+// not: it could wait for a thread that waits for the visitor to leave.
 //
 //   const GateVisit visit(&gate, given_up);   // waits while somebody is alone or wants to be
-//   const GateAlone alone(&gate, given_up);   // waits until the others have left; those that come wait
+//   const GateAlone alone(&gate, given_up);   // waits until the others have left; newcomers wait
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class Gate {
   bool enter_alone(const std::atomic<bool>& given_up);
   void leave();
   void leave_alone();
-  // Whoever waits looks at his flag again.
+  // Makes all threads that wait check their flags again.
   void wake();
 
  private:

@@ -12,7 +12,7 @@ std::regex compile(std::string_view caller, std::string_view expression, std::st
     return std::regex(expression.begin(), expression.end());
   } catch (const std::regex_error& error) {
     fail(
-        "[{}] expected an ECMAScript regular expression, got \"{}\" ({}{}{}). Escape special characters by a "
+        "[{}] expected an ECMAScript regular expression, got \"{}\" ({}{}{}). Escape special characters with a "
         "backslash.",
         caller, expression, error.what(), where.empty() ? "" : "; at ", where);
   }

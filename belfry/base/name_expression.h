@@ -7,10 +7,10 @@
 
 namespace belfry {
 
-// An ECMAScript expression that a name has to match as a whole.
+// An ECMAScript regular expression that a whole name has to match.
 class NameExpression {
  public:
-  // `caller` leads the text of the error that an expression which is none throws; `where`, if there is one, is in it.
+  // Throws if the expression is not valid: `caller` begins the error text, and `where`, unless empty, is part of it.
   NameExpression(std::string_view caller, std::string_view expression, std::string_view where = "");
   bool matches(std::string_view name) const { return matches_(name); }
   const std::string& text() const { return text_; }

@@ -15,7 +15,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // Up to `count` different candidates, nearest first, ties in alphabetical order. A candidate that differs only by
 // whole scopes in front ("tower1/conv0/W" for "conv0/W", or the reverse) or by upper and lower case counts as one
 // edit away; "conv0/output" is what is meant by "conv0", a layer's name. Candidates that would need more than half of
-// the longer name edited are left out: they would mislead.
+// the longer name edited are omitted: they would mislead.
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> candidates,
                                        std::size_t count = 3);
 

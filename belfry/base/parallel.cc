@@ -55,8 +55,9 @@ __attribute__((no_sanitize("thread")))
 void run_part(void* data) {
   Fork& fork = *static_cast<Fork*>(data);
   acquire(fork.begin);
-  if (omp_get_thread_num() > 0) take_no_signals();  // the leader's matter is its caller's
-  // Threads beyond the parts have nothing to do; fewer than asked for (a limit of the user's) share them.
+  if (omp_get_thread_num() > 0) take_no_signals();  // the leader's own mask is up to its caller
+  // Threads beyond the number of parts have nothing to do; if there are fewer than asked for (the user may set a
+  // limit), they share the parts.
   for (int part = omp_get_thread_num(); part < fork.parts; part += omp_get_num_threads()) fork.body(part, fork.parts);
   release(fork.end);
 }
@@ -87,7 +88,7 @@ void parallel_parts(int parts, FunctionRef<void(int, int)> body) {
   const SignalsBlocked blocked;  // threads of OpenMP's begin with their leader's mask
   Fork fork{body, parts};
   release(fork.begin);
-  // Always the whole team: libgomp ends threads that a region leaves out, and makes new ones for the next that wants
+  // Always the whole team: libgomp ends the threads that a region does not use, and starts new ones when the next needs
   // them.
   GOMP_parallel(run_part, &fork, static_cast<unsigned>(team_size()), 0);
   acquire(fork.end);

@@ -1,4 +1,4 @@
-// The one place where own loops become parallel: on the OpenMP team that oneDNN uses too (one runtime, one team a
+// The one place where our own loops become parallel: on the OpenMP team that oneDNN uses too (one runtime, one team per
 // host thread). A device's thread enters TeamScope once; everything below it then uses that many threads.
 //
 //   parallel_for(rows, 64, [&](std::int64_t begin, std::int64_t end) { ... });
@@ -16,7 +16,8 @@ namespace belfry {
 int hardware_threads();  // cores this process may use
 int team_size();         // threads that parallel_for uses when called from this thread
 
-// Sets the team size of the calling thread (for oneDNN as well) until the end of the scope. No signal comes meanwhile.
+// Sets the team size of the calling thread (for oneDNN as well) until the end of the scope. The thread takes no signals
+// meanwhile.
 class TeamScope {
  public:
   explicit TeamScope(int threads);
@@ -29,7 +30,8 @@ class TeamScope {
   int before_;
 };
 
-// Before oneDNN uses the calling thread's team: threads of OpenMP's that the program had before take signals until now.
+// To be called before oneDNN uses the calling thread's team: blocks signals in its OpenMP threads, which the program
+// may have started before.
 void silence_team();
 
 // Runs body(part, parts) once for each part on the team; parts is at most team_size().

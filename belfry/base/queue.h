@@ -57,7 +57,7 @@ class BoundedQueue {
     return true;
   }
 
-  // Gives a value back that was popped: it is the next one again, even if the queue is full or closed. Dropped if the
+  // Puts back a value that was popped: it is the next one again, even if the queue is full or closed. Dropped if the
   // queue is cancelled.
   void push_front(T value) {
     {
@@ -118,15 +118,16 @@ class BoundedQueue {
     wake_all();
   }
 
-  // Whoever waits, for a value or for room, looks again whether he has given up.
+  // Makes all threads that wait, for a value or for room, check again whether they should give up.
   void wake() {
     {
       const MutexLock lock(mutex_);
-    }  // who has looked at his flag already is waiting by now
+    }  // a thread that has already checked its flag is waiting by now
     wake_all();
   }
 
-  // Drops values and error; the queue is open, again if need be, and who waits for a value goes on waiting.
+  // Drops values and error and leaves the queue open, reopening it if necessary; threads that wait for a value keep
+  // waiting.
   void restart() {
     std::deque<T> dropped;  // destroyed outside the lock
     std::exception_ptr error;

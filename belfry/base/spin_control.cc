@@ -125,7 +125,7 @@ void SpinDecision::judge(std::int64_t now, double share) {
 }
 
 struct SpinControl::Impl {
-  int extra = 0;  // OpenMP threads that are needed besides the team's to have more than cores
+  int extra = 0;  // OpenMP threads needed besides the team's to have more threads than cores
   OwnTimes times;
   SpinDecision decision;
   std::unique_ptr<ParkedThreads> parked;

@@ -3,8 +3,8 @@
 // libgomp's threads spin for milliseconds by default. With cores of one's own that is right: the next parallel loop
 // starts within a microsecond. On a busy machine it is ruinous: the thread that spins takes the core from the one that
 // it waits for. The settings (OMP_WAIT_POLICY, GOMP_SPINCOUNT) are read when libgomp is loaded, before any code of ours
-// runs. But libgomp spins for a few microseconds only while there are more OpenMP threads than cores, so that is what a
-// SpinControl sees to while the thread that observes it has to wait for its core: it keeps some that do nothing.
+// runs. But libgomp spins for a few microseconds only while there are more OpenMP threads than cores, so a
+// SpinControl keeps idle extra threads for as long as the thread that observes it has to wait for its core.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ enum class Remainder {
 };
 
 // What becomes of a component whose shape differs from point to point. Each ragged component adds one more, i64, with
-// the lengths of the n points. These stand behind all others, in the order of the components they belong to: points
+// the lengths of the n points. These come after all others, in the order of the components they belong to: points
 // {words, label, tags} become {words, label, tags, lengths of words, lengths of tags}. They are there whether or not
 // the shapes of a batch differ, so that all batches have the same components.
 enum class Ragged {
@@ -43,8 +43,9 @@ FlowStage batch(std::int64_t points, Remainder remainder = Remainder::drop);
 FlowStage batch(std::int64_t points, BatchOptions options);
 
 // Each batch has points of one shape: points are gathered by the shapes of their components, and a batch leaves as soon
-// as one shape has so many. At the end of a pass follow, if they are kept, the smaller batches, that of the oldest
-// point first. For images of a few sizes, or sequences cut to a few lengths: what waits is as much as there are shapes.
+// as there are enough points of one shape. At the end of a pass the smaller batches follow, if they are kept, the one
+// with the oldest point first. For images of a few sizes, or sequences cut to a few lengths: up to a batch per shape
+// waits in memory.
 //
 // A position is restored by moving the source back to the oldest point that waits and reading those that wait again
 // (if the source has no random access, those between them too).

@@ -86,7 +86,7 @@ class BatchByShapeFlow final : public StageFlow {
       const std::uint64_t read = state.at("read");
       const std::vector<std::uint64_t> waiting = waiting_in(state);
       BELFRY_CHECK(std::ranges::is_sorted(waiting) && (waiting.empty() || waiting.back() < read),
-                   "[restore] expected the numbers of waiting points in 'batch_by_shape' below {}, in order, got "
+                   "[restore] expected ascending numbers below {} for the points that wait in 'batch_by_shape', got "
                    "others. The state is damaged.",
                    read);
       if (read > 0) catch_up_.owe(state);
@@ -118,8 +118,8 @@ class BatchByShapeFlow final : public StageFlow {
       const bool waits = next_waiting != waiting.end() && *next_waiting == read_;
       if (waits) ++next_waiting;
       BELFRY_CHECK(waits ? read_to_wait() : skip(),
-                   "[restore] expected {} points from here on in '{}', and fewer than {} of a shape that wait, but not "
-                   "so from point {} on. The source has changed.",
+                   "[restore] expected {} points from here in '{}', with fewer than {} of each shape waiting, got "
+                   "others at point {}. The source has changed.",
                    read, source().describe(), points_, read_);
     }
   }

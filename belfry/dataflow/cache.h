@@ -3,11 +3,11 @@
 //   Flow train = folder("train") | map(decode) | cache_in_memory() | shuffle() | map(augment) | batch(128);
 //
 // A cache reads one pass of its source, epoch 0, and gives these points in every pass. So what differs from pass to
-// pass (a shuffle(), a map() with random numbers) is frozen where it stands before a cache: put it behind. Points can
-// be read in any order, even if those of the source cannot, and so be shuffled. The source must have an end: a repeat()
-// without one belongs behind the cache. size() is the source's own, and so unknown where that is, also when the points
-// have been read: it is the same at all times. What needs their number, as shuffle() does, counts them, and the size of
-// a shuffle() is then known.
+// pass (a shuffle(), a map() with random numbers) is frozen if it comes before a cache: put it after. Points can
+// be read in any order, even if those of the source cannot, and so be shuffled. The source must have an end: an endless
+// repeat() belongs after the cache. size() is the source's own; if that is unknown, it stays so even when all points
+// have been read, because a flow's size never changes. A stage that needs the number of points, as shuffle() does,
+// counts them, and the size of a shuffle() is then known.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ namespace belfry {
 // Points are read from the source when they are first needed, and are then kept: the first pass costs what it costs
 // without a cache, the others nothing. What counts them reads all that are left. After restore() in a new flow, the
 // first next() reads the points before the position too. The kept arrays are shared with what is given out, not copied.
-// After an error of the source, start_epoch() or restore() begins reading anew; after a cancel it goes on behind what
-// is kept.
+// After an error of the source, start_epoch() or restore() starts reading from the beginning; after a cancel it
+// continues after what is kept.
 FlowStage cache_in_memory();
 
 struct DiskCacheOptions {
@@ -29,9 +29,9 @@ struct DiskCacheOptions {
 };
 
 // The points are in one file, which is written, if it is not there, when the first of them is needed: then the whole
-// pass is read, with 12 bytes of memory a point. The file appears at `path` when it is complete, so that a process that
-// ends on the way leaves what was there; of two that write at once the last one's file stays. Later processes take the
-// points from the file and read nothing from the source.
+// pass is read, with 12 bytes of memory per point. The file appears at `path` when it is complete, so that a process
+// that ends on the way leaves what was there; of two that write at once the last one's file stays. Later processes take
+// the points from the file and read nothing from the source.
 //
 // The file names the key and the source's size and identity (see flow_identity.h), with the paths that it reads. If
 // they differ, the file is stale: that is an error when the flow is composed, and the file is left alone. Contents that

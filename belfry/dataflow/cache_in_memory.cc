@@ -37,7 +37,7 @@ class MemoryCacheFlow final : public CachedFlow {
     uniform_ = {};
   }
 
-  // Reads until so many points are kept, or all: their number.
+  // Reads until this many points are kept, or all. Returns how many are.
   std::int64_t read_until(std::int64_t wanted) const {
     if (complete_) return kept();
     const MutexLock lock(mutex_);

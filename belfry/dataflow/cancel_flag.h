@@ -16,7 +16,7 @@ class CancelFlag {
   void set() { set_ = true; }
   bool lift() { return set_.exchange(false); }  // whether it was set
 
-  // Throws Cancelled if it is set. `flow` is whose points nobody wants any more.
+  // Throws Cancelled if it is set. `flow` is the one that was cancelled, for the message.
   void check(const DataFlow& flow) const {
     if (set_) refuse(flow);
   }

@@ -1,4 +1,4 @@
-// A flow that another draws on, and that nobody else may draw on as long as this lives.
+// A flow that another one draws on, and that no other may draw on as long as this lives.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@ class ConcatFlow final : public JoinedFlow, public RandomAccess {
     JoinedFlow::start_epoch(epoch);
   }
 
-  // The flows that are behind us are at their ends, so their states say which one is next.
+  // The flows before the current one are at their ends, so their states tell which one is next.
   void restore(const FlowState& state) override {
     current_ = 0;
     JoinedFlow::restore(state);

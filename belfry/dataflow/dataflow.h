@@ -30,7 +30,7 @@ struct ComponentSpec {
   bool operator==(const ComponentSpec&) const = default;
 };
 
-// What flows offer whose points can be read in any order. Index i is the i-th point of the current epoch's pass: in a
+// What flows whose points can be read in any order offer. Index i is the i-th point of the current epoch's pass: in a
 // shuffled flow, index 0 is another point in each epoch. Const members may be called from several threads at once, also
 // while another thread is in next_index().
 class RandomAccess {
@@ -86,7 +86,7 @@ class DataFlow {
   // Null if points come only in order.
   virtual RandomAccess* random_access() { return nullptr; }
   // From any thread: ends a next() that waits, now or later, with an Error; start_epoch() and restore() lift it.
-  // For sources: a stage above may want many of their points; those that draw on another flow pass it on.
+  // Sources implement it, because a stage after them may want many of their points; stages pass it on to their source.
   virtual void cancel() {}
 
  private:

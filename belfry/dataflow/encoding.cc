@@ -133,7 +133,7 @@ DataPoint decode(std::span<const std::byte> bytes, std::string_view where) {
   for (std::size_t i = 0; i < count; ++i) out.push_back(read_component(reader, i, where));
   BELFRY_CHECK_AS(
       FileError, reader.left() == 0,
-      "[decode] expected nothing behind the {} component(s) in {}, got {} byte(s). The datapoint is damaged.", count,
+      "[decode] expected nothing after the {} component(s) in {}, got {} byte(s). The datapoint is damaged.", count,
       where, reader.left());
   return out;
 }

@@ -22,8 +22,8 @@ struct FanOutOptions {
 };
 
 // What a consumer is given depends on the source and the options alone, not on who is faster. Whoever needs a point
-// that nobody has read yet reads on, for the others too, one consumer at a time. One that is so far ahead that the
-// buffer is full waits for the others; so on a single thread take turns, or let the buffer hold what lies between.
+// that nobody has read yet reads on, for the others too, one consumer at a time. A consumer that is so far ahead that
+// the buffer is full waits for the others; so on a single thread take turns, or make the buffer large enough.
 //
 // Passes. A pass begins for all together: once every consumer has called start_epoch(), with the same epoch. Until then
 // next() waits for the others; start_epoch() itself never waits, so that one thread can begin the pass on all of them

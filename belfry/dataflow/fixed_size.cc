@@ -82,7 +82,7 @@ class FixedSizeFlow final : public StageFlow {
 
  private:
   // To the first point of a pass in the sequence of all epochs. `placed`: the source stands where epoch_ and given_
-  // say, so that what lies behind need not be read again.
+  // say, so that points before that need not be read again.
   void seek(std::uint64_t epoch, bool placed) {
     std::uint64_t target = 0;
     BELFRY_CHECK(!__builtin_mul_overflow(epoch, points_, &target),

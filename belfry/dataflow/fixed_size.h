@@ -8,7 +8,7 @@
 namespace belfry {
 
 struct FixedSizeOptions {
-  // Whether a pass goes on where the one before it stopped, or begins anew.
+  // Whether a pass continues where the one before it stopped, or starts over.
   bool keep_state = true;
 };
 

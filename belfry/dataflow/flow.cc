@@ -19,8 +19,8 @@ Flow::Iterator Flow::begin() {
 
 void Flow::refuse_claimed() const {
   fail(
-      "[flow] expected a flow that nobody draws on, got '{}', which feeds another flow: they would take each other's "
-      "points. Read that one, or share this by fan_out().",
+      "[flow] expected a flow that feeds no other, got '{}', which feeds another flow: the two would take each other's "
+      "points. Read the other one, or share this one with fan_out().",
       describe());
 }
 
@@ -28,7 +28,7 @@ std::int64_t Flow::known_size() const {
   const std::optional<std::int64_t> points = size();
   BELFRY_CHECK(points.has_value(),
                "[size] expected a flow of known length, got '{}', which has {}. {} give the number of steps.",
-               describe(), (**this).endless() ? "no end" : "none that is known",
+               describe(), (**this).endless() ? "no end" : "an unknown length",
                (**this).endless() ? "Ask before repeat(), or" : "Count its points, or");
   return *points;
 }

@@ -26,7 +26,7 @@ Json to_json(const FlowState& state) {
 std::string shown(const Json& json) { return json.is_structured() ? json.type_name() : json.dump().substr(0, 80); }
 
 FlowState from_json(const Json& json, int depth) {
-  BELFRY_CHECK(depth < kMaxDepth, "[flow state] expected at most {} flows above each other, got more.", kMaxDepth);
+  BELFRY_CHECK(depth < kMaxDepth, "[flow state] expected flows nested at most {} deep, got more.", kMaxDepth);
   BELFRY_CHECK(json.is_object() && json.contains(kFlow) && json[kFlow].is_string(),
                "[flow state] expected an object that names its \"flow\", got {}.", shown(json));
   FlowState state{.flow = json[kFlow].get<std::string>(), .numbers = {}, .from = {}};

@@ -23,7 +23,8 @@ struct FlowState {
 
   // Number by name; throws if it is not there.
   std::uint64_t at(std::string_view name) const;
-  // Throw unless this is the state of such a flow, drawing on so many others; unless a number has the given value.
+  // Throw unless this is the state of a flow of that kind that draws on that many others; unless a number has the given
+  // value.
   void expect(std::string_view flow, std::size_t sources) const;
   void expect_number(std::string_view name, std::uint64_t value) const;
   // Throws if it is known to be the state of a flow of another identity.

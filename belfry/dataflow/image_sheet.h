@@ -16,7 +16,7 @@ struct ImageSheetOptions {
   int columns = 8;
   std::vector<std::string> labels{};  // one under each image, or none at all; ASCII
   int gap = 4;                        // pixels between images
-  int scale = 1;                      // a pixel becomes a square of so many on each side: for small images
+  int scale = 1;                      // each pixel becomes a square with sides of this many pixels: for small images
 };
 
 // u8 [height, width, 3], row by row on white; each place has the size of the largest image. Images are grey, RGB or

@@ -54,8 +54,8 @@ class MapFlow final : public StageFlow, public RandomAccess {
       const bool in_order =
           std::ranges::none_of(state.numbers, [](const auto& n) { return is_consumed_ahead(n.first); });
       BELFRY_CHECK(in_order,
-                   "[restore] expected the state of a '{}' in order, got one with .ordered = false in the middle of "
-                   "its points. Restore it with .threads, as it was built.",
+                   "[restore] expected the state of a '{}' in order, got one with .ordered = false in the middle of a "
+                   "pass. Restore it into one with .threads, as it was built.",
                    kind());
       index_ = state.at("index");
     });

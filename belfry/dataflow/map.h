@@ -13,13 +13,13 @@
 namespace belfry {
 
 struct MapOptions {
-  // Of the random numbers, if the function takes any. Random stages of one chain differ without it, and so do the parts
-  // of shard() and fan_out().
+  // Of the random numbers, if the function takes any. Even with equal seeds, random stages of one chain draw different
+  // numbers, and so do the parts of shard() and fan_out().
   std::uint64_t seed = 0;
-  // 0: the function runs in next(). Else so many threads read ahead and call it, several at once.
+  // 0: the function runs in next(). Otherwise this many threads read ahead and call it concurrently.
   int threads = 0;
   // With threads: whether points leave in the order of the source, or each as soon as it is made. In either case a
-  // pass has the same points, whatever the number of threads. Without order, stages that depend on it refuse the flow.
+  // pass has the same points, whatever the number of threads. Stages that depend on the order refuse an unordered flow.
   bool ordered = true;
   // With threads: how many points may be read and not yet consumed; 0: 16 for each thread.
   int buffer = 0;

@@ -68,7 +68,7 @@ std::int64_t cost_of(std::string_view filtered) {
   return sum;
 }
 
-// Each row behind the filter that is cheapest for it.
+// Each row, filtered by what is cheapest for it.
 std::string filter_rows(const Array& image) {
   const auto channels = static_cast<std::size_t>(image.shape()[2]);
   const std::size_t width = static_cast<std::size_t>(image.shape()[1]) * channels;

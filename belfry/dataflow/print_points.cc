@@ -105,8 +105,7 @@ std::string describe_point(const DataPoint& point, int values) {
 }
 
 FlowStage print_points(PrintPointsOptions options) {
-  BELFRY_CHECK(options.every >= 1, "[print_points] expected to print one of 1 or more points, got one of {}.",
-               options.every);
+  BELFRY_CHECK(options.every >= 1, "[print_points] expected .every to be 1 or more, got {}.", options.every);
   BELFRY_CHECK(options.values >= 0, "[print_points] expected 0 or more values of each component, got {}.",
                options.values);
   return FlowStage([=](Flow source) { return std::make_shared<PrintFlow>(std::move(source), options); });

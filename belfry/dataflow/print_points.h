@@ -9,8 +9,8 @@
 namespace belfry {
 
 struct PrintPointsOptions {
-  std::int64_t every = 1;  // of how many points one is printed, beginning with the first of each pass
-  std::string name{};      // stands in front, to tell several apart
+  std::int64_t every = 1;  // print every n-th point, beginning with the first of each pass
+  std::string name{};      // a prefix, to tell several apart
   int values = 0;          // how many elements of each component are shown
 };
 
@@ -21,7 +21,8 @@ struct PrintPointsOptions {
 // With random access, points are printed when they are read, under the index that they have here.
 FlowStage print_points(PrintPointsOptions options = {});
 
-// The text for one point: "f32 [2] from 0 to 1 {0, 1}; i32 [] from 7 to 7". NaNs are left out of the range and counted.
+// The text for one point: "f32 [2] from 0 to 1 {0, 1}; i32 [] from 7 to 7". NaNs are counted, and omitted from the
+// range.
 std::string describe_point(const DataPoint& point, int values = 0);
 
 }  // namespace belfry

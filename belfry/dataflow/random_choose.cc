@@ -81,7 +81,7 @@ class RandomChooseFlow final : public JoinedFlow {
 
   const std::uint64_t seed_;       // as it was given
   const std::uint64_t seed_here_;  // and what numbers come from
-  std::vector<double> ends_;       // ends_[i]: sum of the weights up to and with i
+  std::vector<double> ends_;       // ends_[i]: sum of the weights up to and including i
   std::uint64_t index_ = 0;        // of the next point
   PassGuard pass_;                 // after an error a flow may have lost a point that the index does not count
 };

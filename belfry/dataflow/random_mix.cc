@@ -20,7 +20,7 @@ class RandomMixFlow final : public JoinedFlow {
         given_(sources(), 0) {
     for (std::size_t i = 0; i < sources(); ++i)
       BELFRY_CHECK(source(i).size().has_value(),
-                   "[random_mix] expected flows of known length, got '{}', which has no end or none that is known. Use "
+                   "[random_mix] expected flows of known length, got '{}', which has no end or an unknown length. Use "
                    "random_choose().",
                    source(i).describe());
     BELFRY_CHECK(sum_of_sizes().has_value(), "[random_mix] expected fewer than 2^63 points in all, got more in '{}'.",
@@ -86,7 +86,7 @@ class RandomMixFlow final : public JoinedFlow {
 
   const std::uint64_t seed_;          // as it was given
   const std::uint64_t seed_here_;     // and what numbers come from
-  std::vector<std::uint64_t> given_;  // points of each flow that are behind us in this pass
+  std::vector<std::uint64_t> given_;  // points of each flow already given in this pass
   PassGuard pass_;
 };
 

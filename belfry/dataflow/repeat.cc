@@ -42,7 +42,7 @@ class RepeatFlow final : public StageFlow {
         return point;
       }
       warn_if_short();
-      if (StageFlow::size() == 0) return std::nullopt;  // nor will there be one in any other round
+      if (StageFlow::size() == 0) return std::nullopt;  // every other round would be empty too
       if (!forever() && round_ + 1 >= static_cast<std::uint64_t>(times_)) return std::nullopt;
       if (forever()) check_not_empty(given_ > 0 || resumed_);
       start_round(round_ + 1);
@@ -102,7 +102,7 @@ class RepeatFlow final : public StageFlow {
 
   const std::int64_t times_;
   std::uint64_t epoch_ = 0;
-  std::uint64_t round_ = 0;  // passes of the source that are behind us in this epoch
+  std::uint64_t round_ = 0;  // passes of the source already finished in this epoch
   std::int64_t given_ = 0;   // points of this round
   bool resumed_ = false;     // there may have been others: the round was restored, perhaps at its end
   bool warned_ = false;      // once is enough

@@ -97,10 +97,10 @@ class RepeatEachFlow final : public StageFlow, public RandomAccess {
   }
 
   void check_copies(bool possible, std::uint64_t given) const {
-    BELFRY_CHECK(possible,
-                 "[restore] expected a point of '{}' of which fewer than {} copies were given, got {} copies. The "
-                 "state is damaged.",
-                 describe(), times_, given);
+    BELFRY_CHECK(
+        possible,
+        "[restore] expected a point of '{}' with fewer than {} copies given so far, got {}. The state is damaged.",
+        describe(), times_, given);
   }
 
   // To the source's next point: by its index, if there is random access, so that next_index() reads nothing.

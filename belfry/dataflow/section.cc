@@ -97,7 +97,7 @@ class SectionFlow final : public StageFlow, public RandomAccess {
   }
 
   const std::int64_t first_, most_;
-  std::int64_t passed_ = 0;  // points of the source's pass, those that were skipped too
+  std::int64_t passed_ = 0;  // points of the source's pass, including skipped ones
   PassGuard pass_;           // after an error nobody knows how many
 };
 
@@ -121,8 +121,8 @@ class PartFlow final : public IndexedFlow {
   std::string describe() const override {
     return fmt::format("{} | split({} of {})", (*whole_)->describe(), count_, access().count());
   }
-  // The whole's too, which never changes: random stages behind count those before, and the parts draw different
-  // numbers.
+  // Includes the state of the whole, which never changes, and the rank: random stages after the split take their seeds
+  // from them, so that the two parts draw different numbers.
   FlowState state() const override {
     FlowState state = IndexedFlow::state();
     state.numbers.insert(state.numbers.end(), {{"rank", rank_}, {"size", 2}});
@@ -155,7 +155,7 @@ std::pair<Flow, Flow> split_where(Flow flow, const char* who, const Place& place
   const auto whole = std::make_shared<const ClaimedFlow>(std::move(flow), who);
   RandomAccess* access = (*whole)->random_access();
   BELFRY_CHECK(access != nullptr,
-               "[{}] expected a flow with random access, got '{}'. Cut it before stages that read in order, cache it "
+               "[{}] expected a flow with random access, got '{}'. Split it before stages that read in order, cache it "
                "first, or build it twice, with take() and with skip().",
                who, (*whole)->describe());
   const std::int64_t all = access->count(), first = place(all);

@@ -14,7 +14,7 @@ struct ShardOptions {
 
 // Point i of each pass of the source if i % size == rank: for processes that share the data. Where the source has
 // random access, the points of others are not read. The sizes of the parts differ by at most 1; fixed_size() makes them
-// equal. After a shuffle() that has the same seed everywhere, each epoch deals the points anew.
+// equal. After a shuffle() that has the same seed everywhere, each epoch deals the points differently.
 FlowStage shard(ShardOptions options);
 
 }  // namespace belfry

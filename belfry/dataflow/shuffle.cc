@@ -11,15 +11,15 @@
 namespace belfry {
 namespace {
 
-// Its indices are already shuffled: what the source calls order_[i] is i here. So batch() can read straight from the
-// source's memory, and a second shuffle() sees a flow with random access again.
+// Its indices are already shuffled: index i here is index order_[i] of the source. So batch() can read straight from
+// the source's memory, and a second shuffle() sees a flow with random access again.
 class ShuffleFlow final : public StageFlow, public RandomAccess {
  public:
   ShuffleFlow(Flow source_flow, std::uint64_t seed)
       : StageFlow(std::move(source_flow), "shuffle", "shuffle", {{"seed", seed}}), seed_(seed) {
     BELFRY_CHECK(access() != nullptr,
                  "[shuffle] expected a source with random access, got '{}', which can be read only in order. Shuffle "
-                 "nearer to the source, or use shuffle_local().",
+                 "closer to the source, or use shuffle_local().",
                  source().describe());
     set_order(0);
   }

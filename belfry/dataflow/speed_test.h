@@ -1,4 +1,4 @@
-// How fast a flow is, without anybody who uses its points.
+// How fast a flow is when nobody uses its points.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 //   vocabulary.save("train_log/words.txt");
 //   std::vector<std::int32_t> ids = vocabulary.encode("the cat sat");
 //
-// Id 0 is the unknown token: what all that is not in the vocabulary becomes. The others go by how often they occur,
-// equals by their bytes: the same texts give the same ids everywhere. Immutable, and cheap to copy.
+// Id 0 is the unknown token: whatever is not in the vocabulary becomes it. The others are ordered by how often they
+// occur, ties by their bytes, so that the same texts give the same ids everywhere. Immutable, and cheap to copy.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class TextUnit : std::uint8_t {
 struct VocabularyOptions {
   TextUnit unit = TextUnit::words;
   std::int64_t min_count = 1;     // what occurs less often is unknown
-  std::int64_t max_size = 0;      // the most frequent, with the unknown token so many; 0: all
+  std::int64_t max_size = 0;      // keep the most frequent, at most this many including the unknown token; 0: all
   std::string unknown = "<unk>";  // how the unknown token is written
   std::string end_of_line =
       {};  // the token that ends a line of words, or stands for '\n' among characters; none if empty
@@ -40,20 +40,20 @@ class Vocabulary {
  public:
   Vocabulary() = default;  // empty: usable only after assignment
 
-  // From UTF-8 files, plain or gzipped. Throws FileError, with the byte's position, on what is no UTF-8.
+  // From UTF-8 files, plain or gzipped. Throws FileError, with the byte's position, on anything that is not UTF-8.
   static Vocabulary from_files(const std::vector<std::string>& paths, VocabularyOptions options = {});
   // From the first component of a flow's points, u8 [bytes] of text each; takes what is left of the pass.
   static Vocabulary from_flow(Flow texts, VocabularyOptions options = {});
   // Tokens with the ids 1, 2, ...; no two are the same.
   static Vocabulary from_tokens(const std::vector<std::string>& tokens, VocabularyOptions options = {});
 
-  // One token a line, after a line that says how texts are cut. Atomic: after an error the old file is still there.
+  // One token per line, after a line that says how texts are split. Atomic: after an error the old file is still there.
   // A gzipped one that unpacks to more than the limit is a FileError.
   void save(const std::string& path) const;
   static Vocabulary load(const std::string& path, std::int64_t max_unpacked_bytes = kMaxUnpackedBytes);
 
   explicit operator bool() const { return tokens_ != nullptr; }
-  std::int64_t size() const;  // with the unknown token
+  std::int64_t size() const;  // including the unknown token
   TextUnit unit() const;
   const std::string& end_of_line() const;  // empty: none
   bool contains(std::string_view token) const;

@@ -1,4 +1,5 @@
-// The file of a vocabulary: a line that says how texts are cut, the token of a line's end, then each token by its id.
+// The file of a vocabulary: a line that says how texts are split, the token for the end of a line, then the
+// tokens in the order of their ids.
 //
 //   belfry vocabulary 1 words
 //   <eos>

@@ -261,7 +261,7 @@ TEST(Npz, NpyHeadersThatLieAreRefusedWithTheReason) {
   EXPECT_EQ(dict("|b1", "(8,)"), "expected booleans of 0 or 1, got another byte.");
   EXPECT_EQ(refusal_of_npy(npy("{'descr': [('a', '<f4')], }", two)),
             "expected a plain dtype in quotes, got '[('a', '<f4')], }'. "
-            "Structured dtypes have no place here.");
+            "Structured dtypes are not supported.");
   EXPECT_EQ(refusal_of_npy(npy("{'descr': '<f4', 'shape': (2,)}", two)),
             "expected descr, fortran_order and shape, got only some of them.");
   EXPECT_EQ(refusal_of_npy(npy("{'descr': '<f4', 'descr': '<f4'}", two)),

@@ -113,7 +113,8 @@ TEST(Batch, ComponentsMustStayTheSameThroughoutAPass) {
   Flow count = from_list({{Array(1)}, {Array(1), Array(2)}}) | batch(1);
   count.next();
   EXPECT_EQ(error_of([&] { count.next(); }),
-            "[batch] expected 1 components as in the batches before, got 2. A flow keeps its components.");
+            "[batch] expected 1 components as in the batches before, got 2. All points of a flow must have the same "
+            "components.");
   Flow dtype = from_list({{Array(1)}, {Array(1.f)}}) | batch(1);
   dtype.next();
   EXPECT_EQ(error_of([&] { dtype.next(); }),

@@ -99,8 +99,8 @@ TEST_P(Caches, ComposingReadsNothing) {
 TEST_P(Caches, RefuseASourceWithoutEnd) {
   const std::string error = error_of([this] { numbered(6) | repeat() | prefetch(2) | cache(); });
   EXPECT_TRUE(contains(error,
-                       "expected a flow that ends, got 'list | repeat | prefetch(2)', which does not. Repeat it behind "
-                       "that, or cut it with fixed_size()."))
+                       "expected a flow that ends, got 'list | repeat | prefetch(2)', which does not. Call repeat() "
+                       "after this instead, or limit the flow with fixed_size()."))
       << error;
   EXPECT_EQ(drain(numbered(6) | repeat() | fixed_size(4) | cache()), upto(4));
 }
@@ -295,9 +295,10 @@ TEST_F(CacheOnDisk, ATruncatedFileIsAnErrorWhereverItEnds) {
     EXPECT_THROW(cached(4), FileError) << length;
   }
   put_bytes(path_, good.substr(0, good.size() - 1));
-  EXPECT_EQ(file_error_of([&] { cached(4); }),
-            "[cache_on_disk] expected 'CEND' at the end of '" + path_ +
-                "', got something else. The file is truncated. Remove the file: it is written anew from its source.");
+  EXPECT_EQ(
+      file_error_of([&] { cached(4); }),
+      "[cache_on_disk] expected 'CEND' at the end of '" + path_ +
+          "', got something else. The file is truncated. Remove the file: it will be written again from its source.");
 }
 
 TEST_F(CacheOnDisk, ADamagedByteAnywhereIsAnError) {
@@ -326,7 +327,7 @@ TEST_F(CacheOnDisk, SaysWhatIsDamaged) {
   damaged(good.size() - 60);
   EXPECT_EQ(file_error_of([&] { cached(4); }),
             "[cache_on_disk] expected an index with its checksum in '" + path_ +
-                "', got another. The file is damaged. Remove the file: it is written anew from its source.");
+                "', got another. The file is damaged. Remove the file: it will be written again from its source.");
   put_bytes(path_, "a file of somebody else");
   EXPECT_EQ(file_error_of([&] { cached(4); }),
             "[cache_on_disk] expected a cache, which begins with 'BELFRYC1', got something else in '" + path_ +

@@ -97,7 +97,8 @@ TEST(Cifar, FilesThatAreNoneAreRefused) {
   };
   EXPECT_EQ(refusal(record10(1) + record10(2).substr(1)),
             "[cifar10] expected images of 3073 bytes each, got 6145 bytes in '" + test +
-                "', no whole number of them. The file is truncated or none of the binary version: fetch it again.");
+                "', which is not a whole number of images. The file is truncated or not of the binary version: fetch "
+                "it again.");
   EXPECT_TRUE(contains(refusal(""), "got 0 bytes"));
   EXPECT_EQ(refusal(record10(1) + record10(10)), "[cifar10] expected a label below 10, got 10 for image 1 in '" + test +
                                                      "'. The file is damaged, or of another dataset.");

@@ -59,7 +59,7 @@ TEST(Encoding, SaysWhatIsWrong) {
             "[decode] expected 0 and 1 in component 0, a bool, in a test, got 2. The datapoint is "
             "damaged.");
   EXPECT_EQ(error(good + "x"),
-            "[decode] expected nothing behind the 1 component(s) in a test, got 1 byte(s). The "
+            "[decode] expected nothing after the 1 component(s) in a test, got 1 byte(s). The "
             "datapoint is damaged.");
   std::string overflow = encode({Array(f32, {0, 1})});
   overflow[17] = overflow[25] = 0x7f;

@@ -59,8 +59,8 @@ TEST(Example, SeveralValuesOfBytesAreRowsIfTheyAreOfOneLength) {
                    {Array::of<std::uint8_t>({3, 2}, {'a', 'b', 'c', 'd', 'e', 'f'})}));
   EXPECT_TRUE(same(read(field(1, feature("x", 1, "")), {"x"}), {Array(u8, {0})}));
   EXPECT_EQ(error(field(1, feature("x", 1, field(1, "ab") + field(1, "c")))),
-            "[example] expected values of one length in feature 'x' in a test, got 2 and 1 bytes: they make no array. "
-            "Read the raw records and take it apart in a map().");
+            "[example] expected values of one length in feature 'x' in a test, got 2 and 1 bytes: they do not form an "
+            "array. Read the raw records and decode them in a map().");
 }
 
 TEST(Example, FieldsThatAreNotKnownArePassedOver) {

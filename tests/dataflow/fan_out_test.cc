@@ -273,7 +273,7 @@ TEST(FanOut, RestartingWhileOthersGoOnIsAnError) {
   parts[0].start_epoch(3);
   EXPECT_EQ(error_of([&] { parts[0].next(); }),
             "[fan_out] expected consumers that begin a pass together, got consumer 0 at epoch 3 while consumer 1 is in "
-            "the middle of epoch 0. Call start_epoch(), or restore(), of all consumers before the first next().");
+            "the middle of epoch 0. Call start_epoch(), or restore(), on all consumers before the first next().");
   EXPECT_EQ(drain(parts[1]), (Ints{3, 5, 7, 9}));
   parts[1].start_epoch(3);
   EXPECT_EQ(drain(parts[0]), (Ints{0, 2, 4, 6, 8}));
@@ -285,7 +285,7 @@ TEST(FanOut, DifferentEpochsAreAnError) {
   EXPECT_EQ(
       error_of([&] { parts[1].next(); }),
       "[fan_out] expected consumers that begin a pass together, got consumer 1 at epoch 0 and consumer 0 at epoch "
-      "1. Call start_epoch(), or restore(), of all consumers before the first next().");
+      "1. Call start_epoch(), or restore(), on all consumers before the first next().");
   parts[1].start_epoch(2);
   EXPECT_EQ(error_of([&] { parts[0].next(); }),
             "[fan_out] expected consumers that begin the same epoch, got epoch 1 for consumer 0 and epoch 2 for "

@@ -117,14 +117,13 @@ TEST(Flow, FeedsOneOtherAtATime) {
   Flow source = numbered(4);
   {
     Flow first = source | batch(2);
-    EXPECT_EQ(
-        error_of([&] { source | batch(3); }),
-        "[batch] expected a flow that nobody reads, got 'list', which feeds another flow already: they would take "
-        "each other's points. Make a second one, or share it by fan_out().");
+    EXPECT_EQ(error_of([&] { source | batch(3); }),
+              "[batch] expected a flow that feeds no other, got 'list', which feeds another flow already: the two "
+              "would take each other's points. Build a second flow, or share this one with fan_out().");
     EXPECT_EQ(drain(first), upto(4));
     const std::string refusal =
-        "[flow] expected a flow that nobody draws on, got 'list', which feeds another flow: they would take each "
-        "other's points. Read that one, or share this by fan_out().";
+        "[flow] expected a flow that feeds no other, got 'list', which feeds another flow: the two would take each "
+        "other's points. Read the other one, or share this one with fan_out().";
     EXPECT_EQ(error_of([&] { source.next(); }), refusal);
     EXPECT_EQ(error_of([&] { source.start_epoch(1); }), refusal);
     EXPECT_EQ(error_of([&] { source.restore(source.state()); }), refusal);
@@ -151,7 +150,7 @@ TEST(Flow, TheSizeOfAnEndlessFlowIsUnknownAndAskingForItIsAnError) {
             "[size] expected a flow of known length, got 'list | repeat | batch(2)', which has no end. Ask before "
             "repeat(), or give the number of steps.");
   EXPECT_EQ(error_of([] { Flow(Sequential(3)).known_size(); }),
-            "[size] expected a flow of known length, got 'sequential', which has none that is known. Count its points, "
+            "[size] expected a flow of known length, got 'sequential', which has an unknown length. Count its points, "
             "or give the number of steps.");
 }
 

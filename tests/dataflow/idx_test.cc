@@ -52,14 +52,14 @@ TEST_F(Idx, AMissingFileIsAnError) {
 
 TEST_F(Idx, ADirectoryIsAnError) {
   EXPECT_EQ(error_of<FileError>([&] { read_idx(files_.path("")); }),
-            "[read_idx] expected a regular file, got '" + files_.path("") + "', which is none.");
+            "[read_idx] expected a regular file, got '" + files_.path("") + "', which is not one.");
 }
 
 TEST_F(Idx, APipeIsAnErrorAndNotAWaitForItsWriter) {
   const std::string path = files_.path("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_EQ(error_of<FileError>([&] { read_idx(path); }),
-            "[read_idx] expected a regular file, got '" + path + "', which is none.");
+            "[read_idx] expected a regular file, got '" + path + "', which is not one.");
 }
 
 TEST_F(Idx, AWrongMagicIsAnError) {

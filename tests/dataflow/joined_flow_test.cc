@@ -60,8 +60,8 @@ TEST_P(Joined, TheSameFlowTwiceIsAnErrorAndLeavesItFree) {
   Flow flow = numbered(3);
   EXPECT_EQ(error_of([&] { GetParam().join({flow, flow}); }),
             "[" + GetParam().name +
-                "] expected a flow that nobody reads, got 'list', which feeds another flow already: they would take "
-                "each other's points. Make a second one, or share it by fan_out().");
+                "] expected a flow that feeds no other, got 'list', which feeds another flow already: the two would "
+                "take each other's points. Build a second flow, or share this one with fan_out().");
   EXPECT_EQ(drain(flow | batch(3)), upto(3));
   EXPECT_EQ(error_of([&] { GetParam().join({flow, Flow()}); }),
             "[" + GetParam().name + "] expected a flow to draw on, got an empty handle. Assign one first.");
@@ -250,7 +250,7 @@ TEST(RandomMix, EveryInterleavingIsAsLikely) {
 
 TEST(RandomMix, FlowsOfUnknownLengthAreAnError) {
   EXPECT_EQ(error_of([] { random_mix({numbered(2), numbered(2) | repeat()}); }),
-            "[random_mix] expected flows of known length, got 'list | repeat', which has no end or none that is known. "
+            "[random_mix] expected flows of known length, got 'list | repeat', which has no end or an unknown length. "
             "Use random_choose().");
 }
 

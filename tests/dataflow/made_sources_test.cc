@@ -72,10 +72,9 @@ TEST(FromFunction, SaysWhatIsWrong) {
   EXPECT_EQ(error_of([] { from_function([](std::int64_t) { return DataPoint{}; }, {.size = -1}); }),
             "[from_function] expected a size of 0 or more points, got -1.");
   Flow short_one = from_function([](std::uint64_t epoch, std::int64_t i) { return counted(epoch, i, 2); }, {.size = 3});
-  EXPECT_EQ(
-      error_of([&] { pass(short_one, 1); }),
-      "[from_function] expected 3 points of 'function' in epoch 1, got nothing for point 2. Give the size that it "
-      "has, or none.");
+  EXPECT_EQ(error_of([&] { pass(short_one, 1); }),
+            "[from_function] expected 3 points of 'function' in epoch 1, got nothing for point 2. Give the correct "
+            "size, or none.");
   Flow failing = from_function([](std::int64_t) -> DataPoint { throw FileError("no such luck"); });
   EXPECT_EQ(error_of<FileError>([&] { failing.next(); }),
             "[from_function] the function of 'function' failed at point 0 of epoch 0: no such luck");
@@ -109,7 +108,7 @@ TEST(FromGenerator, SaysWhatIsWrong) {
             "generator, got an empty function.");
   Flow flow = generated(3, {.size = 4});
   EXPECT_EQ(error_of([&] { drain(flow); }),
-            "[from_generator] expected 4 points of 'generator' in epoch 0, got 3. Give the size that it has, or none.");
+            "[from_generator] expected 4 points of 'generator' in epoch 0, got 3. Give the correct size, or none.");
   EXPECT_EQ(error_of([&] { flow.next(); }),
             "[from_generator] expected a pass that goes on, got one that ended with an error. Call start_epoch() or "
             "restore() first.");

@@ -101,11 +101,11 @@ TEST(Mnist, MissingAndWrongFilesAreErrors) {
 TEST(FashionMnist, IsFoundInTheDirectoryOfTheEnvironment) {
   TemporaryFiles files;
   const Environment data("BELFRY_DATA_DIR", files.directory());
-  EXPECT_EQ(
-      error_of<FileError>([] { fashion_mnist("train"); }),
-      "[fashion_mnist] expected a directory with the data, got '" + files.directory() +
-          "/fashion-mnist', which is none. Install Debian's package dataset-fashion-mnist, or set BELFRY_DATA_DIR to "
-          "the directory that holds 'fashion-mnist'.");
+  EXPECT_EQ(error_of<FileError>([] { fashion_mnist("train"); }),
+            "[fashion_mnist] expected a directory with the data, got '" + files.directory() +
+                "/fashion-mnist', which is not one. Install Debian's package dataset-fashion-mnist, or set "
+                "BELFRY_DATA_DIR to "
+                "the directory that holds 'fashion-mnist'.");
   write_split(files, "fashion-mnist/t10k", 3, true);
   EXPECT_EQ(labels_of(fashion_mnist("test")), upto(3));
 }

@@ -88,11 +88,11 @@ TEST(ParallelMapOrder, WhatDependsOnItRefusesAMapWithoutOne) {
   EXPECT_FALSE((unordered() | batch(2) | prefetch(2) | repeat())->ordered());
   EXPECT_TRUE(numbered(3)->ordered());
   EXPECT_EQ(error_of([&] { unordered() | shuffle_local(4); }),
-            "[shuffle_local] expected points that come in the same order each time, got 'list | map(2 threads)' with a "
-            "map() that has .ordered = false. Leave that one in order, or put it behind.");
+            "[shuffle_local] expected points in the same order every time, got 'list | map(2 threads)', which has a "
+            "map() with .ordered = false. Keep that map() in order, or move it after this.");
   const auto refuses = [&](const FlowStage& stage, const std::string& who) {
     const std::string error = error_of([&] { unordered() | stage; });
-    EXPECT_TRUE(contains(error, "[" + who + "] expected points that come in the same order")) << error;
+    EXPECT_TRUE(contains(error, "[" + who + "] expected points in the same order every time")) << error;
   };
   refuses(map(change), "map");  // its random numbers are by index
   refuses(map(change, {.threads = 2}), "map");
@@ -102,8 +102,8 @@ TEST(ParallelMapOrder, WhatDependsOnItRefusesAMapWithoutOne) {
   refuses(shard({.rank = 0, .size = 2}), "shard");
   refuses(fixed_size(5), "fixed_size");
   refuses(cache_in_memory(), "cache_in_memory");
-  EXPECT_TRUE(contains(error_of([&] { zip({numbered(3), unordered()}); }), "[zip] expected points that come"));
-  EXPECT_TRUE(contains(error_of([&] { fan_out(unordered()); }), "[fan_out] expected points that come"));
+  EXPECT_TRUE(contains(error_of([&] { zip({numbered(3), unordered()}); }), "[zip] expected points in the same order"));
+  EXPECT_TRUE(contains(error_of([&] { fan_out(unordered()); }), "[fan_out] expected points in the same order"));
 }
 
 TEST(ParallelMapOrder, BehindOneWithoutAPositionBringsBackJustWhatIsMissing) {
@@ -133,8 +133,8 @@ TEST(ParallelMapOrder, AStateInTheMiddleOfOneWithoutDoesNotFitAMapWithoutThreads
   const FlowState state{"map", {{"index", 2}, {"consumed0", 3}}, {numbered(9).state()}};
   Flow plain = numbered(9) | map([](DataPoint point) { return point; });
   EXPECT_EQ(error_of([&] { plain.restore(state); }),
-            "[restore] expected the state of a 'map' in order, got one with .ordered = false in the middle of its "
-            "points. Restore it with .threads, as it was built.");
+            "[restore] expected the state of a 'map' in order, got one with .ordered = false in the middle of a pass. "
+            "Restore it into one with .threads, as it was built.");
 }
 
 TEST_P(ParallelMap, AnErrorArrivesOnceInThePlaceOfItsPoint) {

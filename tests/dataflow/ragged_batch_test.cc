@@ -191,7 +191,8 @@ TEST(BatchByShape, RestoringReadsOnlyWhatWaitsWhereThereIsRandomAccess) {
 TEST(BatchByShape, ComponentsMustStayTheSameThroughoutAPass) {
   Flow count = from_list({{Array(1)}, {Array(1), Array(2)}}) | batch_by_shape(3);
   EXPECT_EQ(error_of([&] { count.next(); }),
-            "[batch_by_shape] expected 1 components as in the points before, got 2. A flow keeps its components.");
+            "[batch_by_shape] expected 1 components as in the points before, got 2. All points of a flow must have the "
+            "same components.");
   Flow dtype = from_list({{Array(1)}, {Array(1.f)}}) | batch_by_shape(3);
   EXPECT_EQ(error_of([&] { dtype.next(); }),
             "[batch_by_shape] expected i32 for component 0 as in the points before, got f32. cast() it in a map().");
@@ -216,13 +217,13 @@ TEST(BatchByShape, ADamagedStateIsAnError) {
   EXPECT_EQ(to_string(good), R"({"flow":"batch_by_shape","points":3,"keep":0,"read":4,"waiting0":0,"waiting1":2,)"
                              R"("from":[{"flow":"list","count":9,"epoch":0,"position":1}],)"
                              R"-("identity":"list(count=9) | batch_by_shape(points=3, keep=no)"})-");
-  EXPECT_EQ(with("waiting1", 4),
-            "[restore] expected the numbers of waiting points in 'batch_by_shape' below 4, in order, got others. The "
-            "state is damaged.");
   EXPECT_EQ(
-      with("read", 9),
-      "[restore] expected 9 points from here on in 'list', and fewer than 3 of a shape that wait, but not so from "
-      "point 8 on. The source has changed.");
+      with("waiting1", 4),
+      "[restore] expected ascending numbers below 4 for the points that wait in 'batch_by_shape', got others. The "
+      "state is damaged.");
+  EXPECT_EQ(with("read", 9),
+            "[restore] expected 9 points from here in 'list', with fewer than 3 of each shape waiting, got others at "
+            "point 8. The source has changed.");
   flow.restore(good);
   EXPECT_EQ(drain(flow), (std::vector<int>{1, 3, 5}));
 }

@@ -172,8 +172,8 @@ TEST(RepeatEach, BadNumbersAreErrors) {
   FlowState state = flow.state();
   state.numbers[1].second = 2;
   EXPECT_EQ(error_of([&] { flow.restore(state); }),
-            "[restore] expected a point of 'list | repeat_each(2)' of which fewer than 2 copies were given, got 2 "
-            "copies. The state is damaged.");
+            "[restore] expected a point of 'list | repeat_each(2)' with fewer than 2 copies given so far, got 2. The "
+            "state is damaged.");
 }
 
 // What the source gives, epoch after epoch.

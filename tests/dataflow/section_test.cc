@@ -114,10 +114,9 @@ TEST(Section, MistakesSayWhatIsWrong) {
             "[split] expected a share from 0 to 1, got 1.5. split_at() takes a number.");
   EXPECT_EQ(error_of([] { split_at(numbered(3), 4); }),
             "[split_at] expected a number from 0 to the flow's 3 points, got 4.");
-  EXPECT_EQ(
-      error_of([] { split(Sequential(3), 0.5); }),
-      "[split] expected a flow with random access, got 'sequential'. Cut it before stages that read in order, cache "
-      "it first, or build it twice, with take() and with skip().");
+  EXPECT_EQ(error_of([] { split(Sequential(3), 0.5); }),
+            "[split] expected a flow with random access, got 'sequential'. Split it before stages that read in order, "
+            "cache it first, or build it twice, with take() and with skip().");
   Flow three = numbered(9) | take(3), four = numbered(9) | take(4);
   EXPECT_EQ(
       error_of([&] { four.restore(without_identity(three.state())); }),

@@ -59,7 +59,7 @@ TEST(Shuffle, WorksOverMapAndOverItself) {
 TEST(Shuffle, ASourceWithoutRandomAccessIsAnErrorThatSaysWhatToUse) {
   EXPECT_EQ(error_of([] { numbered(4) | batch(2) | shuffle(); }),
             "[shuffle] expected a source with random access, got 'list | batch(2)', which can be read only in order. "
-            "Shuffle nearer to the source, or use shuffle_local().");
+            "Shuffle closer to the source, or use shuffle_local().");
 }
 
 TEST(ShuffleLocal, MovesPointsWithinTheirRunOnly) {

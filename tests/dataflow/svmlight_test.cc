@@ -75,7 +75,7 @@ TEST_F(Svmlight, LinesThatSaySomethingElseAreNamed) {
   EXPECT_EQ(refusal("1 1:1e39\n"), "[from_svmlight] expected a value that fits f32, got '1:1e39' in line 1.");
   EXPECT_EQ(refusal("1 0:1\n"),
             "[from_svmlight] expected indices from 1 on, got '0:1' in line 1. If 0 is the first, set .zero_based.");
-  EXPECT_EQ(refusal("1 2:1 2:1\n"), "[from_svmlight] expected indices that rise, got '2:1' in line 1.");
+  EXPECT_EQ(refusal("1 2:1 2:1\n"), "[from_svmlight] expected ascending indices, got '2:1' in line 1.");
   EXPECT_EQ(refusal("1 -2:1\n"),
             "[from_svmlight] expected an index of one of 2147483647 features, got '-2:1' in line 1.");
   EXPECT_EQ(refusal("1 -9223372036854775808:1\n"),

@@ -114,7 +114,7 @@ TEST(TFRecord, AStateOfOtherFilesIsAnError) {
                 "'. Is it the file that the position was saved with?");
   state.numbers[4].second = 3;
   flow.restore(state);
-  EXPECT_TRUE(contains(error_of<FileError>([&] { flow.next(); }), "expected a length that fits its checksum"));
+  EXPECT_TRUE(contains(error_of<FileError>([&] { flow.next(); }), "expected a length that matches its checksum"));
 }
 
 TEST(TFRecord, DamageNamesFileRecordAndByte) {
@@ -132,9 +132,10 @@ TEST(TFRecord, DamageNamesFileRecordAndByte) {
   };
   const std::string place = "record 1 of '" + path + "', at byte 21";
   EXPECT_EQ(error(good), "no error");
-  EXPECT_EQ(error(with(21)), "[from_tfrecord] expected a length that fits its checksum in " + place +
-                                 ", got 2. The file is damaged, or no TFRecord file. Fetch or write the file again.");
-  EXPECT_EQ(error(with(34)), "[from_tfrecord] expected data that fit their checksum in " + place +
+  EXPECT_EQ(error(with(21)),
+            "[from_tfrecord] expected a length that matches its checksum in " + place +
+                ", got 2. The file is damaged, or not a TFRecord file. Fetch or write the file again.");
+  EXPECT_EQ(error(with(34)), "[from_tfrecord] expected data that match their checksum in " + place +
                                  ", got others in its 6 byte(s). The file is damaged. Fetch or write the file again.");
   EXPECT_EQ(error(with(40)), error(with(34)));
   EXPECT_EQ(error(good.substr(0, 25)), "[from_tfrecord] expected 11 byte(s) of a record's header in " + place +
@@ -203,9 +204,8 @@ TEST(TFRecord, WritesThatDoNotFinishLeaveWhatWasThere) {
 TEST(TFRecord, WritesNothingOfAFlowWithoutEnd) {
   const TempDir dir;
   EXPECT_EQ(error_of([&] { write_tfrecord(numbered(3) | repeat(), dir / "x", {.encode = true}); }),
-            "[write_tfrecord] expected a flow that ends, got 'list | repeat', which does not. Repeat it behind that, "
-            "or cut it "
-            "with fixed_size().");
+            "[write_tfrecord] expected a flow that ends, got 'list | repeat', which does not. Call repeat() after this "
+            "instead, or limit the flow with fixed_size().");
   EXPECT_TRUE(dir.names().empty());
 }
 
@@ -221,9 +221,9 @@ TEST(TFRecord, WritesOnlyWhatARecordCanHold) {
             "[write_tfrecord] expected 1 component(s), one for each of .features, got a point of 2.");
   EXPECT_EQ(error_of([&] { write_tfrecord(numbered(3), dir / "x", {.encode = true, .features = {"a"}}); }),
             "[write_tfrecord] expected .encode or .features, got both. A record is one or the other.");
-  EXPECT_EQ(error_of([&] { write_tfrecord(numbered(3), dir / "x", {.features = {"a", "a"}}); }),
-            "[write_tfrecord] expected names in .features that differ, got 'a' twice. An Example has one feature of a "
-            "name.");
+  EXPECT_EQ(
+      error_of([&] { write_tfrecord(numbered(3), dir / "x", {.features = {"a", "a"}}); }),
+      "[write_tfrecord] expected distinct names in .features, got 'a' twice. An Example has one feature per name.");
   EXPECT_TRUE(dir.names().empty());
   EXPECT_EQ(error_of([&] { from_tfrecord(dir / "x", {.decode = true, .features = {"a"}}); }),
             "[from_tfrecord] expected .decode or .features, got both. A record is one or the other.");

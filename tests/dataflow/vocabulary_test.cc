@@ -71,10 +71,9 @@ TEST_F(VocabularyTest, CountsTheTextsOfAFlow) {
         Array::of<std::uint8_t>({static_cast<std::int64_t>(s.size())}, std::vector<std::uint8_t>(s.begin(), s.end()))};
   };
   EXPECT_EQ(tokens_of(Vocabulary::from_flow(from_list({text("a b"), text("b")}))), (Strings{"<unk>", "b", "a"}));
-  EXPECT_EQ(
-      error_of([&] { Vocabulary::from_flow(from_list({text("a b")}) | repeat()); }),
-      "[Vocabulary] expected a flow that ends, got 'list | repeat', which does not. Repeat it behind that, or cut it "
-      "with fixed_size().");
+  EXPECT_EQ(error_of([&] { Vocabulary::from_flow(from_list({text("a b")}) | repeat()); }),
+            "[Vocabulary] expected a flow that ends, got 'list | repeat', which does not. Call repeat() after this "
+            "instead, or limit the flow with fixed_size().");
   EXPECT_EQ(error_of([] { Vocabulary::from_flow(numbered(1)); }),
             "[Vocabulary] expected points that begin with a text, u8 [bytes], got i32 from 'list'.");
 }

@@ -65,8 +65,7 @@ TEST(PrintPoints, RestoresEverywhere) {
 }
 
 TEST(PrintPoints, SaysWhatIsWrong) {
-  EXPECT_EQ(error_of([] { print_points({.every = 0}); }),
-            "[print_points] expected to print one of 1 or more points, got one of 0.");
+  EXPECT_EQ(error_of([] { print_points({.every = 0}); }), "[print_points] expected .every to be 1 or more, got 0.");
   EXPECT_EQ(error_of([] { print_points({.values = -1}); }),
             "[print_points] expected 0 or more values of each component, got -1.");
 }

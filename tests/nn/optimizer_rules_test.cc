@@ -248,7 +248,7 @@ TEST_F(OptimizerRulesTest, OptionsOutOfRangeAreNamed) {
   const std::string text = error_of([&] { lamb({.exclude = "(b"}); });
   EXPECT_EQ(text.find("[lamb] expected an ECMAScript regular expression, got \"(b\" ("), 0u) << text;
   EXPECT_TRUE(contains(text, "at optimizer_rules_test.cc:")) << text;
-  EXPECT_TRUE(text.ends_with("Escape special characters by a backslash.")) << text;
+  EXPECT_TRUE(text.ends_with("Escape special characters with a backslash.")) << text;
 }
 
 }  // namespace

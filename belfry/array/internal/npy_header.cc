@@ -74,7 +74,7 @@ class DictReader {
   }
 
   void read_dtype(NpyHeader& out) {
-    const std::string_view name = string("a plain dtype in quotes", " Structured dtypes have no place here.");
+    const std::string_view name = string("a plain dtype in quotes", " Structured dtypes are not supported.");
     const auto same = [&](std::string_view ours) {
       out.big_endian = ours.starts_with('<') && name.starts_with('>') && name.substr(1) == ours.substr(1);
       return out.big_endian || name == ours;
@@ -107,7 +107,7 @@ class DictReader {
       if (out.rank() == kMaxRank) refuse(fmt::format("at most {} dimensions", kMaxRank), "more");
       out.push_back(dim);
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      if (text_.starts_with('L')) text_.remove_prefix(1);  // Python 2 wrote long integers so
+      if (text_.starts_with('L')) text_.remove_prefix(1);  // Python 2 wrote long integers this way
       if (!accept(',')) {
         expect(')');
         break;

@@ -30,7 +30,7 @@ struct NpyExtent {
 };
 NpyExtent npy_extent(std::span<const std::byte, kNpyPrefix> prefix, const std::string& where);
 
-// Throws FileError on a dict that is malformed or asks for what Belfry has not.
+// Throws FileError on a dict that is malformed or asks for what Belfry does not have.
 NpyHeader parse_npy_dict(std::string_view dict, const std::string& where);
 
 }  // namespace belfry

@@ -28,7 +28,7 @@ void append_all(std::string& to, std::initializer_list<T> numbers) {
   for (const T number : numbers) append_little_endian(to, number);
 }
 
-// All of it in memory: its size has to stand in front of it.
+// All of it in memory: its size has to be written before it.
 class Deflater {
  public:
   Deflater() {

@@ -24,11 +24,11 @@ class CoverStep final : public ImageStep {
   }
 
  private:
-  std::vector<ImagePart> parts_;  // inside of the image
+  std::vector<ImagePart> parts_;  // inside the image
   double value_;
 };
 
-// What of `side` places from `begin` on lies within [0, length).
+// The part of `side` places from `begin` on that lies within [0, length).
 std::pair<int, int> cut(int begin, int side, int length) {
   const int first = std::max(begin, 0);
   return {first, std::min(begin + side, length) - first};

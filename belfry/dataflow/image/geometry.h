@@ -36,7 +36,7 @@ enum class BorderMode : std::uint8_t {
   reflect,    // dcb|abcd|cba
 };
 
-// What lies outside of the picture.
+// What lies outside the picture.
 struct Border {
   BorderMode mode = BorderMode::constant;
   double value = 0;       // of constant, in the image's own units: 255 is white in u8, 1 in f32

@@ -13,8 +13,8 @@
 namespace belfry {
 namespace {
 
-// The logarithm of a number from Gamma(alpha, 1): Marsaglia and Tsang's method, for alpha + 1, and a power for what is
-// too much. A logarithm, as small alphas give numbers below the smallest double.
+// The logarithm of a number from Gamma(alpha, 1): Marsaglia and Tsang's method for alpha + 1, times a power of a
+// uniform number that corrects for the 1. The logarithm, because small alphas give numbers below the smallest double.
 double log_gamma_variate(double alpha, RandomStream& random) {
   const double d = alpha + 1 - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   while (true) {

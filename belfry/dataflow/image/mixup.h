@@ -21,8 +21,8 @@ struct MixupOptions {
 };
 
 // For batches: each image becomes lambda * it + (1 - lambda) * another of its batch, and so do the labels, which become
-// f32 [n, classes] (one-hot, if they were numbers). Lambda, one a batch, and who is mixed with whom come from (seed,
-// epoch, index).
+// f32 [n, classes] (one-hot, if they were numbers). Lambda, one per batch, and which image is mixed with which come
+// from (seed, epoch, index).
 //
 //   ... | augment_images(...) | batch(128) | mixup({.alpha = 0.2, .classes = 10})
 FlowStage mixup(MixupOptions options);

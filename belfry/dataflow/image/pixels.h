@@ -16,7 +16,7 @@ Augmentor to_float();
 
 struct CutoutOptions {
   int side = 8;      // pixels
-  int count = 1;     // so many squares; they may overlap
+  int count = 1;     // how many squares; they may overlap
   double value = 0;  // in the image's own units
 };
 // Squares whose middles are anywhere in the image are covered (DeVries and Taylor 2017).

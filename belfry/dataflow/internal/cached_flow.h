@@ -31,7 +31,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
  protected:
   // Whether there is a point of this index. Reads no further than needed to know.
   virtual bool has(std::int64_t index) const = 0;
-  // Drops what was read so far: reading is about to begin anew. After a cancel it goes on behind what is kept.
+  // Drops what was read so far: reading is about to start over. (After a cancel it continues after what is kept.)
   virtual void forget() BELFRY_REQUIRES(mutex_) {}
 
   // Reads from the source. If that throws, nothing more can be read until a pass begins or a position is restored: the
@@ -67,7 +67,7 @@ class CachedFlow : public StageFlow, public RandomAccess {
   const FlowState source_start_;  // at the beginning of epoch 0: part of our states, to see that it is the same source
   std::uint64_t epoch_ = 0;
   std::int64_t position_ = 0;
-  mutable std::optional<FlowState> reached_ BELFRY_GUARDED_BY(mutex_);  // the source's, behind what is kept
+  mutable std::optional<FlowState> reached_ BELFRY_GUARDED_BY(mutex_);  // the source's state after what is kept
   mutable PassGuard pass_ BELFRY_GUARDED_BY(mutex_);
   CancelFlag cancelled_;
 };

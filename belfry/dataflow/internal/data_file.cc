@@ -11,7 +11,7 @@ void check_data(const std::string& directory, std::string_view split, const Data
                split);
   std::error_code ignored;  // what cannot be looked at counts as absent
   BELFRY_CHECK_AS(FileError, std::filesystem::is_directory(directory, ignored),
-                  "[{}] expected a directory with the data, got '{}', which is none. {}", caller.name, directory,
+                  "[{}] expected a directory with the data, got '{}', which is not one. {}", caller.name, directory,
                   caller.remedy);
 }
 

@@ -167,8 +167,7 @@ void FanHub::check_wish(std::size_t consumer) const {
     BELFRY_CHECK(
         !(mine.abandoned && begun_ && reading_on(other)),
         "[fan_out] expected consumers that begin a pass together, got consumer {} at epoch {} while consumer {} "
-        "is in the middle of epoch {}. Call start_epoch(), or restore(), of all consumers before the first "
-        "next().",
+        "is in the middle of epoch {}. Call start_epoch(), or restore(), on all consumers before the first next().",
         consumer, mine.place.epoch, k, other.place.epoch);
     if (other.gone || !other.wish) continue;
     BELFRY_CHECK(other.wish->restored == mine.restored,
@@ -231,7 +230,7 @@ void FanHub::check_nobody_asks(std::size_t consumer) const {
     BELFRY_CHECK(
         other.gone || !other.wish || other.finished,
         "[fan_out] expected consumers that begin a pass together, got consumer {} at epoch {} and consumer {} at "
-        "epoch {}. Call start_epoch(), or restore(), of all consumers before the first next().",
+        "epoch {}. Call start_epoch(), or restore(), on all consumers before the first next().",
         consumer, consumers_[consumer].place.epoch, k, other.wish->place.epoch);
   }
 }

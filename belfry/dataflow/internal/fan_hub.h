@@ -48,7 +48,7 @@ class FanHub {
     bool abandoned = false;  // the pass before was left in the middle
   };
   struct Consumer {
-    Place place;            // behind the last point taken
+    Place place;            // after the last point taken
     bool finished = false;  // has been told of the end of the pass, or of its error
     PassGuard pass{};       // failed: it was told of the error
     bool cancelled = false;
@@ -58,7 +58,7 @@ class FanHub {
   };
   struct Held {
     DataPoint point;
-    FlowState after{};  // the source's state behind it
+    FlowState after{};  // the source's state after it
     int takers = 0;     // who have not taken it
   };
   class Feed;
@@ -92,7 +92,7 @@ class FanHub {
   Condition changed_;
   std::vector<Consumer> consumers_ BELFRY_GUARDED_BY(mutex_);
   std::map<std::uint64_t, Held> held_ BELFRY_GUARDED_BY(mutex_);  // by number
-  Place read_ BELFRY_GUARDED_BY(mutex_);                          // behind the last point read
+  Place read_ BELFRY_GUARDED_BY(mutex_);                          // after the last point read
   bool begun_ BELFRY_GUARDED_BY(mutex_) = false;                  // somebody has asked for a point of this pass
   bool ended_ BELFRY_GUARDED_BY(mutex_) = false;                  // there are no more
   bool seek_ BELFRY_GUARDED_BY(mutex_) = false;                   // the source must be brought to read_ first

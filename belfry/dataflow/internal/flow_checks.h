@@ -7,7 +7,7 @@
 
 namespace belfry {
 
-// For what needs all points: a flow that is known to have no end is refused, instead of read for ever.
+// For what needs all points: a flow that is known to have no end is refused instead of being read forever.
 void check_ends(const DataFlow& flow, std::string_view who);
 
 // For what depends on a point's place in the pass, or reads points again and expects the same.

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kInBand = 16;
 
-// The letters from ' ' to '~', so many side by side, a column apart.
+// The letters from ' ' to '~', several side by side, one column apart.
 // clang-format off
 constexpr std::string_view kBands[] = {
     //         !     "     #     $     %     &     '     (     )     *     +     ,     -     .     /

@@ -1,4 +1,4 @@
-// map() under another name: for stages that are a map() and want states and errors to call them by their own.
+// map() under another name: for stages that are a map() but have a name of their own in states and errors.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ struct MappedPoint {
   std::exception_ptr error{};
 };
 
-// What is consumed: all before `base`, and `ahead` behind it.
+// What is consumed: all before `base`, and those in `ahead` after it.
 struct Consumed {
   std::uint64_t base = 0;
   FlowState at_base{};  // the source's state there
@@ -38,17 +38,18 @@ class MapWindow {
   void restart(FlowState at_base);
 
   // -- For the worker that reads, one at a time
-  // Waits for so many free slots (at most capacity()): the number of the next point. Nothing if no more are wanted.
+  // Waits for this many free slots (at most capacity()). Returns the number of the next point; nothing if no more are
+  // wanted.
   std::optional<std::uint64_t> reserve(std::size_t slots);
-  // So many were read. `last`: there are no more.
+  // This many points were read. `last`: there are no more.
   void add(std::size_t points, bool last);
 
   // -- For all workers
   void put(std::vector<MappedPoint>&& points);  // after an error nothing more is wanted
-  void fail(std::exception_ptr error);          // of the worker itself: take() gives it next, whatever is made
+  void fail(std::exception_ptr error);  // of the worker itself: the next take() returns it, whatever else is ready
 
   // -- For the consumer
-  // Waits. Nothing at the end, or once halted. A point with an error is not consumed by it.
+  // Waits for a point. Nothing at the end, or once halted. Taking a point with an error does not consume it.
   std::optional<MappedPoint> take();
   Consumed consumed() const;
 
@@ -72,7 +73,7 @@ class MapWindow {
   Condition room_;           // signalled when slots become free, or at the end
   Condition ready_;          // signalled when there is something to take, or at the end
   std::vector<Slot> slots_;  // the size never changes; elements guarded by mutex_
-  std::deque<std::uint64_t> made_ BELFRY_GUARDED_BY(mutex_);  // to be taken, unless ordered
+  std::deque<std::uint64_t> made_ BELFRY_GUARDED_BY(mutex_);  // ready to be taken; not used if ordered
   FlowState at_base_ BELFRY_GUARDED_BY(mutex_);
   std::uint64_t base_ BELFRY_GUARDED_BY(mutex_) = 0;       // the first that is not consumed
   std::uint64_t next_ BELFRY_GUARDED_BY(mutex_) = 0;       // the next to be read
@@ -80,7 +81,7 @@ class MapWindow {
   bool consumer_waits_ BELFRY_GUARDED_BY(mutex_) = false;
   bool no_more_ BELFRY_GUARDED_BY(mutex_) = false;
   std::exception_ptr failure_ BELFRY_GUARDED_BY(mutex_);
-  std::atomic<bool> halted_ = false;  // changed under the lock, so that nobody who waits misses it
+  std::atomic<bool> halted_ = false;  // changed under the lock, so that no thread that waits misses it
 };
 
 }  // namespace belfry

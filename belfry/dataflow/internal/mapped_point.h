@@ -17,7 +17,7 @@ struct PointPlace {
   std::uint64_t epoch = 0, index = 0;
 };
 
-// `flow`, whose kind of stage is `kind`, is whom an error names.
+// Errors name `flow`, a stage of kind `kind`.
 inline std::optional<DataPoint> apply(const PointFunction& function, DataPoint&& point, const PointPlace& place,
                                       const DataFlow& flow, const std::string& kind) {
   RandomStream random = random_of(place.seed, place.epoch, place.index);

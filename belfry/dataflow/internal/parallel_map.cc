@@ -109,7 +109,7 @@ class ParallelMapFlow final : public StageFlow {
     if (error != nullptr) window_.fail(std::move(error));
   }
 
-  // Hands over in between what was not as quick as the points before it let expect.
+  // Hands points over earlier if they take longer than the ones before suggested.
   void make_all(std::vector<Task>& tasks, std::vector<MappedPoint>& points) {
     Clock::time_point last = Clock::now();
     std::vector<MappedPoint> made;
@@ -124,16 +124,16 @@ class ParallelMapFlow final : public StageFlow {
     window_.put(std::move(made));
   }
 
-  // So many points at a time that handing them over costs little beside making them, but few enough that the other
-  // threads have something to do and the consumer does not wait for those behind the one that it wants.
+  // How many points to make at a time: enough that handing them over costs little compared to making them, but few
+  // enough that the other threads have work and the consumer does not wait for points after the one that it wants.
   std::size_t chunk_for(Clock::duration point) const {
     const auto cheap = std::chrono::microseconds(200) / std::max(point, Clock::duration(1));
     const std::size_t most = window_.capacity() / (2 * static_cast<std::size_t>(options_.threads));
     return std::clamp<std::size_t>(static_cast<std::size_t>(cheap), 1, std::max<std::size_t>(most, 1));
   }
 
-  // A few tasks, and the points that will come of them: one more than tasks if the source failed. How long that took;
-  // nothing if nothing is left to do. The source is not for several threads: one worker reads at a time.
+  // Reads up to `wanted` tasks and prepares their points: one point more than tasks if the source failed. Returns how
+  // long that took; nothing if no work is left. The source is not thread-safe: one worker reads at a time.
   std::optional<Clock::duration> read(std::vector<Task>& tasks, std::vector<MappedPoint>& points, std::size_t wanted) {
     tasks.clear();
     points.clear();

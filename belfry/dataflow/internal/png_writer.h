@@ -1,4 +1,4 @@
-// PNG on behalf of somebody, whom errors name.
+// PNG files, with errors that name the caller.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ constexpr std::string_view kBegin = "BELFRYC1", kEnd = "CEND";
 constexpr std::size_t kNumbers = 3 * sizeof(std::uint64_t);
 constexpr std::size_t kTrailer = kNumbers + sizeof(std::uint32_t) + kEnd.size();
 constexpr std::size_t kIndexEntry = sizeof(std::uint64_t) + sizeof(std::uint32_t);
-constexpr const char* kRemedy = "Remove the file: it is written anew from its source.";
+constexpr const char* kRemedy = "Remove the file: it will be written again from its source.";
 
 std::uint32_t checksum(std::span<const std::byte> bytes, std::uint32_t before = 0) {
   // zlib takes a null pointer for a wish to begin.

@@ -4,7 +4,7 @@
 //   u64 where each point begins [count]   u32 its CRC-32 [count]   a text that says whose points they are
 //   u64 count   u64 where the index begins   u64 bytes of the text   u32 CRC-32 from the index to here   "CEND"
 //
-// Numbers are little-endian. What describes the points stands behind them, so that a file can be written in one go.
+// Numbers are little-endian. What describes the points comes after them, so that a file can be written in one go.
 #pragma once
 
 #include <cstdint>

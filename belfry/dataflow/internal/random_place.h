@@ -9,10 +9,9 @@
 
 namespace belfry {
 
-// A seed for the stage that draws on these sources. Most seeds are left at 0: so that two random stages of one chain do
-// not draw the same numbers, it counts the random stages before this one; and so that the parts of a sharded flow do
-// not, their ranks. Stages without random numbers, caches among them, and the number of
-// threads, change nothing.
+// A seed for the stage that draws on these sources. Most users leave seeds at 0. So that two random stages of one chain
+// still draw different numbers, the number of random stages before this one is mixed in; so that the parts of a sharded
+// flow do, their ranks are. Stages without random numbers, caches among them, and the number of threads change nothing.
 std::uint64_t seed_behind(std::uint64_t seed, const std::vector<FlowState>& sources);
 
 // The numbers of one point.

@@ -12,12 +12,12 @@ namespace belfry {
 
 class RowStack {
  public:
-  // For batches of at most so many rows. `where` names the stage, for messages.
+  // For batches of at most this many rows. `where` names the stage, for messages.
   RowStack(std::size_t rows, std::string where) : rows_(rows), where_(std::move(where)) {}
 
-  // Throws if the point does not fit below the first one.
+  // Throws if the point does not match the first one.
   void add(const DataPoint& point);
-  // The place of the next row, for somebody who writes it himself. All rows have these components.
+  // Where the next row is to be written, for a caller that writes it directly. All rows have these components.
   std::vector<void*> add_row(const std::vector<ComponentSpec>& components);
 
   std::size_t size() const { return size_; }

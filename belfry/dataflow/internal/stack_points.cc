@@ -10,13 +10,13 @@ namespace {
 
 using Dims = std::span<const std::int64_t>;
 
-// Shapes are for later.
+// Shapes are not checked here: ragged components may differ.
 void check_row(const DataPoint& first, const DataPoint& point, std::size_t row, std::string_view where) {
   check_count(where, first.size(), point.size(), row);
   for (std::size_t k = 0; k < first.size(); ++k) check_dtype(where, k, first[k].dtype(), point[k].dtype(), row);
 }
 
-// An array for so many rows of this shape, not yet filled.
+// An array for this many rows of this shape, not yet filled.
 Array make_stacked(std::int64_t rows, DType dtype, const Shape& row) {
   Shape shape{rows};
   for (const std::int64_t d : row) shape.push_back(d);
@@ -196,9 +196,10 @@ void ComponentCheck::check(const DataPoint& point) {
     for (const Array& component : point) dtypes_.push_back(component.dtype());
     return;
   }
-  BELFRY_CHECK(point.size() == dtypes_.size(),
-               "[{}] expected {} components as in the {} before, got {}. A flow keeps its components.", where_,
-               dtypes_.size(), noun_, point.size());
+  BELFRY_CHECK(
+      point.size() == dtypes_.size(),
+      "[{}] expected {} components as in the {} before, got {}. All points of a flow must have the same components.",
+      where_, dtypes_.size(), noun_, point.size());
   for (std::size_t k = 0; k < point.size(); ++k)
     BELFRY_CHECK(point[k].dtype() == dtypes_[k],
                  "[{}] expected {} for component {} as in the {} before, got {}. cast() it in a map().", where_,

@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-// Throw unless point `row` of a batch can stand below the first one.
+// Throw unless point `row` of a batch matches the first one.
 void check_count(std::string_view where, std::size_t first, std::size_t got, std::size_t row);
 void check_dtype(std::string_view where, std::size_t component, DType first, DType got, std::size_t row);
 void check_shape(std::string_view where, std::size_t component, const Shape& first, const Shape& got, std::size_t row);
@@ -16,7 +16,7 @@ void check_shape(std::string_view where, std::size_t component, const Shape& fir
 // At least one point. Throws if they do not fit together; `where` names the stage, for messages.
 DataPoint stack_points(const std::vector<DataPoint>& points, const BatchOptions& options, std::string_view where);
 
-// Sees to it that a flow keeps its components.
+// Checks that all points of a flow have the same components.
 class ComponentCheck {
  public:
   // `noun`: what is checked, "batches" or "points", for messages.

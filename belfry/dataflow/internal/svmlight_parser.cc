@@ -30,7 +30,7 @@ std::optional<double> number_of(std::string_view word) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (word.empty() || end != word.data() + word.size()) return std::nullopt;
-  // Too small for a double is 0 or next to it, which from_chars does not say.
+  // from_chars does not say whether the number is too large or too small, which is fine: strtod rounds that to about 0.
   if (error == std::errc::result_out_of_range) value = std::strtod(std::string(word).c_str(), nullptr);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
@@ -107,10 +107,10 @@ class Parser {
     check(options_.zero_based || *index != 0, "indices from 1 on", word, " If 0 is the first, set .zero_based.");
     const std::int64_t first = options_.zero_based ? 0 : 1;
     const std::int64_t features = options_.features.value_or(kLargestIndex);
-    // The sign before the difference: nothing is below the smallest number.
+    // The sign is checked before subtracting, which could overflow.
     check(*index >= 0 && *index - first < features, fmt::format("an index of one of {} features", features), word);
     const std::int64_t column = *index - first;
-    check(column > last, "indices that rise", word);
+    check(column > last, "ascending indices", word);
     out_.columns.push_back(column);
     out_.values.push_back(static_cast<float>(*value));
     out_.features = std::max(out_.features, column + 1);

@@ -11,7 +11,7 @@
 namespace belfry {
 
 struct SparseRows {
-  std::vector<double> labels;              // one a row; with multilabel, those of all rows in a row
+  std::vector<double> labels;              // one per row; with multilabel, those of all rows one after the other
   std::vector<std::size_t> label_ends{0};  // multilabel: row i has labels [label_ends[i], label_ends[i + 1])
   std::vector<std::size_t> ends{0};        // row i has entries [ends[i], ends[i + 1])
   std::vector<std::int64_t> columns;       // counted from 0, rising within a row

@@ -46,8 +46,8 @@ bool TFRecordReader::read(Array& record) {
   std::memcpy(&length, header, sizeof length);
   std::memcpy(&checksum, header + sizeof length, sizeof checksum);
   BELFRY_CHECK_AS(FileError, checksum == masked_crc32c(std::span(header).first(sizeof length)),
-                  "[from_tfrecord] expected a length that fits its checksum in {}, got {}. The file is damaged, or no "
-                  "TFRecord file. {}",
+                  "[from_tfrecord] expected a length that matches its checksum in {}, got {}. The file is damaged, or "
+                  "not a TFRecord file. {}",
                   place(), length, kRemedy);
   // The end of the file is known before memory is made for what a length claims.
   const std::uint64_t begin = position_.offset + kTFRecordHeaderBytes, most = file_.max_bytes();
@@ -60,7 +60,7 @@ bool TFRecordReader::read(Array& record) {
   fill(&checksum, sizeof checksum, "a record's checksum");
   BELFRY_CHECK_AS(
       FileError, checksum == masked_crc32c(std::span(static_cast<const std::byte*>(record.raw()), record.bytes())),
-      "[from_tfrecord] expected data that fit their checksum in {}, got others in its {} byte(s). The file is "
+      "[from_tfrecord] expected data that match their checksum in {}, got others in its {} byte(s). The file is "
       "damaged. {}",
       place(), length, kRemedy);
   position_.offset = begin + length + kTFRecordTrailerBytes;

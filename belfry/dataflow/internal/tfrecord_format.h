@@ -14,7 +14,7 @@ namespace belfry {
 inline constexpr std::uint64_t kTFRecordHeaderBytes = 12;  // length and its checksum
 inline constexpr std::uint64_t kTFRecordTrailerBytes = 4;  // the data's checksum
 
-// CRC-32C, turned and shifted, so that the checksum of data which hold checksums is still a good one.
+// CRC-32C, rotated and offset, so that checksums of data that contain checksums are still useful.
 std::uint32_t masked_crc32c(std::span<const std::byte> bytes);
 
 // Where a reader stands in its file.
@@ -28,7 +28,7 @@ class TFRecordReader {
   // Opens the file and goes to a position, which is the start of a record or the end.
   TFRecordReader(std::string path, TFRecordPosition position);
 
-  // The next record, u8 [n]; false at the end. After an error it stands nowhere.
+  // The next record, u8 [n]; false at the end. After an error its position is undefined.
   bool read(Array& record);
   const TFRecordPosition& position() const { return position_; }
   std::string place() const;  // "record 3 of 'a.tfrecord', at byte 120"

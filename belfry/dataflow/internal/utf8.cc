@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-// By its first byte: how long a character is, and between what its second byte lies. Later ones are 80 to bf.
+// By its first byte: the length of a character, and the range of its second byte. Later bytes are 80 to bf.
 struct Lead {
   std::size_t length = 0;
   std::uint8_t low = 0x80, high = 0xbf;

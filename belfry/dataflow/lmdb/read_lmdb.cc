@@ -84,8 +84,8 @@ class LmdbBytesFlow final : public IndexedFlow {
     const LmdbTransaction transaction = database_.begin();
     const auto value = database_.get(*transaction, key);
     BELFRY_CHECK_AS(FileError, value.has_value(),
-                    "[from_lmdb_bytes] expected record {} of '{}', got none: somebody has changed the database since "
-                    "it was opened. Read it when it is complete.",
+                    "[from_lmdb_bytes] expected record {} of '{}', got none: the database has changed since it was "
+                    "opened. Read it once it is complete.",
                     index, database_.path());
     return {bytes_array(std::as_bytes(std::span(key))), bytes_array(*value)};
   }

@@ -15,12 +15,12 @@ namespace belfry {
 namespace {
 
 constexpr int kLinger = 1000;  // milliseconds for a receipt to leave when the flow is destroyed
-// More lost passes of a sender than that do not count: a damaged message may claim any number.
+// At most this many lost passes of a sender are counted: a damaged message may claim any number.
 constexpr std::uint64_t kMaxLostPasses = 10'000;
 
 using Event = std::optional<DataPoint>;  // nothing: the end of a pass
 
-// Turns messages into events: what the senders say, checked, and in which order it counts.
+// Turns the messages of the senders into events, and checks their contents and their order.
 class Receiver {
  public:
   Receiver(const std::string& address, const RemoteOptions& options)
@@ -34,7 +34,7 @@ class Receiver {
 
   const std::string& address() const { return socket_.address(); }
 
-  // Waits for a message and adds the events that come of it, often none. They are there even if it throws.
+  // Waits for a message and adds the events that it causes, often none. They are added even if it throws.
   void receive(std::deque<Event>& events, const std::function<bool()>& given_up) {
     wait(given_up);
     ZmqMessage route, body;
@@ -45,13 +45,13 @@ class Receiver {
                     "[from_remote] expected {} of one part, got several or none. Is the peer a send_points()?", where);
     const WireMessage message = parse_wire_message(body.bytes(), where);
     const WireHeader& header = message.header;
-    BELFRY_CHECK_AS(FileError, header.kind != WireKind::received,
-                    "[from_remote] expected points in {}, got what a receiver says. Do two receivers talk to each "
-                    "other?",
-                    where);
+    BELFRY_CHECK_AS(
+        FileError, header.kind != WireKind::received,
+        "[from_remote] expected points in {}, got a receiver's reply. Are two receivers connected to each other?",
+        where);
     const std::string loss = check_sequence(header, events);
     if (header.kind == WireKind::point) {
-      ++progress_[header.sender].index;  // first: one that cannot be decoded has come all the same
+      ++progress_[header.sender].index;  // first: a point that cannot be decoded has arrived all the same
       events.push_back(decode(message.payload, where));
     } else {
       end_pass(header, events);
@@ -93,15 +93,15 @@ class Receiver {
     return true;
   }
 
-  // What was expected and came instead, or nothing. The sender's progress is set to what came, and the ends of passes
-  // that it must have sent count.
+  // What was expected and what came instead, as text; empty if they agree. The sender's progress is set to what came,
+  // and the ends of passes that it must have sent are counted.
   std::string check_sequence(const WireHeader& header, std::deque<Event>& events) {
     const auto [found, is_new] = progress_.try_emplace(header.sender, Progress{header.pass, header.index});
     Progress& progress = found->second;
     if (is_new) {
       if (header.kind == WireKind::point && header.index != 0)
         log_warning(
-            fmt::format("[from_remote] a sender at '{}' is at point {} of its pass already", address(), header.index));
+            fmt::format("[from_remote] a sender at '{}' is already at point {} of its pass", address(), header.index));
       return "";
     }
     if (header.pass == progress.pass && header.index == progress.index) return "";
@@ -189,12 +189,12 @@ class RemoteFlow final : public DataFlow {
                  phase);
     const bool kept = events >= first_ && events - first_ <= events_.size(), adopted = !kept && !has_received();
     BELFRY_CHECK(kept || adopted,
-                 "[restore] expected a place at most {} points back, got one that is {} away: '{}' is a stream, which "
-                 "cannot be rewound. Set .replay to what is read ahead of the consumer.",
+                 "[restore] expected a position at most {} points back, got one that is {} away: '{}' is a stream, "
+                 "which cannot be rewound. Set .replay to the number of points that are read ahead of the consumer.",
                  replay_, events > cursor_ ? events - cursor_ : cursor_ - events, describe());
     if (adopted) {
       log_info(
-          fmt::format("[from_remote] '{}' goes on with the points that come now, not with those that followed the "
+          fmt::format("[from_remote] '{}' continues with the points that arrive now, not with those that followed the "
                       "saved position",
                       describe()));
       base_ = first_ = events;
@@ -215,7 +215,7 @@ class RemoteFlow final : public DataFlow {
   void cancel() override { cancelled_ = true; }
 
  private:
-  // Within a pass; after its end; in one that start_epoch() has left, of which the rest is to be dropped.
+  // Within a pass; after its end; in a pass that start_epoch() has abandoned, whose rest is to be dropped.
   static constexpr std::uint64_t kWithin = 0, kEnded = 1, kSkipping = 2;
 
   bool has_received() const { return first_ != base_ || !events_.empty(); }
@@ -227,8 +227,8 @@ class RemoteFlow final : public DataFlow {
     Event event = events_[cursor_ - first_];
     ++cursor_;
     if (event) ++kept_;
-    // Ends are counted too: passes without points would otherwise be kept for ever. Between the points that are kept
-    // and around them lie at most replay_ + 1, if no pass is empty.
+    // Ends of passes are counted too: otherwise those of empty passes would pile up. If no pass is empty, at most
+    // replay_ + 1 of them lie between and around the points that are kept.
     const auto too_many = [this] { return kept_ > replay_ || cursor_ - first_ - kept_ > replay_ + 1; };
     for (; too_many(); ++first_) {
       if (events_.front()) --kept_;
@@ -241,7 +241,7 @@ class RemoteFlow final : public DataFlow {
   Receiver receiver_;
   std::atomic<bool> cancelled_ = false;  // the rest is the consumer's
   std::uint64_t epoch_ = 0, position_ = 0, phase_ = kWithin;
-  // Events are counted from the first that ever came. Those kept: given out lately, or received behind an error.
+  // Events are counted from the first that ever came. Those kept were given out recently, or received after an error.
   std::deque<Event> events_;
   std::uint64_t first_ = 0;   // number of events_.front()
   std::uint64_t cursor_ = 0;  // of the next one to give out

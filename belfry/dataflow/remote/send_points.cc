@@ -19,9 +19,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kWho = "send_points";
-constexpr std::chrono::seconds kAwaitPeer{2};  // so long a flow's error is kept back while nobody is there to be told
+constexpr std::chrono::seconds kAwaitPeer{2};  // how long a flow's error is held back while no receiver is connected
 
-// Tells this sender from all others, restarted ones included: nothing that is computed from a seed would.
+// Distinguishes this sender from all others, restarted ones included; a number computed from a seed would not.
 std::uint64_t new_sender() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -105,7 +105,7 @@ class Sender {
   }
 
   bool is_alone() {
-    const int peers = socket_.peers();  // asked in any case: what comes and goes is not to pile up
+    const int peers = socket_.peers();  // always asked, so that events do not pile up
     if (!last_seen_) return false;
     const Clock::time_point now = Clock::now();
     if (peers > 0) last_seen_ = now;
@@ -135,7 +135,7 @@ class Sender {
   std::optional<Clock::time_point> last_seen_;  // of a receiver, while it is to be told of the flow's error
 };
 
-// Of a flow that failed: the receiver is told, which may take as long as it is behind, if there is one.
+// Tells the receiver, if there is one, that the flow failed; that may take as long as it needs to catch up.
 void tell_receiver(Sender& sender, const std::string& text) {
   log_error(fmt::format("[send_points] the flow failed, the receiver is being told: {}", text));
   try {

@@ -89,7 +89,7 @@ ByteSource::ByteSource(const std::string& path, const char* reader) : impl_(std:
   if (impl_->file == nullptr) fail<FileError>("[{}] cannot open '{}': {}.", reader, path, std::strerror(errno));
   struct stat info{};
   const bool regular = fstat(fileno(impl_->file.get()), &info) == 0 && S_ISREG(info.st_mode);
-  BELFRY_CHECK_AS(FileError, regular, "[{}] expected a regular file, got '{}', which is none.", reader, path);
+  BELFRY_CHECK_AS(FileError, regular, "[{}] expected a regular file, got '{}', which is not one.", reader, path);
   impl_->file_bytes = static_cast<std::uint64_t>(info.st_size);
   unsigned char magic[2] = {0, 0};
   impl_->gzipped = impl_->read_file(magic, 2) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;

@@ -20,7 +20,7 @@ class ByteSource {
   std::uint64_t max_bytes() const;
   // Fills `to`; fewer than `bytes` only at the end.
   std::size_t read(void* to, std::size_t bytes);
-  // Goes on so many bytes further; in a gzipped file by unpacking what lies between. False if the end comes first.
+  // Skips this many bytes; in a gzipped file by unpacking them. False if the end comes first.
   bool skip(std::uint64_t bytes);
 
  private:
@@ -28,7 +28,7 @@ class ByteSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// What a gzipped file may become unless more is asked for: a small one can unpack to a thousand times its size.
+// The most that a gzipped file may unpack to by default: a small one can unpack to a thousand times its size.
 inline constexpr std::int64_t kMaxUnpackedBytes = std::int64_t{4} << 30;
 
 struct UnpackLimit {
@@ -37,7 +37,7 @@ struct UnpackLimit {
 };
 
 // Appends all of a file's contents; memory grows with what is really there. FileError once a gzipped file has turned
-// out longer than the limit; a plain one may have any length, which everybody can see.
+// out longer than the limit; a plain one may have any length, which is plain to see.
 void append_contents(std::string& to, const std::string& path, const char* reader, const UnpackLimit& limit);
 
 }  // namespace belfry

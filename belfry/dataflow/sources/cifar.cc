@@ -54,8 +54,8 @@ class CifarFlow final : public RowFlow {
 void check_records(std::string_view records, const Format& format, const std::string& path, const DataCaller& caller) {
   const std::size_t bytes = format.record_bytes();
   BELFRY_CHECK_AS(FileError, !records.empty() && records.size() % bytes == 0,
-                  "[{}] expected images of {} bytes each, got {} bytes in '{}', no whole number of them. The file is "
-                  "truncated or none of the binary version: fetch it again.",
+                  "[{}] expected images of {} bytes each, got {} bytes in '{}', which is not a whole number of images. "
+                  "The file is truncated or not of the binary version: fetch it again.",
                   caller.name, bytes, records.size(), path);
   for (std::size_t at = 0; at < records.size(); at += bytes)
     for (std::size_t k = 0; k < format.classes.size(); ++k) {

@@ -74,8 +74,8 @@ Array bytes_array(const Feature& feature, std::string_view name, std::string_vie
   if (values.size() > 1) shape = {static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(length)};
   for (const std::string_view value : values)
     BELFRY_CHECK_AS(FileError, value.size() == length,
-                    "[example] expected values of one length in feature {} in {}, got {} and {} bytes: they make no "
-                    "array. Read the raw records and take it apart in a map().",
+                    "[example] expected values of one length in feature {} in {}, got {} and {} bytes: they do not "
+                    "form an array. Read the raw records and decode them in a map().",
                     in_quotes(name), where, length, value.size());
   Array out(u8, shape);
   auto* to = static_cast<char*>(out.raw());

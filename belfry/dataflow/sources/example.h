@@ -4,7 +4,7 @@
 //   float   f32 [values]
 //   int64   i64 [values]
 //
-// An Example knows no shapes but these: reshape what it gives.
+// An Example stores no other shapes: reshape the arrays as needed.
 #pragma once
 
 #include <map>
@@ -17,10 +17,10 @@
 
 namespace belfry {
 
-// All features by name. Throws FileError on bytes that are no Example, and on values that make no array; `where` says
-// whose bytes they are: "record 3 of 'train.tfrecord'".
+// All features by name. Throws FileError on bytes that are not an Example, and on values that do not form an array;
+// `where` says whose bytes they are: "record 3 of 'train.tfrecord'".
 std::map<std::string, Array> decode_example(std::string_view bytes, std::string_view where);
-// Those features, in that order; that one is missing is a FileError. Others are passed over.
+// These features, in this order; a missing one is a FileError. Others are ignored.
 DataPoint decode_example(std::string_view bytes, std::span<const std::string> features, std::string_view where);
 
 // u8 becomes one value of bytes, f32 a list of float, i64, i32 and bool a list of int64; others are an Error. Shapes

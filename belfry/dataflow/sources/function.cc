@@ -30,8 +30,8 @@ class SizedFunctionFlow final : public IndexedFlow {
   DataPoint at(std::int64_t index) const override {
     std::optional<DataPoint> point = call(function_, describe(), epoch(), index);
     BELFRY_CHECK(point.has_value(),
-                 "[from_function] expected {} points of '{}' in epoch {}, got nothing for point {}. Give the size that "
-                 "it has, or none.",
+                 "[from_function] expected {} points of '{}' in epoch {}, got nothing for point {}. Give the correct "
+                 "size, or none.",
                  size_, describe(), epoch(), index);
     return std::move(*point);
   }

@@ -86,7 +86,7 @@ class GeneratorFlow final : public DataFlow {
     generator_ = nullptr;  // with the files it may hold open
     const auto given = static_cast<std::int64_t>(position_);
     BELFRY_CHECK(options_.size.value_or(given) == given,
-                 "[from_generator] expected {} points of '{}' in epoch {}, got {}. Give the size that it has, or none.",
+                 "[from_generator] expected {} points of '{}' in epoch {}, got {}. Give the correct size, or none.",
                  options_.size.value_or(0), options_.name, epoch_, given);
   }
 

@@ -102,14 +102,14 @@ class LinesFlow final : public TextFlow {
 Flow by_line(const std::string& path, std::string_view text, const TextOptions& options) {
   const Vocabulary& vocabulary = options.vocabulary;
   const TokenRules rules{.unit = vocabulary.unit(), .end_of_line = {}};
-  const std::int64_t behind = options.targets ? 1 : 0;  // tokens of a line that x does not have
+  const std::int64_t beyond = options.targets ? 1 : 0;  // tokens of a line that x does not have
   Ids ids;
   std::vector<Line> lines;
   for_each_line(text, [&](std::string_view line) {
     const std::size_t first = ids.size();
     for_each_token(line, rules, [&](std::string_view token) { ids.push_back(vocabulary.id(token)); });
     if (!vocabulary.end_of_line().empty()) ids.push_back(vocabulary.id(vocabulary.end_of_line()));
-    const std::int64_t length = static_cast<std::int64_t>(ids.size() - first) - behind;
+    const std::int64_t length = static_cast<std::int64_t>(ids.size() - first) - beyond;
     if (length < 1) return;
     lines.push_back({first, options.sequence_length > 0 ? std::min(length, options.sequence_length) : length});
   });

@@ -177,8 +177,7 @@ std::int64_t write_tfrecord(Flow flow, const std::string& path, const WriteTFRec
   for (const std::string& name : options.features)
     BELFRY_CHECK(
         names.insert(name).second,
-        "[write_tfrecord] expected names in .features that differ, got {} twice. An Example has one feature of "
-        "a name.",
+        "[write_tfrecord] expected distinct names in .features, got {} twice. An Example has one feature per name.",
         in_quotes(name));
   check_ends(*flow, "write_tfrecord");
   TFRecordWriter writer(path);

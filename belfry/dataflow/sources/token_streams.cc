@@ -40,7 +40,7 @@ class TokenStreamsFlow final : public IndexedFlow {
   }
 
  private:
-  // The steps of every stream from step `first` on, or the tokens so many later.
+  // The steps of every stream from step `first` on, shifted by `later` tokens.
   Array cut(std::int64_t first, std::int64_t later) const {
     const std::int64_t steps = std::min(options_.sequence_length, steps_ - first), streams = options_.streams;
     Array out(i32, options_.time_major ? Shape{steps, streams} : Shape{streams, steps});

@@ -18,13 +18,13 @@ struct TokenStreamOptions {
   std::int64_t sequence_length = 35;      // steps in a point
   bool time_major = true;                 // [steps, streams]; else [streams, steps]
   Remainder remainder = Remainder::drop;  // of each stream's steps: dropped, or a shorter last point
-  // One more component, bool []: true for the first point of a pass, where the streams begin anew. What a model carries
-  // is then to be forgotten.
+  // One more component, bool []: true for the first point of a pass, where the streams start over and a
+  // model has to reset the state that it carries.
   bool begins = false;
 };
 
 // Points {x, y}, i32: the next steps of every stream, and the tokens that follow them. Point i + 1 goes on where point
-// i ends, so points are not to be shuffled. Tokens at the end that no stream has room for are left out. The position is
+// i ends, so points are not to be shuffled. Tokens at the end that do not fit any stream are omitted. The position is
 // that of the point, so that a run which is continued goes on exactly; random access.
 Flow token_streams(const Array& ids, TokenStreamOptions options = {});  // ids i32 [tokens]
 

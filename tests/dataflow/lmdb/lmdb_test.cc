@@ -64,10 +64,9 @@ TEST(Lmdb, GivesBackWhatWasWritten) {
 
 TEST(Lmdb, WritesNothingOfAFlowWithoutEnd) {
   const TempDir dir;
-  EXPECT_EQ(
-      error_of([&] { write_lmdb(numbered(3) | repeat(), dir / "x"); }),
-      "[write_lmdb] expected a flow that ends, got 'list | repeat', which does not. Repeat it behind that, or cut it "
-      "with fixed_size().");
+  EXPECT_EQ(error_of([&] { write_lmdb(numbered(3) | repeat(), dir / "x"); }),
+            "[write_lmdb] expected a flow that ends, got 'list | repeat', which does not. Call repeat() after this "
+            "instead, or limit the flow with fixed_size().");
   EXPECT_TRUE(dir.names().empty());
 }
 
@@ -215,7 +214,7 @@ TEST(Lmdb, ADamagedRecordNamesItsKey) {
   Flow flow = from_lmdb(path);
   EXPECT_EQ((*flow.next())[0].item(), 1.5);
   EXPECT_EQ(error_of<FileError>([&] { flow.next(); }),
-            "[from_lmdb] expected a datapoint that fits its checksum in lmdb '" + path +
+            "[from_lmdb] expected a datapoint that matches its checksum in lmdb '" + path +
                 "', key '0000000001', got another in its 18 bytes. The record is damaged. Write the database again.");
   EXPECT_EQ(error_of<FileError>([&] { flow.next(); }),
             "[from_lmdb] expected a datapoint and its checksum in lmdb '" + path +

@@ -162,7 +162,7 @@ TEST_F(RemoteTest, GarbageNamesThePeerAndTheFlowGoesOn) {
   EXPECT_EQ((*flow.next())[0].item(), 0);
   EXPECT_EQ(error(), "[decode] expected a datapoint, which begins with 'BDP1', in " + where + ", got something else.");
   EXPECT_EQ(error(), "[from_remote] expected points in " + where +
-                         ", got what a receiver says. Do two receivers talk to each other?");
+                         ", got a receiver's reply. Are two receivers connected to each other?");
   EXPECT_EQ(drain(flow), std::vector<int>{2});
 }
 
@@ -301,8 +301,9 @@ TEST_F(RemoteTest, RestoreFartherBackIsAnError) {
   const FlowState start = flow.state();
   for (int i = 0; i < 3; ++i) flow.next();
   EXPECT_EQ(error_of([&] { flow.restore(start); }),
-            "[restore] expected a place at most 2 points back, got one that is 3 away: 'remote(\"" + address +
-                "\")' is a stream, which cannot be rewound. Set .replay to what is read ahead of the consumer.");
+            "[restore] expected a position at most 2 points back, got one that is 3 away: 'remote(\"" + address +
+                "\")' is a stream, which cannot be rewound. Set .replay to the number of points that are read ahead of "
+                "the consumer.");
   FlowState later = flow.state();
   later.numbers[2].second += 9;
   EXPECT_TRUE(contains(error_of([&] { flow.restore(later); }), "got one that is 9 away"));

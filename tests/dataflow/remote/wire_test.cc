@@ -39,7 +39,7 @@ TEST(Wire, SaysWhatIsWrong) {
   bytes[4] = 6;
   EXPECT_EQ(error(bytes), "[from_remote] expected a message of kind 1 to 5 in a test, got 6. The message is damaged.");
   EXPECT_EQ(error(message({WireKind::end}, "x")),
-            "[from_remote] expected at most 0 bytes behind the header of a message of kind 3 in a test, got 1. The "
+            "[from_remote] expected at most 0 bytes after the header of a message of kind 3 in a test, got 1. The "
             "message is damaged.");
   EXPECT_EQ(error(message({WireKind::error}, std::string(kMaxWireText, 'x'))), "no error");
   EXPECT_TRUE(contains(error(message({WireKind::error}, std::string(kMaxWireText + 1, 'x'))), "expected at most 4096"));

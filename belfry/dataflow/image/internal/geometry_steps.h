@@ -6,7 +6,7 @@
 
 namespace belfry {
 
-// A part that lies inside of the image.
+// A part that lies inside the image.
 class CropStep final : public ImageStep {
  public:
   explicit CropStep(const ImagePart& part) : part_(part) {}

@@ -28,7 +28,7 @@ constexpr std::int64_t kMaxSide = 1 << 28;
 // Throws "[where] ..." unless it is [height, width, channels], none of them 0 or too large.
 void check_image_shape(const char* where, const Shape& shape);
 
-// The steps so far, and the shape of the image behind them.
+// The steps so far, and the shape of the image after them.
 struct Sampling {
   Shape shape;
   std::vector<std::shared_ptr<const ImageStep>> steps;

@@ -21,7 +21,7 @@ class ByteRows {
  public:
   using Value = std::uint8_t;
   using Sum = std::int16_t;
-  static constexpr int slack = 8;  // values written behind a row
+  static constexpr int slack = 8;  // values written past the end of a row
 
   ByteRows(int from, int to) : from_(from) {
     for (const Place& place : places(from, to)) {

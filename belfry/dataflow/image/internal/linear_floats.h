@@ -78,8 +78,9 @@ class FloatRows {
   }
 
   std::vector<int> at_;
-  std::vector<float> after_;   // one for each lane
-  int inner_ = 0, whole_ = 0;  // of the first so many, both pixels are there; and so are the values that a vector reads
+  std::vector<float> after_;  // one for each lane
+  int inner_ = 0,
+      whole_ = 0;  // how many of the first have both pixels; and how many have all the values that a vector reads
 };
 
 }  // namespace belfry

@@ -10,7 +10,7 @@ namespace belfry {
 namespace {
 
 // Small pixels: as many as fit 16 bytes at a time. Of a block of three-byte pixels one byte is left over: it is read
-// before the block, and what is written behind it is written again.
+// before the block, and what is written after it is overwritten.
 template <int size>
 int reverse_blocks(const std::byte* from, std::byte* to, int width) {
   constexpr int count = 16 / size, rest = 16 - count * size;

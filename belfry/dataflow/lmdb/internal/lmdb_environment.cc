@@ -13,7 +13,7 @@ namespace {
 std::uint64_t regular_file_bytes(const std::string& file, std::string_view who) {
   struct stat facts{};
   if (::stat(file.c_str(), &facts) != 0) fail<FileError>("[{}] cannot open '{}': {}.", who, file, std::strerror(errno));
-  BELFRY_CHECK_AS(FileError, S_ISREG(facts.st_mode), "[{}] expected a regular file, got '{}', which is none.", who,
+  BELFRY_CHECK_AS(FileError, S_ISREG(facts.st_mode), "[{}] expected a regular file, got '{}', which is not one.", who,
                   file);
   return static_cast<std::uint64_t>(facts.st_size);
 }
@@ -66,7 +66,7 @@ LmdbReader::LmdbReader(std::string path, std::string who) : path_(std::move(path
                   who_, path_);
 }
 
-// Reading a page behind the end of the file would kill the process.
+// Reading a page past the end of the file would kill the process.
 void LmdbReader::check_complete(const std::string& file) const {
   MDB_envinfo info{};
   MDB_stat facts{};

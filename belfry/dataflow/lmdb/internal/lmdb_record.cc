@@ -37,7 +37,7 @@ DataPoint decode_lmdb_record(std::span<const std::byte> record, std::string_view
   std::uint32_t checksum = 0;
   std::memcpy(&checksum, record.data() + encoded.size(), kChecksumBytes);
   BELFRY_CHECK_AS(FileError, checksum == crc32c(encoded),
-                  "[from_lmdb] expected a datapoint that fits its checksum in {}, got another in its {} bytes. The "
+                  "[from_lmdb] expected a datapoint that matches its checksum in {}, got another in its {} bytes. The "
                   "record is damaged. Write the database again.",
                   where, record.size());
   return decode(encoded, where);

@@ -1,5 +1,5 @@
-// What the databases of write_lmdb() hold. Under the point's number, in ten digits, the point as encoding.h has it with
-// the CRC-32C of that behind it; under "belfry", which sorts behind them, what there is:
+// What the databases of write_lmdb() hold. The key of a point is its number, in ten digits; the value is the point as
+// encoding.h has it, followed by its CRC-32C. The key "belfry", which sorts after all of them, describes the database:
 //
 //   {"format":"belfry-lmdb","version":1,"count":60000}
 #pragma once

@@ -49,7 +49,7 @@ WireMessage parse_wire_message(std::span<const std::byte> bytes, std::string_vie
                            : message.header.kind == WireKind::error ? kMaxWireText
                                                                     : 0;
   BELFRY_CHECK_AS(FileError, message.payload.size() <= most,
-                  "[from_remote] expected at most {} bytes behind the header of a message of kind {} in {}, got {}. "
+                  "[from_remote] expected at most {} bytes after the header of a message of kind {} in {}, got {}. "
                   "The message is damaged.",
                   most, layout.kind, where, message.payload.size());
   return message;
