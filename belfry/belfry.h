@@ -165,6 +165,7 @@
 #include "belfry/ops/top_k.h"
 #include "belfry/ops/unique.h"
 #include "belfry/ops/update_slice.h"
+#include "belfry/predict/inference_towers.h"
 #include "belfry/predict/online_predictor.h"
 #include "belfry/session/callable.h"
 #include "belfry/session/checkpoint.h"

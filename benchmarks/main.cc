@@ -14,6 +14,7 @@
 //                                                       (with --numerics, --limit, --trace: as above, through the
 //                                                       trainer)
 //   ./bench --input                                     what it costs and gains to have data waiting for the step
+//   ./bench --staging                                   what it costs and gains to stage points one step ahead
 //   ./bench --overhead                                  what the trainer's loop and default callbacks add to a step
 //   ./bench --sample                                    sampling from char_transformer with a cache, beside PyTorch
 //   ./bench --shapes                                    what changing batch sizes and new sequence lengths cost
@@ -49,6 +50,7 @@ struct OwnMode {
 
 std::vector<OwnMode> own_modes() {
   return {{"--input", "what it costs and gains to have data waiting for the step", measure_input},
+          {"--staging", "what it costs and gains to stage points one step ahead", measure_staging},
           {"--overhead", "what the trainer's loop and default callbacks add to a step", measure_overhead},
           {"--sample", "tokens sampled from char_transformer with a cache, beside PyTorch", measure_sample},
           {"--shapes", "what changing batch sizes and new sequence lengths cost", measure_shapes},

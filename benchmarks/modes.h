@@ -10,6 +10,7 @@ void measure_trainer(const Options& options);  // a suite through a trainer, bes
 void measure_rounds(const Options& options);   // either of the two, on command
 
 void measure_input(const Options& options);       // what QueueInput costs and gains
+void measure_staging(const Options& options);     // what StagingInput costs and gains
 void measure_overhead(const Options& options);    // what the trainer's loop costs
 void measure_sample(const Options& options);      // sampling from a transformer with a cache, beside PyTorch
 void measure_shapes(const Options& options);      // what changing batch sizes and lengths cost

@@ -9,7 +9,9 @@
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/loop/callback_hook.h"
-#include "belfry/train/tower_trainer.h"
+#include "belfry/loop/trainer.h"
+#include "belfry/predict/inference_towers.h"
+#include "belfry/train/devices.h"
 
 namespace belfry {
 
@@ -119,12 +121,11 @@ InferenceRunner::InferenceRunner(InputSourcePtr input, Inferencers inferencers, 
 
 void InferenceRunner::attach(Trainer& trainer) {
   Callback::attach(trainer);
-  BELFRY_CHECK(dynamic_cast<TowerTrainer*>(&trainer) != nullptr,
-               "[InferenceRunner] expected a TowerTrainer, which has a tower function, got another trainer.");
+  trainer.inference_towers("InferenceRunner");
 }
 
 void InferenceRunner::setup_graph() {
-  auto& towers = dynamic_cast<TowerTrainer&>(trainer());
+  InferenceTowers& towers = trainer().inference_towers("InferenceRunner");
   towers.check_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
   const DeviceScope device(options_.device);

@@ -47,9 +47,15 @@ class PlaceholderInput final : public InputSource {
   Tensors make_tensors() override;
 };
 
-// Takes the points of the next step while this one runs. `input` is feed-free; not for inference, and does not nest.
-// Filled before the first hooked run; stages along with a hooked run if that depends on the input, for all towers or
-// none. Where `input` ends, the points that are staged last are not used: there are none to stage in their place.
+// Keeps a point a tower one step ahead: a step gets what an earlier run has put into staging areas, and puts in what
+// the next one will get. `input` is feed-free; not for inference, and does not nest. Areas that are empty are filled
+// before a hooked run; a hooked run that depends on the input stages the next points along, for all towers or none, if
+// all of them are waiting. It does not wait for them: a step begins when its own points are there, and where `input`
+// ends the last points are used as they are without staging.
+//
+// What it gains: what graph ops make of the points (TensorInput) is computed in the run before, beside the step. Next
+// to a QueueInput alone it gains nothing, since that has read its points ahead and a step takes them without copying
+// them; what is staged is copied (./bench --staging). So nothing is staged unless it is asked for.
 class StagingInput final : public InputSource {
  public:
   explicit StagingInput(InputSourcePtr input);

@@ -5,6 +5,7 @@
 #include "belfry/engine/data_queue.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/node.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/ops/basic.h"
@@ -38,6 +39,8 @@ class StagingCallback final : public Callback {
     if (state_->puts.empty()) return {};
     fill(context.session);
     if (!depends(context)) return {};
+    staged_by_ = step();
+    if (!next_points_wait(context.session)) return {.fetches = {state_->unstage}};
     return {.fetches = {state_->stage, state_->unstage}};
   }
   bool declares_metrics() const override { return true; }
@@ -45,13 +48,47 @@ class StagingCallback final : public Callback {
   std::string name() const override { return "StagingInput"; }
 
  private:
-  // Areas are empty before the first run, and after one that took points on the side: a plain run, or a hooked one of
-  // which only what other callbacks fetch depends on the input.
+  // A queue that what is staged takes points from.
+  struct Source {
+    std::shared_ptr<DataQueue> queue;
+    int points = 0;  // of a step, all towers'
+  };
+
+  std::uint64_t step() const { return static_cast<std::uint64_t>(trainer().global_step()); }
+
+  // Areas are empty before the first run, after one that had no further points to stage, and after one that took points
+  // on the side: a plain run, or a hooked one of which only what other callbacks fetch depends on the input.
+  //
+  // Random ops among what is staged draw as they would have along with the run before, so that it does not matter which
+  // of the two it was.
   void fill(Session& session) const {
     std::vector<Fetch> missing;
     for (std::size_t i = 0; i < state_->areas.size(); ++i)
       if (session.queue(state_->areas[i], trainer().trained_at())->size() == 0) missing.emplace_back(state_->puts[i]);
-    if (!missing.empty()) session.run(missing, {}, {}, trainer().trained_at());
+    if (!missing.empty())
+      session.run(missing, {}, {.random_step = staged_by_.value_or(step() - 1)}, trainer().trained_at());
+  }
+
+  // A run does not wait for points of the next one: it would stand still with its own, and at the end of the data it
+  // would not run at all.
+  bool next_points_wait(const Session& session) {
+    if (!sources_) sources_ = sources_of(session);
+    return std::ranges::all_of(*sources_, [](const Source& source) { return source.queue->size() >= source.points; });
+  }
+
+  std::vector<Source> sources_of(const Session& session) const {
+    std::vector<Node*> puts;
+    for (const Operation& put : state_->puts) puts.push_back(put.node());
+    std::vector<Source> out;
+    for (const Node* node : with_ancestors(puts)) {
+      if (node->def->name != "QueueTake") continue;
+      const Tensor taken = trainer().graph().nodes()[static_cast<std::size_t>(node->id)]->output();
+      for (const std::shared_ptr<DataQueue>& queue : session.queues_of({taken}, trainer().trained_at())) {
+        const auto at = std::ranges::find(out, queue, &Source::queue);
+        ++(at == out.end() ? out.emplace_back(Source{queue}) : *at).points;
+      }
+    }
+    return out;
   }
 
   // Whether the run needs a staged point; found out once for each set of fetches.
@@ -76,6 +113,8 @@ class StagingCallback final : public Callback {
 
   std::shared_ptr<StagingInput::State> state_;
   std::map<std::vector<Node*>, bool> known_;
+  std::optional<std::vector<Source>> sources_;  // once they are known
+  std::optional<std::uint64_t> staged_by_;      // the step of the last run that depends on the input
 };
 
 }  // namespace

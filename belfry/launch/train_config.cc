@@ -6,23 +6,17 @@
 #include "belfry/base/log.h"
 #include "belfry/graph/ancestors.h"
 #include "belfry/input/flow_inputs.h"
-#include "belfry/input/graph_inputs.h"
 #include "belfry/nn/describe.h"
-#include "belfry/train/async_trainer.h"
 
 namespace belfry {
 namespace {
 
-InputSourcePtr input_of(TrainConfig& config, const SingleCostTrainer& trainer, const Location& where) {
+InputSourcePtr input_of(const TrainConfig& config, const Location& where) {
   const bool flow = static_cast<bool>(config.dataflow), input = static_cast<bool>(config.input);
   BELFRY_CHECK(flow != input,
                "[launch_train_with_config] expected either .dataflow or .input, got {} (at {}). Set one of the two.",
                flow ? "both" : "neither", to_string(where));
-  if (input) return config.input;
-  InputSourcePtr queue = QueueInput(config.dataflow);
-  const bool several = dynamic_cast<const MultiDeviceTrainer*>(&trainer) != nullptr &&
-                       dynamic_cast<const AsyncMultiDeviceTrainer*>(&trainer) == nullptr;
-  return several ? InputSourcePtr(StagingInput(std::move(queue))) : queue;
+  return input ? config.input : InputSourcePtr(QueueInput(config.dataflow));
 }
 
 // A cost for weights that nobody pays is a mistake that shows nowhere else.
@@ -50,7 +44,7 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
   trainer.require_gradients |= config.require_gradients;
   trainer.on_bad_cost = config.on_bad_cost;
   trainer.check_tower_rules &= config.check_tower_rules;
-  trainer.setup_graph(config.model, input_of(config, trainer, where), config.optimizer, where);
+  trainer.setup_graph(config.model, input_of(config, where), config.optimizer, where);
   log_info("The model:\n" + describe_layers(trainer.graph()) + "\n" + describe_trainable_vars(trainer.graph()));
   warn_of_unused_regularization(trainer.graph(), trainer.train_op);
 

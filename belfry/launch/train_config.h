@@ -26,7 +26,7 @@ namespace belfry {
 
 struct TrainConfig {
   Handle<ModelDesc> model{};
-  // One of the two. A flow is wrapped in a QueueInput, and that in a StagingInput for towers that step together.
+  // One of the two. A flow is wrapped in a QueueInput.
   Flow dataflow{};
   InputSourcePtr input{};
   GetOptimizer optimizer{};        // instead of the model's

@@ -124,6 +124,13 @@ void Trainer::run_step() {
   hooked_session().run(train_op, {}, {}, where_);
 }
 
+InferenceTowers& Trainer::inference_towers(std::string_view caller) {
+  InferenceTowers* towers = find_inference_towers();
+  BELFRY_CHECK(towers != nullptr, "[{}] expected a TowerTrainer, which has a tower function, got another trainer.",
+               caller);
+  return *towers;
+}
+
 std::vector<Operation> Trainer::train_ops() const {
   return train_op ? std::vector<Operation>{train_op} : std::vector<Operation>();
 }

@@ -60,6 +60,7 @@ struct TrainOptions {
   std::string run_dir{};
 };
 
+class InferenceTowers;
 class RunDirectories;
 
 class Trainer {
@@ -139,6 +140,10 @@ class Trainer {
   // By name in the graph, or where the trainer looks besides (the main training tower); throws with the nearest names.
   Tensor get_tensor(std::string_view name) const;
 
+  // For callbacks that infer (see inference_towers.h). Throws, as `caller`, unless the trainer has a tower function: a
+  // TowerTrainer has.
+  InferenceTowers& inference_towers(std::string_view caller = "inference_towers");
+
   // Called along with the user's callbacks, before them. For inputs and trainers, until setup_callbacks().
   void register_callback(Handle<Callback> callback);
   void register_callbacks(const Callbacks& callbacks);
@@ -159,6 +164,7 @@ class Trainer {
  protected:
   // Other places to look a name up; empty if there is none.
   virtual Tensor find_tensor(std::string_view name) const;
+  virtual InferenceTowers* find_inference_towers() { return nullptr; }
   // How many steps an epoch has if nobody says so: the size of the data.
   virtual std::optional<std::int64_t> default_steps_per_epoch() const { return std::nullopt; }
   // What the session needs besides what the user configured: devices, say.

@@ -1,7 +1,6 @@
 #include "belfry/train/async_trainer.h"
 
 #include "belfry/base/check.h"
-#include "belfry/input/graph_inputs.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/tower/tower_context.h"
 #include "belfry/train/tower_gradients.h"
@@ -13,7 +12,7 @@ AsyncMultiDeviceTrainer::AsyncMultiDeviceTrainer(Devices devices, AsyncOptions o
 
 // Every tower is on the first device of its own session.
 void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
-  BELFRY_CHECK(dynamic_cast<StagingInput*>(&input) == nullptr,
+  BELFRY_CHECK(!input.staged(),
                "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, got a "
                "StagingInput, which stages for all towers at once. Use the input inside it.");
   BELFRY_CHECK(optimizer.gathers_steps().empty(),

@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "belfry/loop/trainer.h"
-#include "belfry/predict/online_predictor.h"
-#include "belfry/tower/tower_func.h"
+#include "belfry/predict/inference_towers.h"
 #include "belfry/train/devices.h"
 
 namespace belfry {
 
-class TowerTrainer : public Trainer {
+class TowerTrainer : public Trainer, public InferenceTowers {
  public:
   // The devices that have towers, each once, in any order. The session gets them: if the user's SessionConfig has one
   // device of no particular number of threads, it is divided, and each gets an equal share of the cores: at least one.
@@ -29,25 +28,22 @@ class TowerTrainer : public Trainer {
     set_tower_func(TowerFunc(std::move(function), std::move(signature), std::move(options)));
   }
   void set_tower_func(TowerFunc function);
-  TowerFunc& tower_func();
-  const TowerTensorHandles& towers() const;
 
-  // A function from tensors to tensors of an inference tower, by the names that the tower function gave them; an input
-  // may be any tensor. The tower is built when first asked for, one a device, so before initialize(): in a callback's
-  // setup_graph() at the latest. On device k it reads the variables of training tower k. An output that needs an input
-  // which is not given is an error here.
+  // What InferenceTowers says.
+  TowerFunc& tower_func() override;
+  const TowerTensorHandles& towers() const override;
   OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                                const Device& device = 0, const Location& where = Location::current());
-  // Throws unless it is one that the trainer's session will have.
-  void check_device(std::string_view caller, const Device& device) const;
-  // The inference tower itself, fed by `inputs`, one for each of the signature; or by what a function makes in the
-  // tower.
-  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs,
-                                                 const Device& device = 0, const Location& where = Location::current());
+                                const Device& device = 0, const Location& where = Location::current()) override;
+  void check_device(std::string_view caller, const Device& device) const override;
   const TowerTensorHandle& build_inference_tower(const std::string& name, const std::function<Tensors()>& inputs,
+                                                 const Device& device = 0,
+                                                 const Location& where = Location::current()) override;
+  // The last for tensors that are there already.
+  const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs,
                                                  const Device& device = 0, const Location& where = Location::current());
 
  protected:
+  InferenceTowers* find_inference_towers() override { return this; }
   Tensor find_tensor(std::string_view name) const override;
   // The prefix of the variables that a predictor on this device reads.
   virtual std::string variables_on(const Device& /*device*/) const { return ""; }

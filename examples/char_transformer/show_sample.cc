@@ -11,9 +11,7 @@ ShowSample::ShowSample(bf::Vocabulary vocabulary, const Ids& prompt)
   std::ranges::copy(prompt, prompt_.values<std::int64_t>().begin());
 }
 
-void ShowSample::setup_graph() {
-  sample_ = dynamic_cast<bf::TowerTrainer&>(trainer()).get_predictor({"prompt"}, {"sample/tokens"});
-}
+void ShowSample::setup_graph() { sample_ = trainer().inference_towers().get_predictor({"prompt"}, {"sample/tokens"}); }
 
 void ShowSample::trigger() {
   const bf::Array drawn = sample_({prompt_})[0];

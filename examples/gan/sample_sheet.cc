@@ -17,9 +17,7 @@ SampleSheet::SampleSheet(std::uint64_t seed) : z_(bf::f32, {kImages, DCGAN::kLat
   for (float& z : z_.values<float>()) z = static_cast<float>(random.normal());
 }
 
-void SampleSheet::setup_graph() {
-  generate_ = dynamic_cast<bf::TowerTrainer&>(trainer()).get_predictor({"z"}, {"generated"});
-}
+void SampleSheet::setup_graph() { generate_ = trainer().inference_towers().get_predictor({"z"}, {"generated"}); }
 
 void SampleSheet::trigger() {
   const std::string path = fmt::format("{}/epoch-{:03}.png", trainer().run_dir(), trainer().epoch_num());

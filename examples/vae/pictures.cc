@@ -19,7 +19,7 @@ Pictures::Pictures(bf::Array originals, std::uint64_t seed)
 }
 
 void Pictures::setup_graph() {
-  auto& towers = dynamic_cast<bf::TowerTrainer&>(trainer());
+  bf::InferenceTowers& towers = trainer().inference_towers();
   encode_ = towers.get_predictor({"image"}, {"mean"});
   decode_ = towers.get_predictor({"z"}, {"decoded"});
 }

@@ -316,6 +316,19 @@ TEST_F(InferenceRunnerTest, MistakesAreNamed) {
                        "cosd"));
 }
 
+// Whoever asks a trainer for inference towers is told by its name.
+TEST_F(InferenceRunnerTest, ATrainerWithoutATowerFunctionHasNoInferenceTowers) {
+  Graph own;
+  const GraphScope inside(own);
+  Trainer plain;
+  EXPECT_EQ(error_of([&] { plain.setup_callbacks({InferenceRunner(five() | batch(1), cost())}); }),
+            "[InferenceRunner] expected a TowerTrainer, which has a tower function, got another trainer.");
+  EXPECT_EQ(error_of([&] { plain.inference_towers(); }),
+            "[inference_towers] expected a TowerTrainer, which has a tower function, got another trainer.");
+  Trainer& with_towers = trainer;
+  EXPECT_EQ(&with_towers.inference_towers().tower_func(), &trainer.tower_func());
+}
+
 TEST_F(InferenceRunnerTest, AVectorIsNoScalarAndAScalarNoVector) {
   const auto text_for = [](Inferencers inferencers) {
     Graph own;

@@ -1,6 +1,7 @@
 // QueueInput, BatchQueueInput and StagingInput: what is read ahead, and that nothing of it is lost or changes places.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <thread>
@@ -10,6 +11,8 @@
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/stage_flow.h"
 #include "belfry/nn/summary.h"
+#include "belfry/ops/queue.h"
+#include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "tests/input/input_testing.h"
 
@@ -270,11 +273,76 @@ TEST_F(QueueInputTest, BatchesThatDoNotFitNameTheirInput) {
               }).starts_with("[BatchQueueInput] input 'x' expects f32 [], the flow's component 0 is f32 [2]."));
 }
 
-// Two staged towers of three points: after the first step one point is left, which is not enough for the next.
-TEST_F(QueueInputTest, WhereAStagedInputEndsTheLastPointsAreNotUsed) {
-  std::string reason;
-  EXPECT_EQ(run(StagingInput(QueueInput(counting(5), {.infinite = false})), 9, 2, &reason), (Values{1, 2}));
-  EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
+// As many as without staging. Of five, one point is left for two towers, which is not enough for a step.
+TEST_F(QueueInputTest, WhereAStagedInputEndsItsLastPointsAreUsed) {
+  const std::vector<std::pair<int, Values>> expected{{1, {1, 2, 3, 4, 5}}, {2, {1, 2, 3, 4}}, {5, {1, 2, 3, 4, 5}}};
+  for (const auto& [towers, values] : expected) {
+    Graph own;
+    const GraphScope inside(own);
+    std::string reason;
+    EXPECT_EQ(run(StagingInput(QueueInput(counting(5), {.infinite = false})), 9, towers, &reason), values) << towers;
+    EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
+  }
+}
+
+// The third point comes when the second step has ended: had that waited for it, as for what is staged next, neither
+// would ever have come. The position is that of what was used, however it was staged.
+TEST_F(QueueInputTest, AStepDoesNotWaitForThePointsOfTheNext) {
+  std::promise<void> second_step;
+  const auto slow = [ended = second_step.get_future().share()] {
+    return counting(5) | map([ended](DataPoint point) {
+             if (point[0].item() == 3 && ended.wait_for(std::chrono::seconds(20)) != std::future_status::ready)
+               throw Error("the second step has not ended");
+             return point;
+           });
+  };
+  const InputSourcePtr input = StagingInput(QueueInput(slow()));
+  Trainer trainer;
+  trainer.register_callbacks(input->setup(kSignature));
+  const Tensor in = input->get_input_tensors()[0];
+  trainer.train_op = Operation(in.node());
+  Values seen;
+  trainer.train({.callbacks = {Watch({in}, seen), CallbackFactory({.trigger_step =
+                                                                       [&](Trainer& t) {
+                                                                         if (t.local_step() == 1)
+                                                                           second_step.set_value();
+                                                                       }})},
+                 .steps_per_epoch = 4,
+                 .max_epoch = 1});
+  EXPECT_EQ(seen, (Values{1, 2, 3, 4}));
+  const std::string after_four = trainer.callbacks()[0]->state();
+  Graph own;
+  const GraphScope inside(own);
+  EXPECT_EQ(run(StagingInput(QueueInput(slow())), 3, 1, nullptr, after_four), (Values{5, 1, 2}));
+}
+
+// What random ops make of a point does not depend on whether it came in time to be staged along with the step before.
+TEST_F(QueueInputTest, RandomNumbersOfStagedPointsDoNotDependOnWhenTheyCome) {
+  const auto noise = [&](bool late) {
+    Graph own;
+    const GraphScope inside(own);
+    Queue queue("points", kSignature);
+    const InputSourcePtr input =
+        StagingInput(TensorInput([&] { return Tensors{queue.dequeue()[0] + random_uniform({})}; }));
+    Trainer trainer;
+    trainer.register_callbacks(input->setup(kSignature));
+    const Tensor in = input->get_input_tensors()[0];
+    trainer.train_op = Operation(in.node());
+    const auto put = [&](Trainer& t) { EXPECT_TRUE(t.session().queue(queue)->put({{Array(1.f)}})); };
+    Values seen;
+    trainer.train({.callbacks = {Watch({in}, seen), CallbackFactory({.before_train =
+                                                                         [&](Trainer& t) {
+                                                                           for (int i = 0; i < (late ? 1 : 5); ++i)
+                                                                             put(t);
+                                                                         },
+                                                                     .trigger_step = put})},
+                   .steps_per_epoch = 4,
+                   .max_epoch = 1});
+    return seen;
+  };
+  const Values in_time = noise(false);
+  EXPECT_EQ(noise(true), in_time);
+  EXPECT_NE(in_time[1], in_time[2]);
 }
 
 TEST_F(QueueInputTest, AStagedPointThatWasTakenOnTheSideIsReplaced) {

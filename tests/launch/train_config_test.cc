@@ -195,17 +195,23 @@ TEST_F(LaunchTest, CallbacksComeInTheDocumentedOrder) {
   launch_train_with_config(std::move(c), trainer);
   std::vector<std::string> names;
   for (const Handle<Callback>& callback : trainer.callbacks()) names.push_back(callback->name());
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"QueueInput", "StagingInput", "RunOp", "CostGuard", "StepCounter", "ModelSaver",
-                                      "the user's", "MovingAverageSummary", "ProgressBar", "MergeAllSummaries",
-                                      "RunUpdateOps", "HyperParamSummary", "JSONWriter", "ScalarPrinter"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"QueueInput", "RunOp", "CostGuard", "StepCounter", "ModelSaver",
+                                             "the user's", "MovingAverageSummary", "ProgressBar", "MergeAllSummaries",
+                                             "RunUpdateOps", "HyperParamSummary", "JSONWriter", "ScalarPrinter"}));
 }
 
-TEST_F(LaunchTest, OneDeviceNeedsNoStaging) {
-  SimpleTrainer trainer;
-  launch_train_with_config(config(), trainer);
-  EXPECT_EQ(trainer.callbacks()[0]->name(), "QueueInput");
-  EXPECT_EQ(trainer.callbacks()[1]->name(), "CostGuard");
+TEST_F(LaunchTest, AFlowIsReadAheadByAQueueAlone) {
+  const auto expect_queue = [this](SingleCostTrainer& trainer) {
+    launch_train_with_config(config(), trainer);
+    EXPECT_EQ(trainer.callbacks()[0]->name(), "QueueInput");
+    EXPECT_EQ(trainer.callbacks()[1]->name(), "CostGuard");
+  };
+  {
+    SimpleTrainer one;
+    expect_queue(one);
+  }
+  SyncMultiDeviceTrainer two(cpu_devices(2));
+  expect_queue(two);
 }
 
 TEST_F(LaunchTest, AnEpochIsOnePassWhateverTheNumberOfTowersAndTheLogSaysSo) {

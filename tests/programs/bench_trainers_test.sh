@@ -32,6 +32,7 @@ same() {
 
 few=(--steps 2 --warmup 1 --repeats 1 --json)
 prints 'queue_over_feed feedfree_overhead' --input "${few[@]}"
+prints 'staging_overhead burst_queue_lag_ms burst_staging_lag_ms' --staging "${few[@]}"
 prints 'trainer_us trainer_percent' --overhead "${few[@]}"
 prints 'changing_over_fixed plans new_length_ms growth_late_kb' --shapes "${few[@]}"
 prints 'devices trainer scaling of_ceiling' --suite mlp --trainer simple "${few[@]}"

@@ -436,6 +436,11 @@ TEST_F(AsyncTest, InputsThatCannotFeedSeveralTowersAreErrors) {
   EXPECT_TRUE(contains(error_of([&] { setup(cost_of, StagingInput(QueueInput(points(8) | batch(4)))); }),
                        "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, "
                        "got a StagingInput"));
+  AsyncMultiDeviceTrainer hidden(cpu_devices(2));  // behind another one
+  const InputSourcePtr staged = StagingInput(QueueInput(points(8) | batch(4), {.name = "staged_queue"}));
+  EXPECT_TRUE(contains(
+      error_of([&] { hidden.setup_graph(kSignature, remap_input(staged, {kSignature[0].name}), cost_of, slow_sgd); }),
+      "got a StagingInput"));
   AsyncMultiDeviceTrainer other(cpu_devices(2));
   EXPECT_TRUE(
       contains(error_of([&] { other.setup_graph(kSignature, FeedInput(points(8) | batch(4)), cost_of, slow_sgd); }),
