@@ -74,7 +74,7 @@ class CompiledPart {
   virtual PartMemory memory() const = 0;
 
   int device = 0;                // of the session
-  std::uint64_t generation = 0;  // of its backend when it was compiled
+  std::uint64_t generation = 0;  // of the session's variables, crossings and backends when it was compiled
   // "Done at 3" is when positions 0 to 2 are.
   std::map<int, int> needed_at{};                         // by crossing received: the first position that waits for it
   std::map<int, int> done_at{};                           // by crossing sent
@@ -87,7 +87,8 @@ class CompiledPart {
   std::set<const Node*> assigned{};  // written as a whole, without being read
 };
 
-// What is to be compiled: shapes are concrete, and it is simplified.
+// What is to be compiled: shapes are concrete, and it is simplified. Reads and writes of variables are not yet ordered
+// (order_variables()).
 struct PartRequest {
   Part part;
   const std::vector<Crossing>& crossings;

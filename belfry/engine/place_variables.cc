@@ -30,22 +30,28 @@ class Placing {
   }
   bool is_near(NodeId id, ValueId variable) const { return kind_of(id) == kind_of(ir_.value(variable).producer); }
 
-  // What updates a variable, or reads it behind an update, runs where the variable lives.
+  // What updates a variable, or reads it after an update, runs where the variable lives.
   void move_update(NodeId id) {
-    const IrNode& node = ir_.node(id);
-    const std::vector<int>& updated = updated_inputs(node);
-    if (updated.empty() && node.op != kReadVariable) return;
-    const ValueId first = node.inputs[static_cast<std::size_t>(updated.empty() ? 0 : updated[0])];
+    const std::vector<int>& updated = updated_inputs(ir_.node(id));
+    if (updated.empty() && ir_.node(id).op != kReadVariable) return;
+    const ValueId first = ir_.node(id).inputs[static_cast<std::size_t>(updated.empty() ? 0 : updated[0])];
     const NodeId home = ir_.value(first).producer;
-    if (home == kNone || ir_.value(first).variable == nullptr || kind_of(home) == kind_of(id)) return;
-    ir_.change(id, [&](IrNode& changed) { changed.device = ir_.node(home).device; });
-    for (int other : updated_inputs(ir_.node(id)))
-      BELFRY_CHECK(is_near(id, ir_.node(id).inputs[static_cast<std::size_t>(other)]),
-                   "{} expected variables that live on one kind of device, got '{}' on {} and '{}' elsewhere {}. Make "
-                   "them in one DeviceScope.",
-                   describe(*ir_.node(id).origin), ir_.value(first).variable->name, kind_of(home),
-                   ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(other)]).variable->name,
-                   made_at(*ir_.node(id).origin));
+    if (home == kNone || ir_.value(first).variable == nullptr) return;
+    if (kind_of(home) != kind_of(id)) ir_.change(id, [&](IrNode& changed) { changed.device = ir_.node(home).device; });
+    for (int other : updated)
+      if (const IrValue& value = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(other)]);
+          value.variable != nullptr)
+        check_near(id, *value.variable, kind_of(value.producer));
+    for (const Node* flag : ir_.node(id).conditions)
+      check_near(id, *flag, flag->device.empty() ? devices_[0].name.kind() : flag->device.kind());
+  }
+
+  void check_near(NodeId id, const Node& variable, const std::string& kind) const {
+    BELFRY_CHECK(
+        kind == kind_of(id),
+        "{} expected all that it updates, and the flags that it depends on, to live on one kind of device, got "
+        "'{}' on {} and the update on {} {}. Make them in one DeviceScope.",
+        describe(*ir_.node(id).origin), variable.name, kind, kind_of(id), made_at(*ir_.node(id).origin));
   }
 
   // Its value at the start of the run is copied where it lives, and the copy is sent.

@@ -160,32 +160,21 @@ void Plan::run_streams(const Step& step, DeviceTeam& team, Profiler* profiler) {
       run_stream(device, step, profiler);
     } catch (...) {
       error.keep(std::current_exception());
+      failed_ = true;
     }
   });
   error.rethrow();
 }
 
-// All parts are launched in order and then waited for, also those before one that failed: they use this run's state.
+// A part is launched when the one before it on its device is done: what a failed one should have made is not used.
 void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
-  const std::vector<int>& stream = streams_[at(device)];
-  std::exception_ptr error;
-  std::size_t launched = 0;
-  const auto attempt = [&](auto action) {
-    try {
-      action();
-    } catch (...) {
-      if (!error) error = std::current_exception();
-      failed_ = true;
-    }
-  };
-  for (; launched < stream.size() && !failed_; ++launched) {
-    const auto part = at(stream[launched]);
-    runs_[part]->begin(step, profiler);
-    attempt([&] { parts_[part]->launch(*runs_[part]); });
+  for (int part : streams_[at(device)]) {
+    if (failed_.load(std::memory_order_relaxed)) return;
+    LinkedRun& run = *runs_[at(part)];
+    run.begin(step, profiler);
+    parts_[at(part)]->launch(run);
+    parts_[at(part)]->wait();
   }
-  if (error) --launched;  // what could not be launched is not waited for
-  for (std::size_t i = 0; i < launched; ++i) attempt([&] { parts_[at(stream[i])]->wait(); });
-  if (error) std::rethrow_exception(error);
 }
 
 bool Plan::wait_for(const Wait& wait) const {

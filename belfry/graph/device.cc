@@ -37,7 +37,7 @@ std::string list_of_kinds() {
 int parse_number(std::string_view text) {
   int number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
+  const bool whole = error == std::errc() && end == text.data() + text.size() && text[0] != '-';
   return whole && number < kMostDevices ? number : -1;
 }
 

@@ -91,10 +91,7 @@ bool shared(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
 }
 
 // Where the variable lives, and with it its update.
-Device home_of(const Variable& variable) {
-  const Device& device = variable.node()->device;
-  return device.empty() ? Device(0) : device;
-}
+const Device& home_of(const Variable& variable) { return variable.node()->device; }
 
 // The average of a gradient, on the current device.
 Tensor mean(const std::vector<GradientsAndVariables>& towers, std::size_t v) {

@@ -55,11 +55,13 @@ FarArray& FarArray::operator=(FarArray&& other) noexcept {
 }
 
 void FarArray::put(const void* host) {
+  const MutexLock lock(mutex_);
   const Opened opened(pages_, reserved_, PROT_READ | PROT_WRITE);
   if (bytes_ > 0) std::memcpy(pages_, host, bytes_);
 }
 
 void FarArray::get(void* host) const {
+  const MutexLock lock(mutex_);
   const Opened opened(pages_, reserved_, PROT_READ);
   if (bytes_ > 0) std::memcpy(host, pages_, bytes_);
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "belfry/array/array.h"
+#include "belfry/base/mutex.h"
 
 namespace belfry {
 
@@ -25,6 +26,7 @@ class FarArray {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  mutable Mutex mutex_;  // held while the pages are open
   void* pages_ = nullptr;
   std::size_t bytes_ = 0, reserved_ = 0;
   DType dtype_ = DType::f32;

@@ -33,7 +33,11 @@ struct FarPart::State {
 
   // What the rest of the run has to know of the node. The part has one position: all of it.
   void link(const IrNode& node, FarPart& part) {
-    if (node.op == kReceive) part.needed_at[index_of(node, "crossing")] = 0;
+    if (node.op == kReceive) {
+      part.needed_at[index_of(node, "crossing")] = 0;
+      if (!node.outputs.empty() && ir.value(node.outputs[0]).crossing != kNone)
+        make_room(index_of(node, "crossing"), ir.info(node.outputs[0]));
+    }
     if (node.op == kFetch) part.fetched[index_of(node, "index")] = ir.info(node.inputs[0]);
     if (node.op == kSend) {
       const int crossing = index_of(node, "crossing");
@@ -58,10 +62,6 @@ struct FarPart::State {
         if (!contains(part.written, variable)) part.written.push_back(variable);
       }
     }
-    for (const Node* flag : node.conditions)
-      BELFRY_CHECK(flag->device.empty() || flag->device.kind() == "test",
-                   "{} expected a condition that lives on test devices, got '{}' on {} {}.", describe(*node.origin),
-                   flag->name, flag->device.name(), made_at(*node.origin));
   }
   static bool contains(const std::vector<const Node*>& list, const Node* node) {
     return std::ranges::find(list, node) != list.end();
@@ -74,7 +74,7 @@ struct FarPart::State {
   // So that a run makes none.
   void make_room(int crossing, const TensorInfo& info) {
     if (crossings[at(crossing)].through_host)
-      place.host_crossings.require(key_of(crossing), info.bytes());
+      on_host[crossing] = place.host_crossings.require(key_of(crossing), info.bytes());
     else if (FarArray& room = place.far_crossings[key_of(crossing)]; room.bytes() < info.bytes())
       room = FarArray(DType::u8, {static_cast<std::int64_t>(info.bytes())});
   }
@@ -125,8 +125,7 @@ struct FarPart::State {
     const TensorInfo& info = ir.info(node.outputs[0]);
     Array value(info.dtype, info.shape);
     if (crossings[at(crossing)].through_host) {
-      const void* from = place.host_crossings.require(key_of(crossing), info.bytes());
-      if (info.bytes() > 0) std::memcpy(value.raw(), from, info.bytes());
+      if (info.bytes() > 0) std::memcpy(value.raw(), on_host.at(crossing), info.bytes());
     } else {
       const Array bytes = place.far_crossings.at(key_of(crossing)).get();
       if (info.bytes() > 0) std::memcpy(value.raw(), bytes.raw(), info.bytes());
@@ -139,8 +138,7 @@ struct FarPart::State {
     const int crossing = index_of(node, "crossing");
     const Array value = load(node.inputs[0]);
     if (crossings[at(crossing)].through_host) {
-      if (value.bytes() > 0)
-        std::memcpy(place.host_crossings.require(key_of(crossing), value.bytes()), value.raw(), value.bytes());
+      if (value.bytes() > 0) std::memcpy(on_host.at(crossing), value.raw(), value.bytes());
       return;
     }
     FarArray& room = place.far_crossings.at(key_of(crossing));
@@ -169,6 +167,7 @@ struct FarPart::State {
   std::vector<Crossing> crossings;
   Ir ir;
   std::vector<NodeId> order;
+  std::map<int, void*> on_host;                        // by crossing that goes through the host
   std::vector<std::optional<FarArray>> values;         // by value
   std::vector<std::unique_ptr<NodeProgram>> programs;  // by node; made when it first runs
 

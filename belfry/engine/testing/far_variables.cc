@@ -12,6 +12,9 @@ FarVariables::Value& FarVariables::value(const Node* variable) {
 }
 
 Array FarVariables::get(const Node* variable) const {
+  BELFRY_CHECK(is_initialized(variable),
+               "[Variable '{}'] expected a value, got none. Call session.initialize() or load a checkpoint first.",
+               variable->name);
   const MutexLock lock(mutex_);
   return all_.at(variable).data.get();
 }
@@ -24,7 +27,7 @@ void FarVariables::set(const Node* variable, const Array& value_set) {
   const MutexLock lock(mutex_);
   Value& v = value(variable);
   v.data.put(value_set.raw());
-  v.initialized = true;
+  if (!v.initialized) v.initialized = true;  // others may be reading it
 }
 
 bool& FarVariables::initialized(const Node* variable) {

@@ -130,6 +130,21 @@ TEST_F(TestBackendTest, TowersOnBothKindsAgreeWithTowersOnTheCpu) {
   EXPECT_TRUE(ops_run_on_test_devices().contains("ApplyMomentum"));
 }
 
+// A flag is read by the update itself: it has to be where the variable is.
+TEST_F(TestBackendTest, AnUpdateAndItsFlagLiveOnOneKind) {
+  const GraphScope scope(graph);
+  const auto filled = [](const Shape& shape, DType dtype) { return constant(Array::full(dtype, shape, 1.f)); };
+  Operation update;
+  {
+    const UpdateCondition only(constant(Array(true)));
+    const DeviceScope place("test:0");
+    update = Operation(get_variable("v", {.shape = {}, .initializer = filled}).assign_add(1.f));
+  }
+  Session session(graph, on({"cpu", "test"}));
+  session.initialize();
+  EXPECT_TRUE(contains(error_of([&] { session.run(update); }), "to live on one kind of device, got"));
+}
+
 TEST_F(TestBackendTest, CompanionsShareVariablesOfOneKindOnly) {
   Session session(graph, on({"cpu", "test"}));
   EXPECT_TRUE(
