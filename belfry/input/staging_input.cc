@@ -81,7 +81,7 @@ class StagingCallback final : public Callback {
     for (const Operation& put : state_->puts) puts.push_back(put.node());
     std::vector<Source> out;
     for (const Node* node : with_ancestors(puts)) {
-      if (node->def->name != "QueueTake") continue;
+      if (!node->def->taken) continue;
       const Tensor taken = trainer().graph().nodes()[static_cast<std::size_t>(node->id)]->output();
       for (const std::shared_ptr<DataQueue>& queue : session.queues_of({taken}, trainer().trained_at())) {
         const auto at = std::ranges::find(out, queue, &Source::queue);
