@@ -2,78 +2,13 @@
 // A chain grows backwards from its last op: a producer joins if nobody outside the chain reads it.
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/engine/cpu/fuse/pointwise_program.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 
 namespace belfry {
 namespace {
-
-struct Entry {
-  const char* op;
-  PointwiseOp code;
-};
-constexpr std::array kTable{Entry{"Add", PointwiseOp::add},
-                            Entry{"Sub", PointwiseOp::subtract},
-                            Entry{"Mul", PointwiseOp::multiply},
-                            Entry{"Div", PointwiseOp::divide},
-                            Entry{"Maximum", PointwiseOp::maximum},
-                            Entry{"Minimum", PointwiseOp::minimum},
-                            Entry{"Pow", PointwiseOp::power},
-                            Entry{"LeakyRelu", PointwiseOp::leaky_relu},
-                            Entry{"LeakyReluGrad", PointwiseOp::leaky_relu_grad},
-                            Entry{"Neg", PointwiseOp::negate},
-                            Entry{"Abs", PointwiseOp::abs},
-                            Entry{"Square", PointwiseOp::square},
-                            Entry{"Sqrt", PointwiseOp::sqrt},
-                            Entry{"Rsqrt", PointwiseOp::rsqrt},
-                            Entry{"Reciprocal", PointwiseOp::reciprocal},
-                            Entry{"Exp", PointwiseOp::exp},
-                            Entry{"Log", PointwiseOp::log},
-                            Entry{"Log1p", PointwiseOp::log1p},
-                            Entry{"Tanh", PointwiseOp::tanh},
-                            Entry{"Sigmoid", PointwiseOp::sigmoid},
-                            Entry{"Erf", PointwiseOp::erf},
-                            Entry{"Gelu", PointwiseOp::gelu},
-                            Entry{"GeluGrad", PointwiseOp::gelu_grad},
-                            Entry{"Sin", PointwiseOp::sin},
-                            Entry{"Cos", PointwiseOp::cos},
-                            Entry{"Sign", PointwiseOp::sign},
-                            Entry{"Floor", PointwiseOp::floor},
-                            Entry{"Ceil", PointwiseOp::ceil},
-                            Entry{"Relu", PointwiseOp::relu},
-                            Entry{"ReluGrad", PointwiseOp::relu_grad},
-                            Entry{"Round", PointwiseOp::round},
-                            Entry{"Expm1", PointwiseOp::expm1},
-                            Entry{"Softplus", PointwiseOp::softplus},
-                            Entry{"Elu", PointwiseOp::elu},
-                            Entry{"Selu", PointwiseOp::selu},
-                            Entry{"Swish", PointwiseOp::swish},
-                            Entry{"Prelu", PointwiseOp::prelu},
-                            Entry{"ClipByValue", PointwiseOp::clip},
-                            Entry{"FloorDiv", PointwiseOp::floor_divide},
-                            Entry{"Mod", PointwiseOp::mod},
-                            Entry{"Select", PointwiseOp::select},
-                            Entry{"Cast", PointwiseOp::copy},
-                            Entry{"Equal", PointwiseOp::equal},
-                            Entry{"NotEqual", PointwiseOp::not_equal},
-                            Entry{"Less", PointwiseOp::less},
-                            Entry{"LessEqual", PointwiseOp::less_equal},
-                            Entry{"Greater", PointwiseOp::greater},
-                            Entry{"GreaterEqual", PointwiseOp::greater_equal},
-                            Entry{"LogicalAnd", PointwiseOp::multiply},
-                            Entry{"LogicalOr", PointwiseOp::maximum},
-                            Entry{"LogicalXor", PointwiseOp::not_equal},
-                            Entry{"LogicalNot", PointwiseOp::logical_not},
-                            Entry{"IsNan", PointwiseOp::is_nan},
-                            Entry{"IsInf", PointwiseOp::is_inf},
-                            Entry{"IsFinite", PointwiseOp::is_finite}};
-
-std::optional<PointwiseOp> code_of(std::string_view op) {
-  const auto at = std::ranges::find_if(kTable, [&](const Entry& e) { return op == e.op; });
-  return at == kTable.end() ? std::nullopt : std::optional(at->code);
-}
 
 constexpr std::size_t kMostCode = 24, kMostOperands = 12;
 constexpr int kRegisters = kPointwiseRegisters;
@@ -92,7 +27,8 @@ bool has_type(const Ir& ir, ValueId v) {
 // Every operand is full, one number, a vector along the last axis, or one number for each such vector.
 bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
   const IrNode& node = ir.node(id);
-  if (node.dead || !code_of(node.op) || !has_type(ir, node.outputs[0]) || !(ir.info(node.outputs[0]).shape == shape))
+  if (node.dead || !find_pointwise(node.op) || !has_type(ir, node.outputs[0]) ||
+      !(ir.info(node.outputs[0]).shape == shape))
     return false;
   // Numbers become bools only where a program ends: inside it they would stay what they are.
   if (node.op == "Cast" && ir.info(node.outputs[0]).dtype == DType::boolean) return false;
@@ -162,12 +98,11 @@ class Chain {
       const IrNode& node = ir_.node(members_[i]);
       std::array<std::int64_t, 3> sources{0, 0, 0};
       for (std::size_t k = 0; k < node.inputs.size(); ++k) sources[k] = source(node.inputs[k]);
-      if (node.op == "Select") std::ranges::rotate(sources, sources.begin() + 1);  // the condition comes last
       for (ValueId v : node.inputs) release(v, i);
       const bool end = members_[i] == last_;
       const std::int64_t to = end ? kFirstOutput : take(node.outputs[0]);
       const auto alpha = static_cast<float>(node.attributes.get_or<double>("alpha", 0));
-      const Ints code{pack_pointwise(*code_of(node.op), alpha), to, sources[0], sources[1], sources[2]};
+      const Ints code{pack_pointwise(*find_pointwise(node.op), alpha), to, sources[0], sources[1], sources[2]};
       program_.insert(program_.end(), code.begin(), code.end());
     }
   }
@@ -218,7 +153,7 @@ bool ends_chain(const Ir& ir, NodeId id) {
 }  // namespace
 
 bool fuse_pointwise(Ir& ir, NodeId id) {
-  if (!code_of(ir.node(id).op) || ir.node(id).outputs.empty()) return false;
+  if (!find_pointwise(ir.node(id).op) || ir.node(id).outputs.empty()) return false;
   const Shape shape = ir.info(ir.node(id).outputs[0]).shape;
   if (shape.elements() == 0 || !can_join(ir, id, shape) || !ends_chain(ir, id)) return false;
   Chain(ir, id).rewrite();
