@@ -8,6 +8,7 @@
 
 #include "belfry/base/error.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 #include "belfry/engine/cpu/pointwise/pointwise_team.h"
 #include "belfry/ops/activation_constants.h"
 #include "tests/engine/kernel_testing.h"
@@ -20,8 +21,8 @@ using place::operand, place::output, place::reg;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 struct Case {
-  PointwiseOp op;
-  double bound;  // in units of the last place
+  const char* op;  // its name in the graph
+  double bound;    // in units of the last place
   std::function<double(double a, double b, double c)> exact;
 };
 
@@ -43,78 +44,72 @@ double exact_mod(double a, double b) {
 constexpr float kValue = 0.3f;
 
 std::vector<Case> cases() {
-  using enum PointwiseOp;
   const double v = kValue;
   return {
-      {fill, 0.5, [=](double, double, double) { return v; }},
-      {copy, 0, [](double a, double, double) { return a; }},
-      {add, 0.5, [](double a, double b, double) { return a + b; }},
-      {subtract, 0.5, [](double a, double b, double) { return a - b; }},
-      {multiply, 0.5, [](double a, double b, double) { return a * b; }},
-      {divide, 0.51, [](double a, double b, double) { return a / b; }},
-      {maximum, 0, [](double a, double b, double) { return nan_or(a, b, std::max(a, b)); }},
-      {minimum, 0, [](double a, double b, double) { return nan_or(a, b, std::min(a, b)); }},
-      {power, 1.1, [](double a, double b, double) { return std::pow(a, b); }},
-      {fma, 0.51, [](double a, double b, double c) { return std::fma(a, b, c); }},
-      {select, 0, [](double a, double b, double c) { return c != 0 ? a : b; }},
-      {equal, 0, [](double a, double b, double) { return a == b; }},
-      {not_equal, 0, [](double a, double b, double) { return a != b; }},
-      {less, 0, [](double a, double b, double) { return a < b; }},
-      {less_equal, 0, [](double a, double b, double) { return a <= b; }},
-      {greater, 0, [](double a, double b, double) { return a > b; }},
-      {greater_equal, 0, [](double a, double b, double) { return a >= b; }},
-      {add_value, 0.5, [=](double a, double, double) { return a + v; }},
-      {multiply_value, 0.5, [=](double a, double, double) { return a * v; }},
-      {subtract_from_value, 0.5, [=](double a, double, double) { return v - a; }},
-      {divide_value, 0.51, [=](double a, double, double) { return v / a; }},
-      {maximum_value, 0, [=](double a, double, double) { return nan_or(a, a, std::max(a, v)); }},
-      {minimum_value, 0, [=](double a, double, double) { return nan_or(a, a, std::min(a, v)); }},
-      {power_value, 1.1, [=](double a, double, double) { return std::pow(a, v); }},
-      {negate, 0, [](double a, double, double) { return -a; }},
-      {abs, 0, [](double a, double, double) { return std::abs(a); }},
-      {square, 0.5, [](double a, double, double) { return a * a; }},
-      {sqrt, 0.51, [](double a, double, double) { return std::sqrt(a); }},
-      {rsqrt, 1.6, [](double a, double, double) { return 1 / std::sqrt(a); }},
-      {reciprocal, 0.51, [](double a, double, double) { return 1 / a; }},
-      {exp, 1.0, [](double a, double, double) { return std::exp(a); }},
-      {expm1, 1.5, [](double a, double, double) { return std::expm1(a); }},
-      {log, 1.0, [](double a, double, double) { return std::log(a); }},
-      {log1p, 1.5, [](double a, double, double) { return std::log1p(a); }},
-      {tanh, 2.5, [](double a, double, double) { return std::tanh(a); }},
-      {sigmoid, 2.5, [](double a, double, double) { return exact_sigmoid(a); }},
-      {softplus, 2.0,
+      {"Cast", 0, [](double a, double, double) { return a; }},
+      {"Add", 0.5, [](double a, double b, double) { return a + b; }},
+      {"Sub", 0.5, [](double a, double b, double) { return a - b; }},
+      {"Mul", 0.5, [](double a, double b, double) { return a * b; }},
+      {"Div", 0.51, [](double a, double b, double) { return a / b; }},
+      {"Maximum", 0, [](double a, double b, double) { return nan_or(a, b, std::max(a, b)); }},
+      {"Minimum", 0, [](double a, double b, double) { return nan_or(a, b, std::min(a, b)); }},
+      {"Pow", 1.1, [](double a, double b, double) { return std::pow(a, b); }},
+      {"Select", 0, [](double a, double b, double c) { return a != 0 ? b : c; }},
+      {"Equal", 0, [](double a, double b, double) { return a == b; }},
+      {"NotEqual", 0, [](double a, double b, double) { return a != b; }},
+      {"Less", 0, [](double a, double b, double) { return a < b; }},
+      {"LessEqual", 0, [](double a, double b, double) { return a <= b; }},
+      {"Greater", 0, [](double a, double b, double) { return a > b; }},
+      {"GreaterEqual", 0, [](double a, double b, double) { return a >= b; }},
+      {"Neg", 0, [](double a, double, double) { return -a; }},
+      {"Abs", 0, [](double a, double, double) { return std::abs(a); }},
+      {"Square", 0.5, [](double a, double, double) { return a * a; }},
+      {"Sqrt", 0.51, [](double a, double, double) { return std::sqrt(a); }},
+      {"Rsqrt", 1.6, [](double a, double, double) { return 1 / std::sqrt(a); }},
+      {"Reciprocal", 0.51, [](double a, double, double) { return 1 / a; }},
+      {"Exp", 1.0, [](double a, double, double) { return std::exp(a); }},
+      {"Expm1", 1.5, [](double a, double, double) { return std::expm1(a); }},
+      {"Log", 1.0, [](double a, double, double) { return std::log(a); }},
+      {"Log1p", 1.5, [](double a, double, double) { return std::log1p(a); }},
+      {"Tanh", 2.5, [](double a, double, double) { return std::tanh(a); }},
+      {"Sigmoid", 2.5, [](double a, double, double) { return exact_sigmoid(a); }},
+      {"Softplus", 2.0,
        [](double a, double, double) { return nan_or(a, a, std::max(a, 0.0) + std::log1p(std::exp(-std::abs(a)))); }},
-      {erf, 2.0, [](double a, double, double) { return std::erf(a); }},
-      {gelu, 9.0, [](double a, double, double) { return a * exact_share(a); }},
+      {"Erf", 2.0, [](double a, double, double) { return std::erf(a); }},
+      {"Gelu", 9.0, [](double a, double, double) { return a * exact_share(a); }},
       // Near the slope's zero only the absolute error is small, see vmath_test.cc.
-      {gelu_slope, 1e5, [](double a, double, double) { return exact_gelu_slope(a); }},
-      {gelu_grad, 1e5, [](double a, double b, double) { return a * exact_gelu_slope(b); }},
-      {sin, 1.6, [](double a, double, double) { return std::sin(a); }},
-      {cos, 1.6, [](double a, double, double) { return std::cos(a); }},
-      {sign, 0, [](double a, double, double) { return exact_sign(a); }},
-      {floor, 0, [](double a, double, double) { return std::floor(a); }},
-      {ceil, 0, [](double a, double, double) { return std::ceil(a); }},
-      {round, 0, [](double a, double, double) { return std::nearbyint(a); }},
-      {relu, 0, [](double a, double, double) { return nan_or(a, a, std::max(a, 0.0)); }},
-      {relu_grad, 0, [](double a, double b, double) { return b > 0 ? a : 0; }},
-      {leaky_relu, 0.5, [=](double a, double, double) { return a > 0 ? a : v * a; }},
-      {leaky_relu_grad, 0.5, [=](double a, double b, double) { return b > 0 ? a : v * a; }},
-      {elu, 1.5, [](double a, double, double) { return a > 0 ? a : std::expm1(a); }},
-      {selu, 2.5, [](double a, double, double) { return kSeluScale * (a > 0 ? a : kSeluAlpha * std::expm1(a)); }},
-      {swish, 4.0, [](double a, double, double) { return a * exact_sigmoid(a); }},
-      {prelu, 0.5, [](double a, double b, double) { return a > 0 ? a : a * b; }},
-      {clip, 0, [](double a, double b, double c) { return nan_or(a, nan_or(b, b, c), std::min(std::max(a, b), c)); }},
-      {floor_divide, 0, [](double a, double b, double) { return std::floor(float_quotient(a, b)); }},
-      {mod, 0.5, [](double a, double b, double) { return exact_mod(a, b); }},
-      {logical_not, 0, [](double a, double, double) { return a == 0; }},
-      {is_nan, 0, [](double a, double, double) { return std::isnan(a); }},
-      {is_inf, 0, [](double a, double, double) { return std::isinf(a); }},
-      {is_finite, 0, [](double a, double, double) { return std::isfinite(a); }},
+      {"GeluGrad", 1e5, [](double a, double b, double) { return a * exact_gelu_slope(b); }},
+      {"Sin", 1.6, [](double a, double, double) { return std::sin(a); }},
+      {"Cos", 1.6, [](double a, double, double) { return std::cos(a); }},
+      {"Sign", 0, [](double a, double, double) { return exact_sign(a); }},
+      {"Floor", 0, [](double a, double, double) { return std::floor(a); }},
+      {"Ceil", 0, [](double a, double, double) { return std::ceil(a); }},
+      {"Round", 0, [](double a, double, double) { return std::nearbyint(a); }},
+      {"Relu", 0, [](double a, double, double) { return nan_or(a, a, std::max(a, 0.0)); }},
+      {"ReluGrad", 0, [](double a, double b, double) { return b > 0 ? a : 0; }},
+      {"LeakyRelu", 0.5, [=](double a, double, double) { return a > 0 ? a : v * a; }},
+      {"LeakyReluGrad", 0.5, [=](double a, double b, double) { return b > 0 ? a : v * a; }},
+      {"Elu", 1.5, [](double a, double, double) { return a > 0 ? a : std::expm1(a); }},
+      {"Selu", 2.5, [](double a, double, double) { return kSeluScale * (a > 0 ? a : kSeluAlpha * std::expm1(a)); }},
+      {"Swish", 4.0, [](double a, double, double) { return a * exact_sigmoid(a); }},
+      {"Prelu", 0.5, [](double a, double b, double) { return a > 0 ? a : a * b; }},
+      {"ClipByValue", 0,
+       [](double a, double b, double c) { return nan_or(a, nan_or(b, b, c), std::min(std::max(a, b), c)); }},
+      {"FloorDiv", 0, [](double a, double b, double) { return std::floor(float_quotient(a, b)); }},
+      {"Mod", 0.5, [](double a, double b, double) { return exact_mod(a, b); }},
+      {"LogicalNot", 0, [](double a, double, double) { return a == 0; }},
+      // Of two bools, 0 and 1, as what they are on other numbers.
+      {"LogicalAnd", 0.5, [](double a, double b, double) { return a * b; }},
+      {"LogicalOr", 0, [](double a, double b, double) { return nan_or(a, b, std::max(a, b)); }},
+      {"LogicalXor", 0, [](double a, double b, double) { return a != b; }},
+      {"IsNan", 0, [](double a, double, double) { return std::isnan(a); }},
+      {"IsInf", 0, [](double a, double, double) { return std::isinf(a); }},
+      {"IsFinite", 0, [](double a, double, double) { return std::isfinite(a); }},
   };
 }
 
 TEST(PointwiseKernels, EveryOperationIsWithinItsErrorBound) {
-  ASSERT_EQ(cases().size(), static_cast<std::size_t>(PointwiseOp::count));
+  ASSERT_EQ(cases().size(), static_cast<std::size_t>(pointwise_op_count()));
   const auto a = probes(-kInf, kInf, 200003);
   const auto n = static_cast<std::int64_t>(a.size());
   auto b = random_values(n, 1, -3, 3), c = random_values(n, 2, -3, 3);
@@ -123,7 +118,8 @@ TEST(PointwiseKernels, EveryOperationIsWithinItsErrorBound) {
     std::vector<std::vector<float>> results;
     for (Isa isa : available_isas()) {
       std::vector<float> y(a.size());
-      const PointwiseInstruction code[] = {{test.op, output(0), operand(0), operand(1), operand(2), kValue}};
+      const PointwiseInstruction code[] = {
+          {pointwise_op(test.op), output(0), operand(0), operand(1), operand(2), kValue}};
       const PointwiseOperand operands[] = {{a.data()}, {b.data()}, {c.data()}};
       float* const outputs[] = {y.data()};
       check_pointwise({code, 3, 1});
@@ -134,20 +130,45 @@ TEST(PointwiseKernels, EveryOperationIsWithinItsErrorBound) {
         const double error = ulp_error(y[i], test.exact(a[i], b[i], c[i]));
         if (error > worst) worst = error, at = i;
       }
-      EXPECT_LE(worst, test.bound) << "op " << static_cast<int>(test.op) << " of " << a[at] << ", " << b[at] << ", "
-                                   << c[at] << " gave " << y[at];
+      EXPECT_LE(worst, test.bound) << test.op << " of " << a[at] << ", " << b[at] << ", " << c[at] << " gave " << y[at];
       for (float& value : y) value = std::isnan(value) ? NAN : value;
       results.push_back(y);
     }
-    EXPECT_TRUE(same_bits(results.front(), results.back())) << "op " << static_cast<int>(test.op) << " on two ISAs";
+    EXPECT_TRUE(same_bits(results.front(), results.back())) << test.op << " on two ISAs";
+  }
+}
+
+TEST(PointwiseKernels, AreFoundByTheNameOfTheOp) {
+  EXPECT_EQ(find_pointwise(op_kind("Mul")), pointwise_op("Mul"));
+  EXPECT_NE(pointwise_op("Mul"), pointwise_op("Add"));
+  EXPECT_FALSE(find_pointwise(op_kind("MatMul")));
+  EXPECT_EQ(source_count(pointwise_op("Exp")), 1);
+  EXPECT_EQ(source_count(pointwise_op("ReluGrad")), 2);
+  EXPECT_EQ(source_count(pointwise_op("Select")), 3);
+}
+
+// What the rows say of zeros, tried on each of them: the other operands are numbers.
+TEST(PointwiseKernels, ZerosGiveZeroWhereTheRowSaysSo) {
+  for (const Case& test : cases()) {
+    const auto needed = static_cast<unsigned>(zero_if(pointwise_op(test.op)));
+    float values[3];
+    for (unsigned i = 0; i < 3; ++i) values[i] = (needed & 1u << i) != 0 ? 0.f : 1.5f;
+    float y = -7;
+    const PointwiseInstruction code[] = {
+        {pointwise_op(test.op), output(0), operand(0), operand(1), operand(2), kValue}};
+    const PointwiseOperand operands[] = {{&values[0]}, {&values[1]}, {&values[2]}};
+    float* const outputs[] = {&y};
+    run_pointwise({code, 3, 1}, {1, 1, operands, outputs});
+    EXPECT_TRUE(needed == 0 || y == 0.f) << test.op;
   }
 }
 
 // d = (x - mean[row]) * scale[column] + s;  y0 = relu(d);  y1 = d * d
-const PointwiseInstruction kChain[] = {{PointwiseOp::subtract, reg(3), operand(0), operand(1)},
-                                       {PointwiseOp::fma, reg(3), reg(3), operand(2), operand(3)},
-                                       {PointwiseOp::relu, output(0), reg(3)},
-                                       {PointwiseOp::square, output(1), reg(3)}};
+const PointwiseInstruction kChain[] = {{pointwise_op("Sub"), reg(3), operand(0), operand(1)},
+                                       {pointwise_op("Mul"), reg(3), reg(3), operand(2)},
+                                       {pointwise_op("Add"), reg(3), reg(3), operand(3)},
+                                       {pointwise_op("Relu"), output(0), reg(3)},
+                                       {pointwise_op("Square"), output(1), reg(3)}};
 const PointwiseProgram kChainProgram{kChain, 4, 2};
 
 void expect_chain(Isa isa, std::int64_t rows, std::int64_t inner) {
@@ -206,8 +227,8 @@ TEST(PointwiseKernels, OneAndTwoThreadsGiveTheSameBits) {
 TEST(PointwiseKernels, AnOutputMayOverwriteItsOperand) {
   auto x = random_values(5000, 9);
   const auto before = x;
-  const PointwiseInstruction code[] = {{PointwiseOp::exp, reg(0), operand(0)},
-                                       {PointwiseOp::add, output(0), reg(0), operand(0)}};
+  const PointwiseInstruction code[] = {{pointwise_op("Exp"), reg(0), operand(0)},
+                                       {pointwise_op("Add"), output(0), reg(0), operand(0)}};
   const PointwiseOperand operands[] = {{x.data()}};
   float* const outputs[] = {x.data()};
   run_pointwise({code, 1, 1}, {50, 100, operands, outputs});
@@ -229,13 +250,13 @@ TEST(PointwiseKernels, BoolsAreReadAndWritten) {
             if (access == PointwiseAccess::row) return given[static_cast<std::size_t>(i % inner)];
             return given[access == PointwiseAccess::column ? static_cast<std::size_t>(i / inner) : 0];
           };
-          const PointwiseInstruction choose[] = {{PointwiseOp::negate, reg(0), operand(0)},
-                                                 {PointwiseOp::select, output(0), operand(0), reg(0), operand(1)}};
+          const PointwiseInstruction choose[] = {{pointwise_op("Neg"), reg(0), operand(0)},
+                                                 {pointwise_op("Select"), output(0), operand(1), operand(0), reg(0)}};
           const PointwiseOperand operands[] = {{x.data()}, {nullptr, access, given.get()}};
           std::vector<float> y(x.size());
           float* const outputs[] = {y.data()};
           run_pointwise({choose, 2, 1}, {rows, inner, operands, outputs}, isa);
-          const PointwiseInstruction compare[] = {{PointwiseOp::greater, output(0), operand(0), operand(1)}};
+          const PointwiseInstruction compare[] = {{pointwise_op("Greater"), output(0), operand(0), operand(1)}};
           const auto above = std::make_unique<bool[]>(x.size() + 1);
           above[x.size()] = true;
           float* const none[] = {nullptr};
@@ -259,20 +280,22 @@ TEST(PointwiseKernels, MalformedProgramsAreFound) {
       EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
     }
   };
-  rejects({PointwiseOp::exp, output(0), reg(0)}, 1, "instruction 0: source 0 is read before anything is written there");
-  rejects({PointwiseOp::exp, output(0), operand(1)}, 1, "source 0 is read before");
-  rejects({PointwiseOp::exp, operand(0), operand(0)}, 1, "place 16 cannot be written");
-  rejects({PointwiseOp::exp, output(1), operand(0)}, 1, "place 33 cannot be written");
-  rejects({PointwiseOp::exp, reg(0), operand(0)}, 1, "output 0 is never written");
-  rejects({PointwiseOp::exp, output(0), operand(0)}, 99, "a pointwise program with 99 operands");
+  rejects({pointwise_op("Exp"), output(0), reg(0)}, 1,
+          "instruction 0: source 0 is read before anything is written there");
+  rejects({pointwise_op("Exp"), output(0), operand(1)}, 1, "source 0 is read before");
+  rejects({pointwise_op("Exp"), operand(0), operand(0)}, 1, "place 16 cannot be written");
+  rejects({pointwise_op("Exp"), output(1), operand(0)}, 1, "place 33 cannot be written");
+  rejects({pointwise_op("Exp"), reg(0), operand(0)}, 1, "output 0 is never written");
+  rejects({pointwise_op("Exp"), output(0), operand(0)}, 99, "a pointwise program with 99 operands");
 }
 
 // x + 1 everywhere, in blocks of channels whose last one is not full: the lanes that are no channels become 0.
 TEST(PointwiseKernels, ClearThePaddingOfBlocks) {
   const PointwiseInstruction code[] = {
-      {PointwiseOp::add_value, place::reg(0), place::operand(0), 0, 0, 1.f},
-      {PointwiseOp::multiply, place::output(0), place::reg(0), place::operand(1)}};  // times infinity
-  const PointwiseProgram program{code, 2, 1};
+      {pointwise_op("Add"), place::reg(0), place::operand(0), place::operand(2)},
+      {pointwise_op("Mul"), place::output(0), place::reg(0), place::operand(1)}};  // times infinity
+  const PointwiseProgram program{code, 3, 1};
+  const float one = 1;
   for (const Isa isa : available_isas())
     for (const std::int64_t inner : {4, 8, 16})
       for (const std::int64_t channels : {3, 20, 33})
@@ -281,7 +304,8 @@ TEST(PointwiseKernels, ClearThePaddingOfBlocks) {
           const std::vector<float> x = random_values(n, 1);
           std::vector<float> y(static_cast<std::size_t>(n) + 1, -7.f);
           float* const out[] = {y.data()};
-          const PointwiseOperand operands[] = {{x.data(), PointwiseAccess::full}, {&kInf, PointwiseAccess::scalar}};
+          const PointwiseOperand operands[] = {
+              {x.data(), PointwiseAccess::full}, {&kInf, PointwiseAccess::scalar}, {&one, PointwiseAccess::scalar}};
           for (const int threads : {1, 2}) {
             const TeamScope team(threads);
             run_pointwise(program,

@@ -2,79 +2,15 @@
 // A chain grows backwards from its last op: a producer joins if nobody outside the chain reads it.
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <unordered_map>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/engine/cpu/fuse/pointwise_program.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kCast = op_kind("Cast"), kFusedPointwise = op_kind("FusedPointwise"), kSelect = op_kind("Select");
-
-// What an op is in a program; an op that is not here ends a chain.
-std::optional<PointwiseOp> code_of(OpKind op) {
-  static const std::unordered_map<OpKind, PointwiseOp> table{
-      {op_kind("Add"), PointwiseOp::add},
-      {op_kind("Sub"), PointwiseOp::subtract},
-      {op_kind("Mul"), PointwiseOp::multiply},
-      {op_kind("Div"), PointwiseOp::divide},
-      {op_kind("Maximum"), PointwiseOp::maximum},
-      {op_kind("Minimum"), PointwiseOp::minimum},
-      {op_kind("Pow"), PointwiseOp::power},
-      {op_kind("LeakyRelu"), PointwiseOp::leaky_relu},
-      {op_kind("LeakyReluGrad"), PointwiseOp::leaky_relu_grad},
-      {op_kind("Neg"), PointwiseOp::negate},
-      {op_kind("Abs"), PointwiseOp::abs},
-      {op_kind("Square"), PointwiseOp::square},
-      {op_kind("Sqrt"), PointwiseOp::sqrt},
-      {op_kind("Rsqrt"), PointwiseOp::rsqrt},
-      {op_kind("Reciprocal"), PointwiseOp::reciprocal},
-      {op_kind("Exp"), PointwiseOp::exp},
-      {op_kind("Log"), PointwiseOp::log},
-      {op_kind("Log1p"), PointwiseOp::log1p},
-      {op_kind("Tanh"), PointwiseOp::tanh},
-      {op_kind("Sigmoid"), PointwiseOp::sigmoid},
-      {op_kind("Erf"), PointwiseOp::erf},
-      {op_kind("Gelu"), PointwiseOp::gelu},
-      {op_kind("GeluGrad"), PointwiseOp::gelu_grad},
-      {op_kind("Sin"), PointwiseOp::sin},
-      {op_kind("Cos"), PointwiseOp::cos},
-      {op_kind("Sign"), PointwiseOp::sign},
-      {op_kind("Floor"), PointwiseOp::floor},
-      {op_kind("Ceil"), PointwiseOp::ceil},
-      {op_kind("Relu"), PointwiseOp::relu},
-      {op_kind("ReluGrad"), PointwiseOp::relu_grad},
-      {op_kind("Round"), PointwiseOp::round},
-      {op_kind("Expm1"), PointwiseOp::expm1},
-      {op_kind("Softplus"), PointwiseOp::softplus},
-      {op_kind("Elu"), PointwiseOp::elu},
-      {op_kind("Selu"), PointwiseOp::selu},
-      {op_kind("Swish"), PointwiseOp::swish},
-      {op_kind("Prelu"), PointwiseOp::prelu},
-      {op_kind("ClipByValue"), PointwiseOp::clip},
-      {op_kind("FloorDiv"), PointwiseOp::floor_divide},
-      {op_kind("Mod"), PointwiseOp::mod},
-      {op_kind("Select"), PointwiseOp::select},
-      {op_kind("Cast"), PointwiseOp::copy},
-      {op_kind("Equal"), PointwiseOp::equal},
-      {op_kind("NotEqual"), PointwiseOp::not_equal},
-      {op_kind("Less"), PointwiseOp::less},
-      {op_kind("LessEqual"), PointwiseOp::less_equal},
-      {op_kind("Greater"), PointwiseOp::greater},
-      {op_kind("GreaterEqual"), PointwiseOp::greater_equal},
-      {op_kind("LogicalAnd"), PointwiseOp::multiply},
-      {op_kind("LogicalOr"), PointwiseOp::maximum},
-      {op_kind("LogicalXor"), PointwiseOp::not_equal},
-      {op_kind("LogicalNot"), PointwiseOp::logical_not},
-      {op_kind("IsNan"), PointwiseOp::is_nan},
-      {op_kind("IsInf"), PointwiseOp::is_inf},
-      {op_kind("IsFinite"), PointwiseOp::is_finite},
-  };
-  const auto at = table.find(op);
-  return at == table.end() ? std::nullopt : std::optional(at->second);
-}
+const OpKind kCast = op_kind("Cast"), kFusedPointwise = op_kind("FusedPointwise");
 
 constexpr std::size_t kMostCode = 24, kMostOperands = 12;
 constexpr int kRegisters = kPointwiseRegisters;
@@ -93,7 +29,8 @@ bool has_type(const Ir& ir, ValueId v) {
 // Every operand is full, one number, a vector along the last axis, or one number for each such vector.
 bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
   const IrNode& node = ir.node(id);
-  if (node.dead || !code_of(node.op) || !has_type(ir, node.outputs[0]) || !(ir.info(node.outputs[0]).shape == shape))
+  if (node.dead || !find_pointwise(node.op) || !has_type(ir, node.outputs[0]) ||
+      !(ir.info(node.outputs[0]).shape == shape))
     return false;
   // Numbers become bools only where a program ends: inside it they would stay what they are.
   if (node.op == kCast && ir.info(node.outputs[0]).dtype == DType::boolean) return false;
@@ -163,12 +100,11 @@ class Chain {
       const IrNode& node = ir_.node(members_[i]);
       std::array<std::int64_t, 3> sources{0, 0, 0};
       for (std::size_t k = 0; k < node.inputs.size(); ++k) sources[k] = source(node.inputs[k]);
-      if (node.op == kSelect) std::ranges::rotate(sources, sources.begin() + 1);  // the condition comes last
       for (ValueId v : node.inputs) release(v, i);
       const bool end = members_[i] == last_;
       const std::int64_t to = end ? kFirstOutput : take(node.outputs[0]);
       const auto alpha = static_cast<float>(node.attributes.get_or<double>("alpha", 0));
-      const Ints code{pack_pointwise(*code_of(node.op), alpha), to, sources[0], sources[1], sources[2]};
+      const Ints code{pack_pointwise(*find_pointwise(node.op), alpha), to, sources[0], sources[1], sources[2]};
       program_.insert(program_.end(), code.begin(), code.end());
     }
   }
@@ -219,7 +155,7 @@ bool ends_chain(const Ir& ir, NodeId id) {
 }  // namespace
 
 bool fuse_pointwise(Ir& ir, NodeId id) {
-  if (!code_of(ir.node(id).op) || ir.node(id).outputs.empty()) return false;
+  if (!find_pointwise(ir.node(id).op) || ir.node(id).outputs.empty()) return false;
   const Shape shape = ir.info(ir.node(id).outputs[0]).shape;
   if (shape.elements() == 0 || !can_join(ir, id, shape) || !ends_chain(ir, id)) return false;
   Chain(ir, id).rewrite();

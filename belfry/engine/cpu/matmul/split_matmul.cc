@@ -8,6 +8,7 @@
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/dnnl/dnnl_kernel.h"
 #include "belfry/engine/cpu/lanes/lane_plan.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 #include "belfry/engine/cpu/pointwise/pointwise_team.h"
 
 namespace belfry {
@@ -140,14 +141,15 @@ class SplitMatMul final : public Kernel {
     const auto step = [&](PointwiseOp op, std::uint8_t with) {
       code_.push_back({op, place::reg(0), place::reg(0), with});
     };
-    code_.push_back({PointwiseOp::copy, place::reg(0), place::operand(0)});
+    const PointwiseOp add = pointwise_op("Add");
+    code_.push_back({pointwise_op("Cast"), place::reg(0), place::operand(0)});  // from f32 to f32: a copy
     for (const float* partial : partials_) operands_.push_back({partial, PointwiseAccess::full});
-    for (std::size_t p = 1; p < partials_.size(); ++p) step(PointwiseOp::add, place::operand(static_cast<int>(p)));
+    for (std::size_t p = 1; p < partials_.size(); ++p) step(add, place::operand(static_cast<int>(p)));
     if (bias_ != nullptr) {
-      step(PointwiseOp::add, place::operand(static_cast<int>(operands_.size())));
+      step(add, place::operand(static_cast<int>(operands_.size())));
       operands_.push_back({bias_, PointwiseAccess::row});
     }
-    if (epilogue_.relu) step(PointwiseOp::relu, 0);
+    if (epilogue_.relu) step(pointwise_op("Relu"), 0);
     code_.back().to = place::output(0);
     check_pointwise(finish_program());
   }

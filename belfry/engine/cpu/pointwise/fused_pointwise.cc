@@ -4,6 +4,7 @@
 
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/cpu/lanes/channel_layout.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 #include "belfry/engine/cpu/pointwise/pointwise_team.h"
 
 namespace belfry {
@@ -30,42 +31,9 @@ bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector
   for (std::size_t i = 0; i < operands.size(); ++i)
     zero[static_cast<std::size_t>(kFirstOperand) + i] = operands[i] == PointwiseAccess::full;
   for (const PointwiseInstruction& c : code) {
-    using enum PointwiseOp;
-    bool result = false;
-    switch (c.op) {
-      case copy:
-      case leaky_relu:
-      case leaky_relu_grad:
-      case negate:
-      case abs:
-      case square:
-      case sqrt:
-      case tanh:
-      case erf:
-      case gelu:
-      case gelu_grad:
-      case sin:
-      case sign:
-      case floor:
-      case ceil:
-      case relu:
-      case relu_grad:
-      case round:
-      case expm1:
-      case elu:
-      case selu:
-      case swish:
-      case log1p: result = zero[c.a]; break;
-      case add:
-      case subtract:
-      case maximum:
-      case minimum: result = zero[c.a] && zero[c.b]; break;
-      case select: result = zero[c.a] && zero[c.b]; break;
-      case prelu:
-      case multiply: result = zero[c.a] && zero[c.b]; break;  // 0 times a number that may be infinite is not 0
-      default: break;
-    }
-    zero[c.to] = result;
+    const auto needed = static_cast<unsigned>(zero_if(c.op));
+    const bool a = (needed & 1) == 0 || zero[c.a], b = (needed & 2) == 0 || zero[c.b];
+    zero[c.to] = needed != 0 && a && b && ((needed & 4) == 0 || zero[c.c]);
   }
   return zero[kFirstOutput];
 }

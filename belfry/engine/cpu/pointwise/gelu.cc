@@ -1,17 +1,12 @@
 // The error function and gelu, in any layout. f32 runs as pointwise programs, alone or in a chain; f64 is libm's.
-#include <cmath>
-#include <numbers>
-
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 #include "belfry/engine/cpu/pointwise/pointwise_team.h"
+#include "belfry/engine/cpu/pointwise/row_kernels.h"
 
 namespace belfry {
 namespace {
-
-// P(x) of the standard normal distribution; exact for negative x, too.
-double normal_share(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
-double normal_density(double x) { return std::exp(-0.5 * x * x) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2); }
 
 KernelPtr make_program(PointwiseOp op, std::int64_t n) {
   return simple_kernel([op, n](const Buffers& b, const Step&) {
@@ -36,19 +31,14 @@ KernelRegistration define_gelu_kernel(const char* op, PointwiseOp code, int inpu
       return simple_kernel([n, f](const Buffers& b, const Step&) {
         const T *x = b.in<T>(0), *second = b.inputs.size() > 1 ? b.in<T>(1) : x;
         T* y = b.out<T>();
-        for_each_element(n, [=](std::int64_t i) { y[i] = static_cast<T>(f(x[i], second[i])); });
+        for_each_element(n, [=](std::int64_t i) { y[i] = static_cast<T>(f(double{x[i]}, double{second[i]})); });
       });
     });
   });
 }
 
-const KernelRegistration erf_kernel =
-    define_gelu_kernel("Erf", PointwiseOp::erf, 1, [](double x, double) { return std::erf(x); });
-const KernelRegistration gelu_kernel =
-    define_gelu_kernel("Gelu", PointwiseOp::gelu, 1, [](double x, double) { return x * normal_share(x); });
-const KernelRegistration gelu_grad_kernel =
-    define_gelu_kernel("GeluGrad", PointwiseOp::gelu_grad, 2,
-                       [](double dy, double x) { return dy * (normal_share(x) + x * normal_density(x)); });
+const bool gelu_kernels = for_rows<RowKind::in_double>(
+    []<class Row>(const Row& row) { define_gelu_kernel(row.name, pointwise_op(row.name), Row::sources, row.scalar); });
 
 }  // namespace
 }  // namespace belfry

@@ -1,6 +1,5 @@
-#include <cmath>
-
 #include "belfry/engine/cpu/pointwise/pointwise_kernels.h"
+#include "belfry/engine/cpu/pointwise/row_kernels.h"
 
 namespace belfry {
 namespace {
@@ -24,9 +23,8 @@ KernelRegistration define_test_kernel(const char* op, F f) {
   });
 }
 
-const KernelRegistration and_kernel = define_connective_kernel("LogicalAnd", [](bool a, bool b) { return a && b; });
-const KernelRegistration or_kernel = define_connective_kernel("LogicalOr", [](bool a, bool b) { return a || b; });
-const KernelRegistration xor_kernel = define_connective_kernel("LogicalXor", [](bool a, bool b) { return a != b; });
+const bool connective_kernels =
+    for_rows<RowKind::connective>([](const auto& row) { define_connective_kernel(row.name, row.scalar); });
 const KernelRegistration not_kernel = define_kernel("LogicalNot").in_place(0).make([](const KernelContext& c) {
   return simple_kernel([n = c.output().elements()](const Buffers& b, const Step&) {
     const bool* x = b.in<bool>(0);
@@ -35,9 +33,7 @@ const KernelRegistration not_kernel = define_kernel("LogicalNot").in_place(0).ma
   });
 });
 
-const KernelRegistration is_nan_kernel = define_test_kernel("IsNan", [](auto x) { return std::isnan(x); });
-const KernelRegistration is_inf_kernel = define_test_kernel("IsInf", [](auto x) { return std::isinf(x); });
-const KernelRegistration is_finite_kernel = define_test_kernel("IsFinite", [](auto x) { return std::isfinite(x); });
+const bool test_kernels = for_rows<RowKind::test>([](const auto& row) { define_test_kernel(row.name, row.scalar); });
 
 }  // namespace
 }  // namespace belfry

@@ -3,17 +3,15 @@
 // engine.
 #pragma once
 
+#include "belfry/engine/cpu/fuse/pointwise_program.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"
 
 namespace belfry {
 
-// Whether zeros give a zero: padding then stays what it is without help.
-enum class AtZero { stays, changes };
-
 template <class Types, class F>
-KernelRegistration define_unary_kernel(const char* op, AtZero zero, F f) {
-  return define_kernel(op).layout_blind(zero == AtZero::stays).in_place(0).make([f](const KernelContext& c) {
+KernelRegistration define_unary_kernel(const char* op, ZeroIf zero, F f) {
+  return define_kernel(op).layout_blind(zero != ZeroIf::never).in_place(0).make([f](const KernelContext& c) {
     return make_for<Types>(c, c.output().dtype, [&]<class T>() {
       const auto n = static_cast<std::int64_t>(c.output().bytes() / sizeof(T));
       return simple_kernel([n, f](const Buffers& b, const Step&) {
@@ -62,9 +60,9 @@ KernelPtr make_binary(const KernelContext& c, F f) {
 }
 
 template <class Types, class F>
-KernelRegistration define_binary_kernel(const char* op, AtZero zero, F f) {
+KernelRegistration define_binary_kernel(const char* op, ZeroIf zero, F f) {
   return define_kernel(op)
-      .layout_blind(zero == AtZero::stays)
+      .layout_blind(zero != ZeroIf::never)
       .in_place(0)
       .in_place(1)
       .make([f](const KernelContext& c) {
@@ -78,17 +76,6 @@ KernelRegistration define_comparison_kernel(const char* op, F f) {
   return define_kernel(op).make([f](const KernelContext& c) {
     return make_for<AllTypes>(c, c.input(0).dtype, [&]<class T>() { return make_binary<T, bool>(c, f); });
   });
-}
-
-// Integer arithmetic wraps around, as NumPy's does.
-template <class T, class F>
-T wrapping(T a, T b, F f) {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(f(static_cast<U>(a), static_cast<U>(b)));
-  } else {
-    return f(a, b);
-  }
 }
 
 }  // namespace belfry

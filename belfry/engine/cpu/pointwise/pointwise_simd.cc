@@ -24,7 +24,9 @@ void store_mask(bool* to, const float* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = values[i] != 0.f;
 }
 
-void spread_value(float* to, float value, std::int64_t n) { fill_loop(to, {nullptr, nullptr, nullptr, value}, n); }
+void spread_value(float* to, float value, std::int64_t n) {
+  map_row(to, n, [v = splat(value)] { return v; });
+}
 
 struct Tile {
   std::int64_t row, column, rows, length;  // length counts elements of all its rows
@@ -123,7 +125,7 @@ void run(const simd::PointwiseArgs& args, std::int64_t begin_tile, std::int64_t 
       const simd::PointwiseInstruction& code = args.code[i];
       const Sources sources = {machine.from[code.a], machine.from[code.b], machine.from[code.c], code.value};
       // Only registers and outputs are written, and those are not const.
-      kLoops[static_cast<int>(code.op)](const_cast<float*>(machine.from[code.to]), sources, tile.length);
+      PointwiseLoops::loops[static_cast<int>(code.op)](const_cast<float*>(machine.from[code.to]), sources, tile.length);
     }
     if (args.mask_output != nullptr)
       store_mask(args.mask_output + tile.row * args.inner + tile.column, machine.result, tile.length);

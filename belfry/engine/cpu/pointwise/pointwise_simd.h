@@ -11,7 +11,7 @@ namespace belfry::simd {
 
 constexpr int kPointwiseTile = 512;  // floats in a register: 2 KB
 struct PointwiseInstruction {
-  PointwiseOp op = PointwiseOp::copy;
+  PointwiseOp op{};
   std::uint8_t to = 0, a = 0, b = 0, c = 0;
   float value = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 
 namespace belfry {
 namespace {
@@ -20,35 +21,6 @@ std::int64_t grain_of(const PointwiseProgram& program) {
 
 }  // namespace
 
-int source_count(PointwiseOp op) {
-  switch (op) {
-    case PointwiseOp::fill: return 0;
-    case PointwiseOp::fma:
-    case PointwiseOp::clip:
-    case PointwiseOp::select: return 3;
-    case PointwiseOp::add:
-    case PointwiseOp::subtract:
-    case PointwiseOp::multiply:
-    case PointwiseOp::divide:
-    case PointwiseOp::maximum:
-    case PointwiseOp::minimum:
-    case PointwiseOp::power:
-    case PointwiseOp::equal:
-    case PointwiseOp::not_equal:
-    case PointwiseOp::less:
-    case PointwiseOp::less_equal:
-    case PointwiseOp::greater:
-    case PointwiseOp::greater_equal:
-    case PointwiseOp::gelu_grad:
-    case PointwiseOp::relu_grad:
-    case PointwiseOp::prelu:
-    case PointwiseOp::floor_divide:
-    case PointwiseOp::mod:
-    case PointwiseOp::leaky_relu_grad: return 2;
-    default: return 1;
-  }
-}
-
 void check_pointwise(const PointwiseProgram& program) {
   BELFRY_BUG_IF(program.code.empty(), "a pointwise program without instructions");
   BELFRY_BUG_IF(program.operands < 0 || program.operands > kPointwiseOperands, "a pointwise program with {} operands",
@@ -60,8 +32,8 @@ void check_pointwise(const PointwiseProgram& program) {
   int position = 0;
   for (const PointwiseInstruction& code : program.code) {
     const std::uint8_t sources[] = {code.a, code.b, code.c};
-    BELFRY_BUG_IF(code.op >= PointwiseOp::count, "instruction {}: operation {} does not exist", position,
-                  static_cast<int>(code.op));
+    BELFRY_BUG_IF(static_cast<int>(code.op) >= pointwise_op_count(), "instruction {}: operation {} does not exist",
+                  position, static_cast<int>(code.op));
     for (int i = 0; i < 3; ++i) {
       BELFRY_BUG_IF(sources[i] >= kPointwisePlaces, "instruction {}: source {} is not a place", position, i);
       BELFRY_BUG_IF(i < source_count(code.op) && !ready[sources[i]],

@@ -2,8 +2,9 @@
 //
 //   // y = relu(x * scale + bias), x and y [rows][channels], scale and bias [channels]
 //   const PointwiseInstruction code[] = {
-//       {PointwiseOp::fma, place::reg(0), place::operand(0), place::operand(1), place::operand(2)},
-//       {PointwiseOp::relu, place::output(0), place::reg(0)}};
+//       {pointwise_op("Mul"), place::reg(0), place::operand(0), place::operand(1)},
+//       {pointwise_op("Add"), place::reg(0), place::reg(0), place::operand(2)},
+//       {pointwise_op("Relu"), place::output(0), place::reg(0)}};
 //   const PointwiseProgram program{code, 3, 1};
 //   check_pointwise(program);  // once, when the plan is made
 //   run_pointwise(program, {.rows = rows, .inner = channels, .operands = operands, .outputs = outputs});
@@ -45,9 +46,6 @@ struct PointwiseRun {
   bool* mask_output = nullptr;  // instead of output 0, whose pointer is not used: whether its values are not 0
   PointwisePadding padding{};   // of the outputs; operands are full or one number then
 };
-
-// How many of a, b, c an operation reads.
-int source_count(PointwiseOp op);
 
 // Throws InternalError unless every place exists, is written before it is read, only registers and outputs are
 // written, and every output is.

@@ -4,6 +4,7 @@
 
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"
+#include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 #include "belfry/engine/cpu/pointwise/pointwise_team.h"
 
 namespace belfry {
@@ -15,21 +16,21 @@ struct Wanted {
 };
 
 std::vector<PointwiseInstruction> code_of(const Wanted& wanted) {
-  using enum PointwiseOp;
+  constexpr auto op = pointwise_op;
   constexpr std::uint8_t x = place::operand(0), z = place::operand(1), dloss = place::operand(2);
   constexpr std::uint8_t a = place::reg(0), b = place::reg(1);
   std::vector<PointwiseInstruction> code;
   if (wanted.loss >= 0)
-    code = {{relu, a, x},
-            {multiply, b, x, z},
-            {subtract, a, a, b},
-            {abs, b, x},
-            {negate, b, b},
-            {softplus, b, b},
-            {add, place::output(wanted.loss), a, b}};
+    code = {{op("Relu"), a, x},
+            {op("Mul"), b, x, z},
+            {op("Sub"), a, a, b},
+            {op("Abs"), b, x},
+            {op("Neg"), b, b},
+            {op("Softplus"), b, b},
+            {op("Add"), place::output(wanted.loss), a, b}};
   if (wanted.gradient >= 0)
     code.insert(code.end(),
-                {{sigmoid, a, x}, {subtract, a, a, z}, {multiply, place::output(wanted.gradient), a, dloss}});
+                {{op("Sigmoid"), a, x}, {op("Sub"), a, a, z}, {op("Mul"), place::output(wanted.gradient), a, dloss}});
   return code;
 }
 
