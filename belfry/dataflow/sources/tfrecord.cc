@@ -1,5 +1,7 @@
 #include "belfry/dataflow/sources/tfrecord.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <set>
