@@ -16,6 +16,9 @@ function(belfry_library name)
   # A library calls its own functions, also where the program has a copy of the same inline function or template, which
   # may have been compiled with other flags.
   target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
+  if(NOT BELFRY_SANITIZE)  # what another library hides is an error here, not in each program
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
   if(BELFRY_PRECOMPILE STREQUAL "all")
     target_precompile_headers(${target} PRIVATE ${belfry_heavy_headers})
   endif()

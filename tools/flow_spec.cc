@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "belfry/base/check.h"
-#include "belfry/base/nearest.h"
+#include "belfry/base/internal/nearest.h"
 #include "tools/flow_words.h"
 
 namespace belfry::tools {

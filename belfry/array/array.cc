@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "belfry/array/convert.h"
-#include "belfry/array/dispatch.h"
-#include "belfry/base/aligned_memory.h"
+#include "belfry/array/internal/convert.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/base/check.h"
+#include "belfry/base/internal/aligned_memory.h"
 
 namespace belfry {
 namespace {

@@ -15,6 +15,7 @@
 #include "belfry/array/dtype.h"
 #include "belfry/array/shape.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Array {
@@ -95,3 +96,4 @@ bool equal(const Array& a, const Array& b);  // same dtype, shape and bytes
 std::string to_string(const Array& array);   // "f32 [2, 3] {1, 2, 3, ...}"
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class DType : std::uint8_t { f32, f64, i32, i64, u8, boolean };
@@ -45,3 +46,4 @@ template <> struct DTypeOf<bool> {
 template <class T> inline constexpr DType dtype_of = DTypeOf<T>::value;
 
 }  // namespace belfry
+#pragma GCC visibility pop

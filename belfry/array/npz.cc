@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "belfry/array/dispatch.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/array/internal/npy_header.h"
 #include "belfry/array/internal/stored_array.h"
 #include "belfry/array/internal/zip.h"

@@ -14,6 +14,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Array read_npy(const std::string& path);
@@ -32,3 +33,4 @@ void write_npy(const std::string& path, const Array& array);
 void write_npz(const std::string& path, const std::map<std::string, Array>& arrays, NpzOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

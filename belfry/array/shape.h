@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 inline constexpr std::int64_t kAny = -1;  // a dimension that is not known until a step is fed
@@ -54,3 +55,4 @@ std::string to_string(const Shape& shape);  // "[?, 28, 28, 1]"
 int normalize_axis(int axis, int rank, const char* where);
 
 }  // namespace belfry
+#pragma GCC visibility pop

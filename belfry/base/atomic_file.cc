@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "belfry/base/check.h"
-#include "belfry/base/descriptor.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/descriptor.h"
 
 namespace belfry {
 namespace {

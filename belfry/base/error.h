@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A mistake in how the library was used, or something the outside world did (a bad file, a full disk).
@@ -43,3 +44,4 @@ class Cancelled : public Error {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

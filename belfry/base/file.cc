@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "belfry/base/check.h"
-#include "belfry/base/descriptor.h"
+#include "belfry/base/internal/descriptor.h"
 
 namespace belfry {
 namespace {

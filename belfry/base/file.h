@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 std::string read_file(const std::string& path);
@@ -72,3 +73,4 @@ class AtomicFile {
 void write_file_atomically(const std::string& path, std::string_view text);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 template <class Signature> class FunctionRef;
@@ -27,3 +28,4 @@ class FunctionRef<Result(Args...)> {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 
 #include "belfry/base/error.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 template <class T>
@@ -39,3 +40,4 @@ class Handle {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

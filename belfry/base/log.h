@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
@@ -59,3 +60,4 @@ class LogRedirect {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #define BELFRY_GUARDED_BY(mutex) BELFRY_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define BELFRY_REQUIRES(mutex) BELFRY_THREAD_ATTRIBUTE(requires_capability(mutex))
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 template <class Standard>
@@ -59,3 +60,4 @@ class Condition {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // An ECMAScript regular expression that a whole name has to match.
@@ -21,3 +22,4 @@ class NameExpression {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

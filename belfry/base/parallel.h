@@ -11,6 +11,7 @@
 #include "belfry/base/function_ref.h"
 #include "belfry/base/signal_mask.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 int hardware_threads();  // cores this process may use
@@ -41,3 +42,4 @@ void parallel_parts(int parts, FunctionRef<void(int, int)> body);
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Progress {
@@ -42,3 +43,4 @@ class ProgressLine {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

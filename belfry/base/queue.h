@@ -21,6 +21,7 @@
 #include "belfry/base/error.h"
 #include "belfry/base/mutex.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 template <class T>
@@ -189,3 +190,4 @@ class BoundedQueue {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 using PhiloxKey = std::array<std::uint32_t, 2>;
@@ -46,3 +47,4 @@ class RandomStream {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -2,6 +2,7 @@
 // they run; a handler's frame would be written there, over whatever lies beside it.
 #pragma once
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // While it lives, the calling thread handles no signal, and threads that it starts never do; what comes meanwhile is
@@ -20,3 +21,4 @@ class SignalsBlocked {
 void take_no_signals();
 
 }  // namespace belfry
+#pragma GCC visibility pop

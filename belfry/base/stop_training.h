@@ -5,6 +5,7 @@
 
 #include "belfry/base/error.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Thrown by a callback, or by run_step(): training ends here, cleanly. The other callbacks of the same hook still run;
@@ -22,3 +23,4 @@ inline bool is_clean_end(const std::exception& e) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

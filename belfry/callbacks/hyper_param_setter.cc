@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/nearest.h"
 #include "belfry/base/log.h"
-#include "belfry/base/nearest.h"
 #include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/nn/hyper_param.h"

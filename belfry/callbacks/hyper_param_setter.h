@@ -10,6 +10,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The base: sets a scalar variable, named as in hyper_param(), to what value_to_set() gives.
@@ -62,3 +63,4 @@ class ScheduledHyperParamSetter final : public HyperParamSetter {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

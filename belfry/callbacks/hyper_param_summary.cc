@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "belfry/base/exact_number.h"
+#include "belfry/base/internal/exact_number.h"
 #include "belfry/graph/collections.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/nn/hyper_param.h"

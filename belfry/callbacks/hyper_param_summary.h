@@ -6,6 +6,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Puts the value of everything that hyper_param() has made, by its name, when the steps of an epoch are done: the value
@@ -21,3 +22,4 @@ class HyperParamSummary final : public Callback {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -8,7 +8,7 @@
 #include "belfry/base/log.h"
 #include "belfry/graph/scope.h"
 #include "belfry/input/flow_inputs.h"
-#include "belfry/loop/callback_hook.h"
+#include "belfry/loop/internal/callback_hook.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/predict/inference_towers.h"
 #include "belfry/train/devices.h"

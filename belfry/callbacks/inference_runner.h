@@ -19,6 +19,7 @@
 #include "belfry/input/input_source.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Says what to fetch of each datapoint, and makes numbers of the values.
@@ -148,3 +149,4 @@ class InferenceRunner final : public Callback {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/base/exact_number.h"
+#include "belfry/base/internal/exact_number.h"
+#include "belfry/base/internal/nearest.h"
 #include "belfry/base/log.h"
-#include "belfry/base/nearest.h"
 #include "belfry/callbacks/internal/broken_model.h"
 #include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/loop/trainer.h"

@@ -11,6 +11,7 @@
 #include "belfry/loop/callback.h"
 #include "belfry/loop/training_state.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ModelSaverOptions {
@@ -109,3 +110,4 @@ class MaxSaver final : public BestSaver {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

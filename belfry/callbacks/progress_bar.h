@@ -10,6 +10,7 @@
 #include "belfry/base/progress_line.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ProgressBarOptions {
@@ -45,3 +46,4 @@ class ProgressBar final : public Callback {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "belfry/session/saver.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Trainer;
@@ -42,3 +43,4 @@ class ReportingSaver {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/base/exact_number.h"
+#include "belfry/base/internal/exact_number.h"
 #include "belfry/callbacks/internal/named_values.h"
 #include "belfry/callbacks/internal/restore_state.h"
 #include "belfry/graph/collections.h"

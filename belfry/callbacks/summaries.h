@@ -10,6 +10,7 @@
 #include "belfry/graph/collections.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct MovingAverageOptions {
@@ -76,3 +77,4 @@ class MergeAllSummaries final : public Callback {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class Remainder {
@@ -52,3 +53,4 @@ FlowStage batch(std::int64_t points, BatchOptions options);
 FlowStage batch_by_shape(std::int64_t points, Remainder remainder = Remainder::drop);
 
 }  // namespace belfry
+#pragma GCC visibility pop

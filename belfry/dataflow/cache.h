@@ -14,6 +14,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Points are read from the source when they are first needed, and are then kept: the first pass costs what it costs
@@ -41,3 +42,4 @@ struct DiskCacheOptions {
 FlowStage cache_on_disk(std::string path, DiskCacheOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class CancelFlag {
@@ -28,3 +29,4 @@ class CancelFlag {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

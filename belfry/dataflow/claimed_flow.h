@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class ClaimedFlow {
@@ -24,3 +25,4 @@ class ClaimedFlow {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A pass is a pass of the first flow, then one of the second, and so on; all are in the same epoch. If all have random
@@ -12,3 +13,4 @@ namespace belfry {
 Flow concat(std::vector<Flow> flows);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include "belfry/array/array.h"
 #include "belfry/dataflow/flow_state.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // One datapoint: its components, for example an image and a label. Arrays may share memory with the flow they come
@@ -96,3 +97,4 @@ class DataFlow {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 std::size_t encoded_bytes(const DataPoint& point);
@@ -26,3 +27,4 @@ DataPoint decode(std::span<const std::byte> bytes, std::string_view where);
 DataPoint decode(std::string_view bytes, std::string_view where);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class Each {
@@ -41,3 +42,4 @@ struct FanOutOptions {
 std::vector<Flow> fan_out(Flow flow, FanOutOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

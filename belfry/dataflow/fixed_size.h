@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct FixedSizeOptions {
@@ -24,3 +25,4 @@ struct FixedSizeOptions {
 FlowStage fixed_size(std::int64_t points, FixedSizeOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

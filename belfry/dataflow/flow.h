@@ -21,6 +21,7 @@
 
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Flow {
@@ -96,3 +97,4 @@ Flow operator|(Flow flow, const FlowStage& stage);
 FlowStage operator|(FlowStage first, FlowStage second);  // stages can be composed before there is a source
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "belfry/base/exact_number.h"
+#include "belfry/base/internal/exact_number.h"
 
 namespace belfry {
 namespace {

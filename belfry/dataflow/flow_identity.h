@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A name and the value as text, which differs for different values.
@@ -55,3 +56,4 @@ using IdentityText = std::shared_ptr<const std::string>;
 IdentityText identity_text(const FlowIdentity& identity);
 
 }  // namespace belfry
+#pragma GCC visibility pop

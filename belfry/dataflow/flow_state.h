@@ -12,6 +12,7 @@
 
 #include "belfry/dataflow/flow_identity.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct FlowState {
@@ -41,3 +42,4 @@ std::string to_string(const FlowState& state);
 FlowState flow_state_from_string(std::string_view text);  // throws on anything that to_string() does not write
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "belfry/array/array.h"
 #include "belfry/array/rows.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ImageSheetOptions {
@@ -24,3 +25,4 @@ struct ImageSheetOptions {
 Array image_sheet(const std::vector<Array>& images, const ImageSheetOptions& options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

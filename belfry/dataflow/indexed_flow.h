@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/cancel_flag.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Goes through indices 0 .. count() - 1 in each pass. Its state is (count, epoch, position), so that restoring reads
@@ -57,3 +58,4 @@ class RowFlow : public IndexedFlow {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

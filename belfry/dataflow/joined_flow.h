@@ -7,6 +7,7 @@
 
 #include "belfry/dataflow/claimed_flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class JoinedFlow : public DataFlow {
@@ -46,3 +47,4 @@ class JoinedFlow : public DataFlow {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/point_function.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct MapOptions {
@@ -43,3 +44,4 @@ FlowStage map_component(std::function<Array(Array, RandomStream&)> function, std
 FlowStage filter(std::function<bool(const DataPoint&)> keep, MapOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Array encode_png(const Array& image);  // u8 [n]: the contents of a file, 8 bits per channel
@@ -17,3 +18,4 @@ Array encode_png(const Array& image);  // u8 [n]: the contents of a file, 8 bits
 void write_png(const std::string& path, const Array& image);
 
 }  // namespace belfry
+#pragma GCC visibility pop

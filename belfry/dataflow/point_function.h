@@ -16,6 +16,7 @@
 #include "belfry/base/random.h"
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 template <class F>
@@ -65,3 +66,4 @@ class PointFunction {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

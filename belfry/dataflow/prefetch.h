@@ -3,6 +3,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A thread of its own reads the source up to `depth` points ahead of the consumer. It starts with the first next() of a
@@ -13,3 +14,4 @@ namespace belfry {
 FlowStage prefetch(int depth);
 
 }  // namespace belfry
+#pragma GCC visibility pop

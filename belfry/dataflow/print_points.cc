@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "belfry/array/dispatch.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
 #include "belfry/dataflow/stage_flow.h"

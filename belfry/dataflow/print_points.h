@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct PrintPointsOptions {
@@ -26,3 +27,4 @@ FlowStage print_points(PrintPointsOptions options = {});
 std::string describe_point(const DataPoint& point, int values = 0);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct RandomChooseOptions {
@@ -24,3 +25,4 @@ Flow random_choose(std::vector<Flow> flows, RandomChooseOptions options = {});
 Flow random_mix(std::vector<Flow> flows, std::uint64_t seed = 0);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 inline constexpr std::int64_t kForever = -1;
@@ -15,3 +16,4 @@ inline constexpr std::int64_t kForever = -1;
 FlowStage repeat(std::int64_t times = kForever);
 
 }  // namespace belfry
+#pragma GCC visibility pop

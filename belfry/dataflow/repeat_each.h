@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Each point `times` times in a row: for several augmentations of one expensive read. The copies share their memory.
@@ -12,3 +13,4 @@ namespace belfry {
 FlowStage repeat_each(std::int64_t times);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The first points of each pass of the source, or all that there are. The rest of the pass is not read.
@@ -26,3 +27,4 @@ std::pair<Flow, Flow> split(Flow flow, double share);
 std::pair<Flow, Flow> split_at(Flow flow, std::int64_t points);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ShardOptions {
@@ -18,3 +19,4 @@ struct ShardOptions {
 FlowStage shard(ShardOptions options);
 
 }  // namespace belfry
+#pragma GCC visibility pop

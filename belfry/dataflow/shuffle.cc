@@ -5,7 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/indexed_flow.h"
-#include "belfry/dataflow/permute.h"
+#include "belfry/dataflow/internal/permute.h"
 #include "belfry/dataflow/stage_flow.h"
 
 namespace belfry {

@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The whole source in an order that depends on (seed, epoch). Needs a source with random access (lists, idx files, and
@@ -16,3 +17,4 @@ FlowStage shuffle(std::uint64_t seed = 0);
 FlowStage shuffle_local(std::int64_t buffer, std::uint64_t seed = 0);
 
 }  // namespace belfry
+#pragma GCC visibility pop

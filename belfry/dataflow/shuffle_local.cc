@@ -2,7 +2,7 @@
 #include "belfry/dataflow/internal/catch_up.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/pass_guard.h"
-#include "belfry/dataflow/permute.h"
+#include "belfry/dataflow/internal/permute.h"
 #include "belfry/dataflow/shuffle.h"
 #include "belfry/dataflow/stage_flow.h"
 

@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SpeedTestOptions {
@@ -25,3 +26,4 @@ struct FlowSpeed {
 FlowSpeed speed_test(Flow flow, SpeedTestOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

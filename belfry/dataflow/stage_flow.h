@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/claimed_flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class StageFlow : public DataFlow {
@@ -45,3 +46,4 @@ class StageFlow : public DataFlow {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "belfry/base/check.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/internal/tokens.h"
 #include "belfry/dataflow/internal/utf8.h"

@@ -18,6 +18,7 @@
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/sources/byte_source.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class TextUnit : std::uint8_t {
@@ -75,3 +76,4 @@ class Vocabulary {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -12,7 +12,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 #include "belfry/dataflow/internal/tokens.h"
 #include "belfry/dataflow/internal/utf8.h"
 #include "belfry/dataflow/internal/vocabulary_tokens.h"

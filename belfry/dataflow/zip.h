@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Point i has the components of all flows' points i, in the order of the list: images beside labels. Tensorpack's
@@ -16,3 +17,4 @@ namespace belfry {
 Flow zip(std::vector<Flow> flows);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/node.h"
-#include "belfry/ops/queue_components.h"
+#include "belfry/ops/internal/queue_components.h"
 
 namespace belfry {
 namespace {

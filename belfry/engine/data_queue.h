@@ -18,6 +18,7 @@
 #include "belfry/base/queue.h"
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Node;
@@ -137,3 +138,4 @@ class QueueStore {
 const Node* queue_of(const Node& op);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/graph/subgraph.h"
+#include "belfry/graph/internal/subgraph.h"
 
 namespace belfry {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class Precision : std::uint8_t {
@@ -12,3 +13,4 @@ enum class Precision : std::uint8_t {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@
 #include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/evaluator.h"
 #include "belfry/engine/passes.h"
-#include "belfry/graph/state_ops.h"
+#include "belfry/graph/internal/state_ops.h"
 
 namespace belfry {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
-#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/live_graphs.h"
-#include "belfry/graph/name_check.h"
-#include "belfry/graph/scope_state.h"
-#include "belfry/graph/state_ops.h"
+#include "belfry/graph/internal/foreign_handle.h"
+#include "belfry/graph/internal/live_graphs.h"
+#include "belfry/graph/internal/name_check.h"
+#include "belfry/graph/internal/scope_state.h"
+#include "belfry/graph/internal/state_ops.h"
 
 namespace belfry {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SubGraph;
@@ -53,3 +54,4 @@ bool equal(const Attributes& a, const Attributes& b);
 std::string to_string(const Attribute& value);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,8 +1,8 @@
 #include "belfry/graph/collections.h"
 
 #include "belfry/base/check.h"
-#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/foreign_handle.h"
 
 namespace belfry {
 namespace {

@@ -11,6 +11,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 namespace collection {
@@ -73,3 +74,4 @@ class CollectionFreeze {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 
 #include "belfry/graph/location.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Device {
@@ -47,3 +48,4 @@ std::vector<std::string> device_kinds();
 void add_device_kind(std::string_view kind);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Graph;
@@ -23,3 +24,4 @@ std::string to_dot(const Graph& graph);
 std::string to_json(const Graph& graph);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,7 +4,7 @@
 
 #include "belfry/graph/export.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/subgraph.h"
+#include "belfry/graph/internal/subgraph.h"
 
 namespace belfry {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "belfry/base/check.h"
-#include "belfry/graph/foreign_handle.h"
-#include "belfry/graph/forward_location.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/foreign_handle.h"
+#include "belfry/graph/internal/forward_location.h"
 #include "belfry/graph/recompute.h"
 #include "belfry/graph/scope.h"
 

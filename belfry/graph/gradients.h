@@ -9,6 +9,7 @@
 #include "belfry/graph/op_def.h"
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct GradientOptions {
@@ -39,3 +40,4 @@ using BackwardFunction = std::function<Tensors(const Tensors& inputs, const Tens
 Tensors custom_gradient(const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward);
 
 }  // namespace belfry
+#pragma GCC visibility pop

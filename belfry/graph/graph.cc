@@ -4,9 +4,9 @@
 #include <charconv>
 
 #include "belfry/base/check.h"
-#include "belfry/base/nearest.h"
-#include "belfry/graph/live_graphs.h"
-#include "belfry/graph/scope_state.h"
+#include "belfry/base/internal/nearest.h"
+#include "belfry/graph/internal/live_graphs.h"
+#include "belfry/graph/internal/scope_state.h"
 
 namespace belfry {
 

@@ -16,6 +16,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What a layer made of what: a line of describe_layers() (belfry/nn).
@@ -147,3 +148,4 @@ Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOpti
 Tensors add_tensors(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "belfry/graph/forward_location.h"
+#include "belfry/graph/internal/forward_location.h"
 
 namespace belfry {
 namespace {

@@ -5,6 +5,7 @@
 #include <source_location>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 using Location = std::source_location;
@@ -28,3 +29,4 @@ class LocationScope {
 Location current_location(const Location& fallback);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include "belfry/graph/device.h"
 #include "belfry/graph/op_def.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What recompute needs to know of a node: the marked sub-graph that it, or what it is the gradient of, was made in, and
@@ -39,3 +40,4 @@ std::string describe(const Node& node);
 std::string made_at(const Node& node);
 
 }  // namespace belfry
+#pragma GCC visibility pop

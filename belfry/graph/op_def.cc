@@ -5,7 +5,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
-#include "belfry/graph/name_check.h"
+#include "belfry/graph/internal/name_check.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {

@@ -19,6 +19,7 @@
 #include "belfry/graph/op_kind.h"
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The elements of a small tensor of integers, in row-major order, as far as they follow from shapes and constants:
@@ -224,3 +225,4 @@ struct InferredOutputs {
 InferredOutputs infer_outputs(const OpDef& def, const ShapeContext& context);
 
 }  // namespace belfry
+#pragma GCC visibility pop

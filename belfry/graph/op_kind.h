@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct OpDef;
@@ -50,6 +51,7 @@ class OpKind {
 OpKind op_kind(std::string_view name);
 
 }  // namespace belfry
+#pragma GCC visibility pop
 
 template <>
 struct std::hash<belfry::OpKind> {

@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/scope_state.h"
+#include "belfry/graph/internal/scope_state.h"
 
 namespace belfry {
 

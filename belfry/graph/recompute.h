@@ -15,6 +15,7 @@
 #include "belfry/graph/location.h"
 #include "belfry/graph/scope.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class RecomputeScope : private ScopeGuard {
@@ -39,3 +40,4 @@ class CopyOfScope : private ScopeGuard {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

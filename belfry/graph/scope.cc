@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
-#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/name_check.h"
-#include "belfry/graph/scope_state.h"
+#include "belfry/graph/internal/foreign_handle.h"
+#include "belfry/graph/internal/name_check.h"
+#include "belfry/graph/internal/scope_state.h"
 
 namespace belfry {
 namespace {

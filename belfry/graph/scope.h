@@ -10,6 +10,7 @@
 #include "belfry/graph/device.h"
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ScopeState;  // everything the guards change; opaque
@@ -101,3 +102,4 @@ class ReplicaScope : private ScopeGuard {
 std::string current_name_scope();  // "" or "tower1/block"
 
 }  // namespace belfry
+#pragma GCC visibility pop

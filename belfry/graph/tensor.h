@@ -12,6 +12,7 @@
 #include "belfry/array/shape.h"
 #include "belfry/graph/location.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Graph;
@@ -120,3 +121,4 @@ class Operand {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,8 +3,8 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/scope_state.h"
-#include "belfry/graph/state_ops.h"
+#include "belfry/graph/internal/scope_state.h"
+#include "belfry/graph/internal/state_ops.h"
 
 namespace belfry {
 

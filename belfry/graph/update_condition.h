@@ -16,6 +16,7 @@
 
 #include "belfry/graph/scope.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class UpdateCondition : private ScopeGuard {
@@ -24,3 +25,4 @@ class UpdateCondition : private ScopeGuard {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

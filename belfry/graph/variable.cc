@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
-#include "belfry/base/nearest.h"
-#include "belfry/graph/ancestors.h"
-#include "belfry/graph/foreign_handle.h"
+#include "belfry/base/internal/nearest.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/graph_transaction.h"
-#include "belfry/graph/name_check.h"
-#include "belfry/graph/scope_state.h"
-#include "belfry/graph/state_ops.h"
+#include "belfry/graph/internal/ancestors.h"
+#include "belfry/graph/internal/foreign_handle.h"
+#include "belfry/graph/internal/graph_transaction.h"
+#include "belfry/graph/internal/name_check.h"
+#include "belfry/graph/internal/scope_state.h"
+#include "belfry/graph/internal/state_ops.h"
 
 namespace belfry {
 

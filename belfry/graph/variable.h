@@ -12,6 +12,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Variable;
@@ -81,3 +82,4 @@ Variable get_variable(std::string_view name, const VariableOptions& options,
 Variable new_variable(std::string_view name, VariableOptions options, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -2,8 +2,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/name_check.h"
-#include "belfry/graph/scope_state.h"
+#include "belfry/graph/internal/name_check.h"
+#include "belfry/graph/internal/scope_state.h"
 
 namespace belfry {
 

@@ -10,6 +10,7 @@
 #include "belfry/graph/scope.h"
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class Reuse { no, yes, automatic };
@@ -72,3 +73,4 @@ CustomGetter freeze_getter();
 CustomGetter remap_getter(std::function<Tensor(const Tensor& value)> map);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "belfry/dataflow/flow.h"
 #include "belfry/input/input_source.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct FlowInputOptions {
@@ -83,3 +84,4 @@ class BatchQueueInput final : public QueueInput {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "belfry/input/input_source.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What graph ops compute: a reading pipeline, random numbers. The function is called for each tower. `size` is how many
@@ -82,3 +83,4 @@ class StagingInput final : public InputSource {
 InputSourcePtr remap_input(InputSourcePtr input, std::vector<std::string> names);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,7 +1,7 @@
 #include "belfry/input/input_source.h"
 
 #include "belfry/base/check.h"
-#include "belfry/base/class_name.h"
+#include "belfry/base/internal/class_name.h"
 
 namespace belfry {
 

@@ -15,6 +15,7 @@
 
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class InputSource {
@@ -74,3 +75,4 @@ void check_first(const std::string& where, const std::vector<TensorSpec>& signat
                  const std::optional<std::vector<Array>>& point, const Location& line);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,8 +3,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/engine/data_queue.h"
-#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/ancestors.h"
 #include "belfry/graph/node.h"
 #include "belfry/input/graph_inputs.h"
 #include "belfry/loop/trainer.h"

@@ -10,6 +10,7 @@
 
 #include "belfry/base/error.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class SignalWatch;
@@ -45,3 +46,4 @@ class StopOnSignal {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

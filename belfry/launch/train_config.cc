@@ -4,7 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/graph/ancestors.h"
+#include "belfry/graph/internal/ancestors.h"
 #include "belfry/input/flow_inputs.h"
 #include "belfry/nn/describe.h"
 

@@ -22,6 +22,7 @@
 #include "belfry/train/model_desc.h"
 #include "belfry/train/single_cost_trainer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct TrainConfig {
@@ -56,3 +57,4 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
                                      const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,5 +1,5 @@
 // What train_with_defaults() adds to a training.
-#include "belfry/loop/training_defaults.h"
+#include "belfry/loop/internal/training_defaults.h"
 
 #include "belfry/callbacks/hyper_param_summary.h"
 #include "belfry/callbacks/monitors/json_writer.h"

@@ -1,7 +1,7 @@
 #include "belfry/loop/callback.h"
 
 #include "belfry/base/check.h"
-#include "belfry/base/class_name.h"
+#include "belfry/base/internal/class_name.h"
 
 namespace belfry {
 

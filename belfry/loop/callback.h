@@ -26,6 +26,7 @@
 #include "belfry/base/handle.h"
 #include "belfry/session/hooked_session.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Trainer;
@@ -89,3 +90,4 @@ class Callback {
 using Callbacks = std::vector<Handle<Callback>>;
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A monitor is a callback that also gets what is put. Called after all others, so that its trigger_epoch() sees the
@@ -69,3 +70,4 @@ class Monitors {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -13,11 +13,11 @@
 #include <system_error>
 
 #include "belfry/base/check.h"
-#include "belfry/base/descriptor.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/descriptor.h"
 #include "belfry/base/log.h"
 #include "belfry/loop/internal/previous_run.h"
-#include "belfry/session/checkpoint_index.h"
+#include "belfry/session/internal/checkpoint_index.h"
 
 namespace belfry {
 namespace {

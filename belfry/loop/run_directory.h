@@ -13,6 +13,7 @@
 
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class RunDirectory {
@@ -55,3 +56,4 @@ class RunDirectories {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,9 +4,9 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/graph/ancestors.h"
-#include "belfry/graph/foreign_handle.h"
-#include "belfry/loop/callback_hook.h"
+#include "belfry/graph/internal/ancestors.h"
+#include "belfry/graph/internal/foreign_handle.h"
+#include "belfry/loop/internal/callback_hook.h"
 #include "belfry/loop/trainer.h"
 #include "belfry/nn/update_ops.h"
 

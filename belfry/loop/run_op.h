@@ -8,6 +8,7 @@
 #include "belfry/graph/collections.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct RunOpOptions {
@@ -83,3 +84,4 @@ class CallbackFactory final : public Callback {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // n in a user's before_run() of the (n+1)-th run, n + 1 in its after_run() and trigger_step(). Random ops of a hooked
@@ -27,3 +28,4 @@ class StepCounter final : public Callback {
 Tensor get_global_step();
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,10 +7,10 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/loop/callback_hook.h"
+#include "belfry/loop/internal/callback_hook.h"
+#include "belfry/loop/internal/training_defaults.h"
 #include "belfry/loop/run_directory.h"
 #include "belfry/loop/step_counter.h"
-#include "belfry/loop/training_defaults.h"
 #include "belfry/loop/training_state.h"
 
 namespace belfry {

@@ -36,6 +36,7 @@
 #include "belfry/loop/training_state.h"
 #include "belfry/session/session_init.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LoopOptions {
@@ -236,3 +237,4 @@ class Trainer {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

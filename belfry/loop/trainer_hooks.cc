@@ -4,9 +4,9 @@
 #include <exception>
 #include <utility>
 
-#include "belfry/base/exception_text.h"
+#include "belfry/base/internal/exception_text.h"
 #include "belfry/base/log.h"
-#include "belfry/loop/callback_hook.h"
+#include "belfry/loop/internal/callback_hook.h"
 #include "belfry/loop/run_directory.h"
 #include "belfry/loop/trainer.h"
 

@@ -6,6 +6,7 @@
 
 #include "belfry/session/checkpoint.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Trainer;
@@ -33,3 +34,4 @@ std::string to_string(const RunPosition& position);  // for people
 void restore_training_state(Trainer& trainer, const std::map<std::string, std::string>& user);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Everything goes to another callback.
@@ -96,3 +97,4 @@ class PeriodicCallback final : public EnableCallbackIf {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct AccumulateOptions {
@@ -27,3 +28,4 @@ std::unique_ptr<Optimizer> accumulate_gradients(std::unique_ptr<Optimizer> optim
                                                 const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

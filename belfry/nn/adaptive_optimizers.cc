@@ -1,6 +1,6 @@
 #include "belfry/nn/adaptive_optimizers.h"
 
-#include "belfry/nn/option_checks.h"
+#include "belfry/nn/internal/option_checks.h"
 #include "belfry/nn/slot_optimizer.h"
 #include "belfry/ops/adaptive_optimizers.h"
 #include "belfry/ops/basic.h"

@@ -4,6 +4,7 @@
 
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct RmsPropOptions {
@@ -37,3 +38,4 @@ struct AdadeltaOptions {
 std::unique_ptr<Optimizer> adadelta(AdadeltaOptions options = {}, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

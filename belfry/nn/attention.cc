@@ -1,7 +1,7 @@
 #include "belfry/nn/attention.h"
 
 #include "belfry/base/check.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/attention.h"

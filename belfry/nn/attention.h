@@ -9,6 +9,7 @@
 #include "belfry/nn/layer.h"
 #include "belfry/ops/gelu.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The same projection of every vector along the last axis: [..., features] -> [..., units]. (fully_connected() takes an
@@ -128,3 +129,4 @@ inline Tensor transformer_block(const Tensor& x, std::string_view name, const Tr
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

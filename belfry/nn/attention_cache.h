@@ -16,6 +16,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Keys and values [batch, capacity, units]. Two kinds: tensors, which each step gives anew (for a loop inside of a
@@ -44,3 +45,4 @@ Tensors tensors_of(const std::vector<KeyValueCache>& caches);
 std::vector<KeyValueCache> caches_of(const Tensors& tensors);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,16 +4,16 @@
 #include <optional>
 
 #include "belfry/base/check.h"
-#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/ancestors.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/initializers.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/nn/layers.h"
 #include "belfry/nn/replace_variables.h"
 #include "belfry/nn/update_ops.h"
 #include "belfry/ops/basic.h"
-#include "belfry/ops/sync_batch_norm.h"
+#include "belfry/ops/internal/sync_batch_norm.h"
 #include "belfry/tower/tower_context.h"
 
 namespace belfry {

@@ -1,8 +1,8 @@
 #include "belfry/ops/conv1d.h"
 
-#include "belfry/nn/conv_layer_parts.h"
 #include "belfry/nn/conv_layers.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/conv_layer_parts.h"
+#include "belfry/nn/internal/layer_checks.h"
 
 namespace belfry {
 namespace {

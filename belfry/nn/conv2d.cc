@@ -1,4 +1,4 @@
-#include "belfry/nn/conv_layer_parts.h"
+#include "belfry/nn/internal/conv_layer_parts.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/conv.h"
 

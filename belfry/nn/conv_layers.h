@@ -9,6 +9,7 @@
 #include "belfry/nn/layer.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Variables: W [height, width, filters / groups, channels in], b [filters]. Sizes as ops/conv_transpose.h says.
@@ -129,3 +130,4 @@ inline Tensor separable_conv2d(const Tensor& x, std::string_view name, const Sep
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

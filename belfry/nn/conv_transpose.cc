@@ -1,7 +1,7 @@
 #include "belfry/ops/conv_transpose.h"
 
-#include "belfry/nn/conv_layer_parts.h"
 #include "belfry/nn/conv_layers.h"
+#include "belfry/nn/internal/conv_layer_parts.h"
 
 namespace belfry {
 namespace {

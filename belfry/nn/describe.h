@@ -4,6 +4,7 @@
 
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Graph;
@@ -20,3 +21,4 @@ std::string describe_layers(const Graph& graph);
 std::string describe_trainable_vars(const Graph& graph);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,7 +1,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/scope.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/nn/internal/wrapped_cell.h"
-#include "belfry/nn/layer_checks.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/random.h"

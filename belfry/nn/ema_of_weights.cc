@@ -5,10 +5,10 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
+#include "belfry/nn/internal/train_op.h"
 #include "belfry/nn/proxy_optimizer.h"
 #include "belfry/nn/replace_variables.h"
 #include "belfry/nn/slot_variables.h"
-#include "belfry/nn/train_op.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/pointwise.h"
 

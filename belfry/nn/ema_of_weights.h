@@ -21,6 +21,7 @@
 #include "belfry/graph/variable_scope.h"
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct EmaOptions {
@@ -39,3 +40,4 @@ std::unique_ptr<Optimizer> ema_of_weights(std::unique_ptr<Optimizer> optimizer, 
 [[nodiscard]] std::unique_ptr<VariableScope> use_ema_of_weights(const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

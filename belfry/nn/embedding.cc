@@ -1,7 +1,7 @@
 #include "belfry/nn/embedding.h"
 
 #include "belfry/base/check.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/ops/gather.h"
 
 namespace belfry {

@@ -12,6 +12,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/nn/layer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Variables: W [rows, width].
@@ -35,3 +36,4 @@ inline Tensor embedding(const Tensor& ids, std::string_view name, const Embeddin
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

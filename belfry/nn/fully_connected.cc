@@ -1,6 +1,6 @@
 #include "belfry/base/check.h"
 #include "belfry/nn/initializers.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/matmul.h"

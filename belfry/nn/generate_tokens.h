@@ -17,6 +17,7 @@
 #include "belfry/nn/attention_cache.h"
 #include "belfry/ops/sampling.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Logits [batch, n, classes] of tokens [batch, n] (i64), the first of which is at `position` (i64 scalar). The caches
@@ -40,3 +41,4 @@ Tensor generate_tokens(const Tensor& prompt, const DecodeFunction& model, const 
                        std::string_view name = "generate", const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/graph/foreign_handle.h"
+#include "belfry/graph/internal/foreign_handle.h"
 #include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/gradient_processor.h"

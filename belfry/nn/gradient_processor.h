@@ -24,6 +24,7 @@
 #include "belfry/nn/name_pattern.h"
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 using GradientProcessor = std::function<GradientsAndVariables(const GradientsAndVariables&)>;
@@ -78,3 +79,4 @@ struct GradientNoiseOptions {
 GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/nn/initializers.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/group_norm.h"
 

@@ -7,6 +7,7 @@
 #include "belfry/nn/layer.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Variables: gamma, beta (if asked for), [channels].
@@ -62,3 +63,4 @@ inline Tensor instance_norm(const Tensor& x, std::string_view name, const Instan
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 namespace collection {
@@ -16,3 +17,4 @@ inline constexpr std::string_view kHyperParams = "HYPER_PARAMS";  // all of them
 Variable hyper_param(std::string_view name, float value, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/ops/random.h"
 
+#pragma GCC visibility push(default)
 namespace belfry::init {
 
 Initializer zeros();
@@ -36,3 +37,4 @@ Initializer he_uniform();  // scale 2, inputs: He et al. 2015, for relu
 Initializer he_normal();
 
 }  // namespace belfry::init
+#pragma GCC visibility pop

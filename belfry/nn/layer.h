@@ -20,6 +20,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/pointwise.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 template <class F>
@@ -125,3 +126,4 @@ Sequence operator|(const Sequence& first, F second) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "belfry/ops/pool.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Variables: W [height, width, channels in / groups, filters], b [filters].
@@ -131,3 +132,4 @@ Layer dropout(std::string_view name, double rate, const Location& where = Locati
 Layer flatten(std::string_view name = "flatten", const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

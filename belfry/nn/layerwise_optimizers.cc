@@ -2,8 +2,8 @@
 
 #include <functional>
 
+#include "belfry/nn/internal/option_checks.h"
 #include "belfry/nn/name_pattern.h"
-#include "belfry/nn/option_checks.h"
 #include "belfry/nn/slot_optimizer.h"
 #include "belfry/ops/layerwise_optimizers.h"
 

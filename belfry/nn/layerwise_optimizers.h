@@ -5,6 +5,7 @@
 
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The biases and the parameters of normalisations, by the names that layers give them: small vectors that are usually
@@ -36,3 +37,4 @@ struct LambOptions {
 std::unique_ptr<Optimizer> lamb(LambOptions options = {}, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include "belfry/nn/name_pattern.h"
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The wrapped optimizer's rate times the factor of the first expression that matches a variable's whole name (without
@@ -22,3 +23,4 @@ std::unique_ptr<Optimizer> learning_rate_by_regex(std::unique_ptr<Optimizer> opt
                                                   const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,9 +4,9 @@
 #include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
 #include "belfry/graph/update_condition.h"
+#include "belfry/nn/internal/train_op.h"
 #include "belfry/nn/proxy_optimizer.h"
 #include "belfry/nn/slot_variables.h"
-#include "belfry/nn/train_op.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

@@ -5,6 +5,7 @@
 
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LookaheadOptions {
@@ -19,3 +20,4 @@ std::unique_ptr<Optimizer> lookahead(std::unique_ptr<Optimizer> optimizer, Looka
                                      const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

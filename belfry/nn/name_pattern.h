@@ -9,6 +9,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A variable's name without the prefix of the tower that it belongs to, if that has variables of its own.
@@ -46,3 +47,4 @@ class ScalesByRegex {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

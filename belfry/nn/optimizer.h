@@ -18,6 +18,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct GradientAndVariable {
@@ -106,3 +107,4 @@ std::unique_ptr<Optimizer> adam(AdamOptions options = {}, const Location& where 
 std::unique_ptr<Optimizer> adamw(AdamWOptions options = {}, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

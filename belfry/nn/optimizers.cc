@@ -1,5 +1,5 @@
 // SGD, momentum, Adam and AdamW: each an update op and its slots.
-#include "belfry/nn/option_checks.h"
+#include "belfry/nn/internal/option_checks.h"
 #include "belfry/nn/slot_optimizer.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/sparse_optimizer.h"

@@ -1,6 +1,6 @@
 // Pooling and dropout: layers without variables.
 #include "belfry/base/check.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/nn/layers.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"

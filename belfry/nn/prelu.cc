@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/nn/initializers.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/ops/activation.h"
 #include "belfry/ops/array_ops.h"
 

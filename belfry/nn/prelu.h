@@ -7,6 +7,7 @@
 #include "belfry/nn/layer.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Variable: alpha, [channels], or [] if all channels share one slope.
@@ -31,3 +32,4 @@ inline Tensor prelu(const Tensor& x, std::string_view name, const PreluOptions& 
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class ProxyOptimizer : public Optimizer {
@@ -46,3 +47,4 @@ class ProxyOptimizer : public Optimizer {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "belfry/graph/recompute.h"
 #include "belfry/nn/layer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A layer, a sequence of layers, or any function from tensor to tensor, inside a RecomputeScope.
@@ -18,3 +19,4 @@ auto recompute(F block, const Location& where = Location::current()) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

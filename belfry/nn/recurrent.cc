@@ -2,8 +2,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/variable_scope.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/nn/internal/recurrent_variables.h"
-#include "belfry/nn/layer_checks.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/random.h"
 

@@ -16,6 +16,7 @@
 #include "belfry/ops/gru.h"
 #include "belfry/ops/lstm.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LstmLayerOptions {
@@ -87,3 +88,4 @@ GruLayerResult gru_with_state(const Tensor& x, std::string_view name, const GruL
                               const Tensors& initial = {}, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Regularizer l1(double scale);  // scale * sum |w|
@@ -20,3 +21,4 @@ Tensor regularize_cost(std::string_view regex, const Regularizer& regularizer, s
 Tensor regularize_cost_from_collection(std::string_view name = "", const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

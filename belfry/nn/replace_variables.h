@@ -15,6 +15,7 @@
 
 #include "belfry/graph/variable_scope.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What a batch_norm layer inside freeze_variables() does in training, where its gamma and beta are not trained.
@@ -57,3 +58,4 @@ BatchStatistics frozen_batch_statistics();  // for layers: move outside of freez
                                                              const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

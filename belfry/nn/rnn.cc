@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/internal/graph_transaction.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/internal/cell_body.h"
 #include "belfry/ops/array_ops.h"

@@ -12,6 +12,7 @@
 
 #include "belfry/nn/rnn_cell.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct RnnOptions {
@@ -51,3 +52,4 @@ BidirectionalResult bidirectional(const RnnCell& forward, const RnnCell& backwar
                                   const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

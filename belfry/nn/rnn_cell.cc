@@ -2,8 +2,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/graph_transaction.h"
-#include "belfry/graph/name_check.h"
+#include "belfry/graph/internal/graph_transaction.h"
+#include "belfry/graph/internal/name_check.h"
 #include "belfry/graph/scope.h"
 #include "belfry/graph/variable_scope.h"
 #include "belfry/nn/internal/cell_body.h"

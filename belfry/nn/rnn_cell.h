@@ -20,6 +20,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/nn/layer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct RnnStep {
@@ -128,3 +129,4 @@ RnnCell residual(const RnnCell& around);
 
 }  // namespace cell
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,8 +1,8 @@
 // Depthwise convolutions, alone and followed by one of 1 x 1.
 #include "belfry/base/check.h"
-#include "belfry/nn/conv_layer_parts.h"
 #include "belfry/nn/conv_layers.h"
-#include "belfry/nn/layer_checks.h"
+#include "belfry/nn/internal/conv_layer_parts.h"
+#include "belfry/nn/internal/layer_checks.h"
 #include "belfry/ops/conv.h"
 
 namespace belfry {

@@ -7,6 +7,7 @@
 #include "belfry/nn/layers.h"
 #include "belfry/ops/resize.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class Upsampling : std::uint8_t { nearest, bilinear };
@@ -47,3 +48,4 @@ Layer global_max_pool(std::string_view name, DataFormat data_format = DataFormat
                       const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,7 +6,7 @@
 #include "belfry/base/log.h"
 #include "belfry/graph/node.h"
 #include "belfry/graph/scope.h"
-#include "belfry/nn/train_op.h"
+#include "belfry/nn/internal/train_op.h"
 #include "belfry/nn/update_ops.h"
 #include "belfry/ops/pointwise.h"
 

@@ -8,6 +8,7 @@
 #include "belfry/nn/optimizer.h"
 #include "belfry/nn/slot_variables.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class SlotOptimizer : public Optimizer {
@@ -38,3 +39,4 @@ class SlotOptimizer : public Optimizer {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

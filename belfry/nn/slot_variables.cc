@@ -1,7 +1,7 @@
 #include "belfry/nn/slot_variables.h"
 
-#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/foreign_handle.h"
 #include "belfry/graph/scope.h"
 #include "belfry/nn/initializers.h"
 

@@ -7,6 +7,7 @@
 
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class SlotVariables {
@@ -24,3 +25,4 @@ class SlotVariables {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

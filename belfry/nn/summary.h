@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Scalars whose moving average over the steps is reported.
@@ -14,3 +15,4 @@ void add_moving_summary(const std::vector<Tensor>& scalars, const Location& wher
 void add_summary(const std::vector<Tensor>& tensors, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

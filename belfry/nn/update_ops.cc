@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/state_ops.h"
+#include "belfry/graph/internal/ancestors.h"
+#include "belfry/graph/internal/state_ops.h"
 
 namespace belfry {
 namespace {

@@ -9,6 +9,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/nn/optimizer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // All of the graph's, whether collected as operations or as tensors.
@@ -24,3 +25,4 @@ std::vector<Operation> update_ops(const Graph& graph, std::string_view collectio
 std::vector<Operation> update_ops_for(const GradientsAndVariables& gradients);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,9 +1,9 @@
 #include "belfry/ops/activation.h"
 
 #include "belfry/graph/graph.h"
-#include "belfry/ops/activation_constants.h"
+#include "belfry/ops/internal/activation_constants.h"
+#include "belfry/ops/internal/pointwise_def.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/ops/pointwise_def.h"
 
 namespace belfry {
 namespace {

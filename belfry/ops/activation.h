@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor softplus(const Operand& x, std::string_view name = "");  // log(1 + e^x)
@@ -15,3 +16,4 @@ Tensor swish(const Operand& x, std::string_view name = "");     // x sigmoid(x)
 Tensor prelu(const Operand& x, const Operand& slope, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/ops/sparse_rows.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct RmsPropUpdate {
@@ -58,3 +59,4 @@ Tensor apply_adadelta_rows(const Variable& variable, const AdadeltaSlots& slots,
                            const SparseRows& gradient, const AdadeltaUpdate& rule = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

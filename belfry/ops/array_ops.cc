@@ -5,10 +5,10 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/axes.h"
 #include "belfry/ops/broadcast.h"
-#include "belfry/ops/known_ints.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/known_ints.h"
+#include "belfry/ops/internal/of_shape.h"
 
 namespace belfry {
 namespace {

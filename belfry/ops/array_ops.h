@@ -9,6 +9,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The same elements in another shape; one dimension may be kAny and is what is left over.
@@ -70,3 +71,4 @@ struct PadAmount {
 Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value = 0, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

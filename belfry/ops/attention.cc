@@ -2,10 +2,10 @@
 
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/attention_checks.h"
 #include "belfry/ops/basic.h"
-#include "belfry/ops/composite_gradient.h"
 #include "belfry/ops/heads.h"
+#include "belfry/ops/internal/attention_checks.h"
+#include "belfry/ops/internal/composite_gradient.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/softmax.h"

@@ -7,6 +7,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct AttentionOptions {
@@ -39,3 +40,4 @@ Tensor attention_by_parts(const Operand& q, const Operand& k, const Operand& v, 
                           std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

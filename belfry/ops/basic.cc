@@ -2,10 +2,10 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/state_ops.h"
 #include "belfry/graph/scope.h"
-#include "belfry/graph/state_ops.h"
-#include "belfry/ops/known_ints.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/known_ints.h"
+#include "belfry/ops/internal/of_shape.h"
 
 namespace belfry {
 namespace {

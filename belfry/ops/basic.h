@@ -9,6 +9,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A value that is part of the graph. Literals work too: constant(0.5f), constant(Array::of<float>({2}, {1, 2})).
@@ -48,3 +49,4 @@ Operation group(const std::vector<T>& tensors, std::string_view name = "",
 Tensor cast(const Operand& x, DType dtype, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

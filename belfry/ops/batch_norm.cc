@@ -3,8 +3,8 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/broadcast.h"
-#include "belfry/ops/channels.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/channels.h"
+#include "belfry/ops/internal/input_checks.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct BatchNormOptions {
@@ -29,3 +30,4 @@ Tensor batch_norm_inference(const Operand& x, const BatchNormParameters& paramet
                             const BatchNormOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

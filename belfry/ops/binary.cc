@@ -3,9 +3,9 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/broadcast.h"
+#include "belfry/ops/internal/pointwise_def.h"
 #include "belfry/ops/logic.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/ops/pointwise_def.h"
 
 namespace belfry {
 namespace {

@@ -7,6 +7,7 @@
 #include "belfry/graph/attributes.h"
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor sum_to_like(const Operand& x, const Operand& like, std::string_view name = "");  // undoes broadcasting
@@ -17,3 +18,4 @@ Tensor match_sizes(const Operand& x, const Ints& axes, const Operand& like, cons
                    std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

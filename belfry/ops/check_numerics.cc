@@ -1,7 +1,7 @@
 #include "belfry/ops/check_numerics.h"
 
 #include "belfry/graph/graph.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/input_checks.h"
 
 namespace belfry {
 namespace {

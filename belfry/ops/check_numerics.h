@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Gives x; a run in which it holds NaN or infinity ends with a NumericError that says `message`, the op, the source
@@ -13,3 +14,4 @@ namespace belfry {
 Tensor check_numerics(const Operand& x, std::string_view message, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The sum of x's squares, in one pass.
@@ -26,3 +27,4 @@ struct ClippedTensors {
 ClippedTensors clip_by_global_norm(const Tensors& tensors, const Operand& clip_norm, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

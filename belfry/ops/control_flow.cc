@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
+#include "belfry/graph/internal/subgraph.h"
 #include "belfry/graph/scope.h"
-#include "belfry/graph/subgraph.h"
 
 namespace belfry {
 namespace {

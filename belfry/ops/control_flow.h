@@ -9,6 +9,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/loop_tensors.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Runs one of two functions, chosen by a bool scalar in each run. Both give tensors of the same types and shapes.
@@ -32,3 +33,4 @@ Tensors while_loop(const LoopTensors& start, const std::function<Tensor(const Te
                    std::string_view name = "while", const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

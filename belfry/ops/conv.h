@@ -6,6 +6,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Conv2dOptions {
@@ -20,3 +21,4 @@ struct Conv2dOptions {
 Tensor conv2d(const Operand& x, const Operand& filter, const Conv2dOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Conv1dOptions {
@@ -21,3 +22,4 @@ struct Conv1dOptions {
 Tensor conv1d(const Operand& x, const Operand& filter, const Conv1dOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

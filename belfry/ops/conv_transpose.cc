@@ -1,8 +1,8 @@
 #include "belfry/ops/conv_transpose.h"
 
 #include "belfry/graph/graph.h"
-#include "belfry/ops/conv_geometry.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/conv_geometry.h"
+#include "belfry/ops/internal/input_checks.h"
 
 namespace belfry {
 namespace {

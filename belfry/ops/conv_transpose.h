@@ -8,6 +8,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Conv2dTransposeOptions {
@@ -27,3 +28,4 @@ Tensor conv2d_transpose(const Operand& x, const Operand& filter, const Conv2dTra
                         std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct CtcInputs {
@@ -26,3 +27,4 @@ Tensor ctc_loss(const CtcInputs& inputs, const CtcOptions& options = {}, std::st
                 const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,8 +1,8 @@
 #include "belfry/ops/cumsum.h"
 
 #include "belfry/graph/graph.h"
-#include "belfry/ops/axes.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/input_checks.h"
 
 namespace belfry {
 namespace {

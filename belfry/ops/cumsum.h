@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct CumsumOptions {
@@ -16,3 +17,4 @@ struct CumsumOptions {
 Tensor cumsum(const Operand& x, int axis = 0, const CumsumOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

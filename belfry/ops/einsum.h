@@ -12,6 +12,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // One term of letters for each operand, one letter for each axis; then "->" and the letters of the result. A letter
@@ -28,3 +29,4 @@ Tensor einsum(std::string_view equation, const std::vector<T>& tensors, std::str
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

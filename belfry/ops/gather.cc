@@ -2,9 +2,9 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/axes.h"
-#include "belfry/ops/input_checks.h"
-#include "belfry/ops/known_ints.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/input_checks.h"
+#include "belfry/ops/internal/known_ints.h"
 #include "belfry/ops/sparse_rows.h"
 
 namespace belfry {

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct GatherOptions {
@@ -23,3 +24,4 @@ Tensor gather(const Operand& params, const Operand& indices, const GatherOptions
 Tensor embedding_lookup(const Operand& table, const Operand& ids, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "belfry/graph/graph.h"
+#include "belfry/ops/internal/pointwise_def.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/ops/pointwise_def.h"
 
 namespace belfry {
 namespace {

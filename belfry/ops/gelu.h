@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor erf(const Operand& x, std::string_view name = "");  // 2 / sqrt(pi) * integral of exp(-t^2) from 0 to x
@@ -12,3 +13,4 @@ Tensor erf(const Operand& x, std::string_view name = "");  // 2 / sqrt(pi) * int
 Tensor gelu(const Operand& x, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

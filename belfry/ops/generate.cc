@@ -4,10 +4,10 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
-#include "belfry/ops/input_checks.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/input_checks.h"
+#include "belfry/ops/internal/of_shape.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

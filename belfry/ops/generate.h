@@ -5,6 +5,7 @@
 
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct OneHotOptions {
@@ -26,3 +27,4 @@ Tensor range(const RangeOptions& options, std::string_view name = "", const Loca
 Tensor range(const Operand& start, const Operand& limit, const Operand& delta = 1, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct GroupNormOptions {
@@ -27,3 +28,4 @@ Tensor instance_norm(const Operand& x, const Operand& gamma, const Operand& beta
                      const InstanceNormOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct GruWeights {
@@ -40,3 +41,4 @@ GruResult gru(const Operand& x, const GruWeights& weights, const Tensor& initial
 Tensor gru_cell(const Operand& x, const GruWeights& weights, const Tensor& state, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

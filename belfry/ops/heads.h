@@ -7,6 +7,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // [..., parts * n] -> [..., parts, n] and back.
@@ -22,3 +23,4 @@ Tensor merge_heads(const Operand& x, std::string_view name = "");
 Tensor band_part(const Operand& x, std::int64_t lower, std::int64_t upper, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,7 +5,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/axes.h"
+#include "belfry/ops/internal/axes.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LayerNormOptions {
@@ -17,3 +18,4 @@ Tensor layer_norm(const Operand& x, const Operand& gamma, const Operand& beta, c
                   std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

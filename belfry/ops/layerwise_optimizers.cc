@@ -1,6 +1,6 @@
 #include "belfry/ops/layerwise_optimizers.h"
 
-#include "belfry/ops/update_op.h"
+#include "belfry/ops/internal/update_op.h"
 
 namespace belfry {
 namespace {

@@ -12,6 +12,7 @@
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/sparse_rows.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LarsUpdate {
@@ -44,3 +45,4 @@ Tensor apply_lamb_rows(const Variable& variable, const AdamSlots& slots, const O
                        std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,7 +4,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/input_checks.h"
 
 namespace belfry {
 namespace {

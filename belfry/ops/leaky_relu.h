@@ -9,6 +9,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LeakyRelu {
@@ -19,3 +20,4 @@ struct LeakyRelu {
 inline constexpr LeakyRelu leaky_relu{};
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor logical_and(const Operand& a, const Operand& b, std::string_view name = "");
@@ -18,3 +19,4 @@ Tensor is_inf(const Operand& x, std::string_view name = "");
 Tensor is_finite(const Operand& x, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

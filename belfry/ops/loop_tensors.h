@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Not a vector, which would take {2, x} for two copies of x.
@@ -20,3 +21,4 @@ class LoopTensors {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

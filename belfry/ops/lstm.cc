@@ -4,10 +4,10 @@
 #include "belfry/graph/graph.h"
 #include "belfry/graph/scope.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/input_checks.h"
+#include "belfry/ops/internal/recurrent_ops.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
-#include "belfry/ops/recurrent_ops.h"
 
 namespace belfry {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct LstmWeights {
@@ -43,3 +44,4 @@ LstmResult lstm(const Operand& x, const LstmWeights& weights, const LstmState& i
 LstmState lstm_cell(const Operand& x, const LstmWeights& weights, const LstmState& state, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,11 +3,11 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
 #include "belfry/ops/gather.h"
 #include "belfry/ops/generate.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/of_shape.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
 

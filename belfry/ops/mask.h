@@ -7,6 +7,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct MaskOptions {
@@ -25,3 +26,4 @@ Tensor sequence_mask(const Operand& lengths, const Size& steps, std::string_view
 Tensor sequence_mask(const Operand& lengths, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct MatMulOptions {
@@ -21,3 +22,4 @@ Tensor matmul(const Operand& a, const Operand& b, std::string_view name);
 Tensor flatten_rows(const Operand& x, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

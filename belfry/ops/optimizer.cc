@@ -1,7 +1,7 @@
 #include "belfry/ops/optimizer.h"
 
+#include "belfry/ops/internal/update_op.h"
 #include "belfry/ops/sparse_optimizer.h"
-#include "belfry/ops/update_op.h"
 
 namespace belfry {
 namespace {

@@ -9,6 +9,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/graph/variable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SgdUpdate {
@@ -45,3 +46,4 @@ Tensor apply_adam(const Variable& variable, const AdamSlots& slots, const Operan
                   const Operand& gradient, const AdamUpdate& rule = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor add(const Operand& a, const Operand& b, std::string_view name = "");
@@ -78,3 +79,4 @@ inline Tensor operator>(const Operand& a, const Operand& b) { return greater(a, 
 inline Tensor operator>=(const Operand& a, const Operand& b) { return greater_equal(a, b); }
 
 }  // namespace belfry
+#pragma GCC visibility pop

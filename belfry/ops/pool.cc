@@ -2,8 +2,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/conv_geometry.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/conv_geometry.h"
+#include "belfry/ops/internal/input_checks.h"
 #include "belfry/ops/reduce.h"
 
 namespace belfry {

@@ -6,6 +6,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Pool2dOptions {
@@ -23,3 +24,4 @@ Tensor avg_pool2d(const Operand& x, const Pool2dOptions& options = {}, std::stri
 Tensor global_avg_pool(const Operand& x, DataFormat data_format = DataFormat::nhwc, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

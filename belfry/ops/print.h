@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct PrintOptions {
@@ -22,3 +23,4 @@ Tensor print(const Operand& x, const std::vector<Tensor>& data, std::string_view
              const PrintOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -19,6 +19,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct QueueOptions {
@@ -76,3 +77,4 @@ class StagingArea : public PointStore {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,8 +4,8 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/input_checks.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/input_checks.h"
+#include "belfry/ops/internal/of_shape.h"
 
 namespace belfry {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct UniformOptions {
@@ -34,3 +35,4 @@ Tensor truncated_normal(const Sizes& shape, const NormalOptions& options = {}, s
 Tensor dropout(const Operand& x, double rate, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

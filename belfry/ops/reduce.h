@@ -6,6 +6,7 @@
 #include "belfry/graph/attributes.h"
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ReduceOptions {
@@ -43,3 +44,4 @@ Tensor reduce_min(const Operand& x, std::string_view name);
 Tensor reduce_prod(const Operand& x, std::string_view name);
 
 }  // namespace belfry
+#pragma GCC visibility pop

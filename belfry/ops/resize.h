@@ -6,6 +6,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/window.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Pixel i of the result is taken from place i * in / out of the image, as in TensorFlow 1. With align_corners the
@@ -24,3 +25,4 @@ Tensor resize_nearest(const Operand& x, const ResizeOptions& options, std::strin
 Tensor resize_bilinear(const Operand& x, const ResizeOptions& options, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct BernoulliOptions {
@@ -34,3 +35,4 @@ Tensor sample_class(const Operand& logits, const SampleOptions& options = {}, st
 Tensor random_shuffle(const Operand& x, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

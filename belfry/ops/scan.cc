@@ -1,8 +1,8 @@
 #include "belfry/ops/scan.h"
 
 #include "belfry/base/check.h"
+#include "belfry/graph/internal/subgraph.h"
 #include "belfry/graph/scope.h"
-#include "belfry/graph/subgraph.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

@@ -19,6 +19,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/loop_tensors.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ScanStep {
@@ -43,3 +44,4 @@ ScanResult scan(const LoopTensors& start, const LoopTensors& sequences,
                 const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // y[...] = x[indices[...]], of shape indices.shape[:-1] + x.shape[k:].
@@ -19,3 +20,4 @@ Tensor scatter_nd_add(const Operand& x, const Operand& indices, const Operand& u
 Tensor scatter_add(const Operand& x, const Operand& indices, const Operand& updates, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)) of each element, exact for logits of any
@@ -12,3 +13,4 @@ namespace belfry {
 Tensor sigmoid_cross_entropy(const Operand& logits, const Operand& labels, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

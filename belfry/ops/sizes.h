@@ -19,6 +19,7 @@
 #include "belfry/graph/attributes.h"
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The sizes of x's dimensions in this step, i64 [rank]. Does not keep x alive.
@@ -64,3 +65,4 @@ class Sizes {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

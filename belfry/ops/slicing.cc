@@ -4,11 +4,11 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/axes.h"
 #include "belfry/ops/basic.h"
-#include "belfry/ops/box_at.h"
-#include "belfry/ops/known_ints.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/box_at.h"
+#include "belfry/ops/internal/known_ints.h"
+#include "belfry/ops/internal/of_shape.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

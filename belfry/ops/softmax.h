@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor softmax(const Operand& logits, std::string_view name = "");
@@ -18,3 +19,4 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
 Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

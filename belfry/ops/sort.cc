@@ -3,8 +3,8 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/axes.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/input_checks.h"
 
 namespace belfry {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class SortOrder : std::uint8_t { ascending, descending };
@@ -25,3 +26,4 @@ TopK top_k(const Operand& x, std::int64_t k, std::string_view name = "");
 Tensor take_along_axis(const Operand& x, const Operand& indices, int axis = -1, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/sparse_rows.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 Tensor apply_sgd_rows(const Variable& variable, const Operand& learning_rate, const SparseRows& gradient,
@@ -22,3 +23,4 @@ Tensor apply_adam_rows(const Variable& variable, const AdamSlots& slots, const O
                        std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

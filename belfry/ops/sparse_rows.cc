@@ -6,7 +6,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/basic.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/input_checks.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

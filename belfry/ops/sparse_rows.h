@@ -13,6 +13,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // ids [capacity] are sorted, each there once, then -1 to the end; rows [capacity, ...] are 0 where the id is -1. The
@@ -34,3 +35,4 @@ Tensor scatter_rows(const SparseRows& rows, std::string_view name = "");
 std::optional<SparseRows> as_sparse_rows(const Tensor& gradient);
 
 }  // namespace belfry
+#pragma GCC visibility pop

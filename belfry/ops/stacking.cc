@@ -4,7 +4,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/axes.h"
+#include "belfry/ops/internal/axes.h"
 
 namespace belfry {
 

@@ -4,12 +4,12 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/axes.h"
-#include "belfry/ops/box_at.h"
-#include "belfry/ops/input_checks.h"
-#include "belfry/ops/known_ints.h"
-#include "belfry/ops/of_shape.h"
-#include "belfry/ops/strided_ranges.h"
+#include "belfry/ops/internal/axes.h"
+#include "belfry/ops/internal/box_at.h"
+#include "belfry/ops/internal/input_checks.h"
+#include "belfry/ops/internal/known_ints.h"
+#include "belfry/ops/internal/of_shape.h"
+#include "belfry/ops/internal/strided_ranges.h"
 
 namespace belfry {
 namespace {

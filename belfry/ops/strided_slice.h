@@ -10,6 +10,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // begin:end:step. Negative bounds count from the end, those outside stop at it; without a bound, to the end of the axis
@@ -34,3 +35,4 @@ Tensor reverse_sequence(const Operand& x, const Operand& lengths, const ReverseS
                         std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,7 +1,7 @@
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/of_shape.h"
+#include "belfry/ops/internal/of_shape.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

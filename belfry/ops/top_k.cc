@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/input_checks.h"
+#include "belfry/ops/internal/input_checks.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

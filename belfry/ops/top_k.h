@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The index (i64) of the largest element along an axis, which disappears; of several, the first. NaN counts as largest.
@@ -19,3 +20,4 @@ Tensor prediction_incorrect(const Operand& logits, const Operand& label, int top
 Tensor prediction_incorrect(const Operand& logits, const Operand& label, std::string_view name);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // The distinct elements of a vector in the order in which they appear first. How many there are follows from data: what
@@ -22,3 +23,4 @@ struct UniqueCounts {
 UniqueCounts unique_with_counts(const Operand& x, std::string_view name = "");
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -2,7 +2,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/ops/box_at.h"
+#include "belfry/ops/internal/box_at.h"
 #include "belfry/ops/pointwise.h"
 
 namespace belfry {

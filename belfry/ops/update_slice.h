@@ -8,6 +8,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/ops/sizes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct UpdateSliceOptions {
@@ -27,3 +28,4 @@ Tensor assign_slice(const Variable& variable, const Operand& part, const Sizes& 
                     const UpdateSliceOptions& options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

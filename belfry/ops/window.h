@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Height and width; one number stands for both.
@@ -42,3 +43,4 @@ inline constexpr Padding Padding::valid{Kind::valid, {}};
 enum class DataFormat : std::uint8_t { nhwc, nchw, channels_last = nhwc, channels_first = nchw };
 
 }  // namespace belfry
+#pragma GCC visibility pop

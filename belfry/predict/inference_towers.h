@@ -12,6 +12,7 @@
 #include "belfry/predict/online_predictor.h"
 #include "belfry/tower/tower_func.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class InferenceTowers {
@@ -38,3 +39,4 @@ class InferenceTowers {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 
 #include "belfry/session/session.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class OnlinePredictor {
@@ -31,3 +32,4 @@ class OnlinePredictor {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

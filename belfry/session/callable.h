@@ -23,6 +23,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Plan;
@@ -73,3 +74,4 @@ class Callable {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -20,6 +20,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 inline constexpr std::string_view kCheckpointIndex = "checkpoint";  // the usual name of the index file
@@ -67,3 +68,4 @@ std::optional<CheckpointState> checkpoint_state_in(const std::map<std::string, s
 inline constexpr std::string_view kCheckpointMetadata = "belfry_checkpoint";
 
 }  // namespace belfry
+#pragma GCC visibility pop

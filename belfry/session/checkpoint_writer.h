@@ -11,6 +11,7 @@
 #include "belfry/array/array.h"
 #include "belfry/session/checkpoint.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What a save does, in this order. Each of the first three is one atomic rename.
@@ -61,3 +62,4 @@ class CheckpointWriter {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,8 +3,8 @@
 #include "belfry/array/npz.h"
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
+#include "belfry/session/internal/variable_values.h"
 #include "belfry/session/safetensors.h"
-#include "belfry/session/variable_values.h"
 
 namespace belfry {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "belfry/session/session.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // To .npz or .safetensors, by the path's extension. Atomic: after an error, what was at `path` is still there.
@@ -14,3 +15,4 @@ void export_model(Session& session, const std::string& path, const Location& whe
 void save_npz(Session& session, const std::string& path, const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

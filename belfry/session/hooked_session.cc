@@ -5,7 +5,7 @@
 #include <typeinfo>
 
 #include "belfry/base/check.h"
-#include "belfry/base/class_name.h"
+#include "belfry/base/internal/class_name.h"
 #include "belfry/base/log.h"
 #include "belfry/base/stop_training.h"
 #include "belfry/session/internal/hooked_run.h"

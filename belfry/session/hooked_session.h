@@ -22,6 +22,7 @@
 
 #include "belfry/session/session.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class HookedRuns;
@@ -104,3 +105,4 @@ class HookedSession {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

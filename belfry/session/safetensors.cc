@@ -10,7 +10,7 @@
 #include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
-#include "belfry/session/safetensors_header.h"
+#include "belfry/session/internal/safetensors_header.h"
 
 namespace belfry {
 namespace {

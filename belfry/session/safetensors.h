@@ -13,6 +13,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SafetensorsFile {
@@ -32,3 +33,4 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
 SafetensorsFile read_safetensors(const std::string& path);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "belfry/base/check.h"
-#include "belfry/base/exception_text.h"
+#include "belfry/base/internal/exception_text.h"
 #include "belfry/base/internal/start_thread.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/backend.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
-#include "belfry/session/variable_values.h"
+#include "belfry/session/internal/variable_values.h"
 
 namespace belfry {
 namespace {

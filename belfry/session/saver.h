@@ -16,6 +16,7 @@
 #include "belfry/session/checkpoint_writer.h"
 #include "belfry/session/session.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Saver {
@@ -46,3 +47,4 @@ class Saver {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

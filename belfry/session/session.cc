@@ -5,9 +5,9 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
-#include "belfry/graph/ancestors.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/initialization.h"
+#include "belfry/graph/internal/ancestors.h"
+#include "belfry/graph/internal/initialization.h"
 #include "belfry/session/internal/session_state.h"
 
 namespace belfry {

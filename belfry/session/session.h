@@ -29,6 +29,7 @@
 #include "belfry/ops/queue.h"
 #include "belfry/session/callable.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SessionState;
@@ -230,3 +231,4 @@ class CompanionsRest {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

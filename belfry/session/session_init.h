@@ -21,6 +21,7 @@
 #include "belfry/array/array.h"
 #include "belfry/session/session.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Names, each list in alphabetical order.
@@ -116,3 +117,4 @@ struct ChainInit : SessionInit {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "belfry/base/check.h"
-#include "belfry/base/nearest.h"
+#include "belfry/base/internal/nearest.h"
 
 namespace belfry {
 

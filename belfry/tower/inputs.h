@@ -9,6 +9,7 @@
 
 #include "belfry/graph/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class Inputs {
@@ -32,3 +33,4 @@ class Inputs {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,10 +7,10 @@
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/graph_transaction.h"
-#include "belfry/graph/name_check.h"
+#include "belfry/graph/internal/graph_transaction.h"
+#include "belfry/graph/internal/name_check.h"
 #include "belfry/graph/scope.h"
-#include "belfry/tower/tower_collections.h"
+#include "belfry/tower/internal/tower_collections.h"
 
 namespace belfry {
 namespace {

@@ -26,6 +26,7 @@
 #include "belfry/graph/variable.h"
 #include "belfry/graph/variable_scope.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct TowerOptions {
@@ -104,3 +105,4 @@ TowerContext& get_current_tower_context();
 TowerContext* current_tower_context_or_null();
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,8 +1,8 @@
 #include "belfry/tower/tower_func.h"
 
 #include "belfry/base/check.h"
+#include "belfry/tower/internal/tower_rules.h"
 #include "belfry/tower/tower_context.h"
-#include "belfry/tower/tower_rules.h"
 
 namespace belfry {
 

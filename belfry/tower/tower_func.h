@@ -23,6 +23,7 @@
 #include "belfry/tower/inputs.h"
 #include "belfry/tower/tower_handle.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct TowerFuncOptions {
@@ -74,3 +75,4 @@ class TowerFunc {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

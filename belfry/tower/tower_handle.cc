@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "belfry/base/check.h"
-#include "belfry/base/nearest.h"
+#include "belfry/base/internal/nearest.h"
 #include "belfry/graph/graph.h"
 #include "belfry/tower/tower_context.h"
 

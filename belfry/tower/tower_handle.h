@@ -11,6 +11,7 @@
 #include "belfry/graph/collections.h"
 #include "belfry/tower/inputs.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class TowerContext;
@@ -70,3 +71,4 @@ class TowerTensorHandles {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -20,6 +20,7 @@
 #include "belfry/base/mutex.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class AsyncTowers {
@@ -70,3 +71,4 @@ class AsyncTowers {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

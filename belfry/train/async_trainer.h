@@ -7,6 +7,7 @@
 #include "belfry/train/async_towers.h"
 #include "belfry/train/trainers.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct AsyncOptions {
@@ -40,3 +41,4 @@ class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "belfry/tower/tower_handle.h"
 #include "belfry/train/devices.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Copies the variables of the first tower to the others, of which tower t is on devices[t]. `slots`, by tower, are what
@@ -15,3 +16,4 @@ Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, cons
                               const std::vector<std::vector<Variable>>& slots = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

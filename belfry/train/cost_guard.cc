@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "belfry/base/check.h"
-#include "belfry/base/exact_number.h"
+#include "belfry/base/internal/exact_number.h"
 #include "belfry/base/log.h"
 #include "belfry/loop/trainer.h"
 

@@ -11,6 +11,7 @@
 #include "belfry/graph/tensor.h"
 #include "belfry/loop/callback.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What follows when the cost of a step is not finite. The first such step of an epoch is a warning in any case.
@@ -69,3 +70,4 @@ class CostGuard final : public Callback {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "belfry/graph/device.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Puts each thing where the fewest bytes are so far.
@@ -21,3 +22,4 @@ class LeastLoaded {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

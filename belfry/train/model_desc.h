@@ -11,6 +11,7 @@
 #include "belfry/nn/optimizer.h"
 #include "belfry/tower/inputs.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What every model has. Models with several costs (GANs) derive from this and have a trainer of their own.
@@ -52,3 +53,4 @@ Handle<ModelDesc> model(Args&&... args) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -1,7 +1,7 @@
 #include "belfry/train/single_cost_trainer.h"
 
 #include "belfry/base/check.h"
-#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/internal/graph_transaction.h"
 #include "belfry/nn/proxy_optimizer.h"
 
 namespace belfry {

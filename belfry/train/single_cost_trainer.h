@@ -17,6 +17,7 @@
 #include "belfry/train/model_desc.h"
 #include "belfry/train/tower_trainer.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 using GetCost = std::function<Tensor(Inputs)>;
@@ -72,3 +73,4 @@ class SingleCostTrainer : public TowerTrainer {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include "belfry/nn/optimizer.h"
 #include "belfry/train/devices.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class TowerContext;
@@ -54,3 +55,4 @@ std::vector<GradientsAndVariables> averages_by_tower(const std::vector<Gradients
                                                      const Location& where = Location::current());
 
 }  // namespace belfry
+#pragma GCC visibility pop

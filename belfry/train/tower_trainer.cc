@@ -6,7 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
-#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/internal/graph_transaction.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
 

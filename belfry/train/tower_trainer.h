@@ -13,6 +13,7 @@
 #include "belfry/predict/inference_towers.h"
 #include "belfry/train/devices.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class TowerTrainer : public Trainer, public InferenceTowers {
@@ -58,3 +59,4 @@ class TowerTrainer : public Trainer, public InferenceTowers {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include "belfry/train/single_cost_trainer.h"
 #include "belfry/train/tower_gradients.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // One tower, one update.
@@ -70,3 +71,4 @@ class SyncMultiDeviceTrainer final : public SyncMultiDeviceTrainerParameterServe
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

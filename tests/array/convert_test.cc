@@ -1,4 +1,4 @@
-#include "belfry/array/convert.h"
+#include "belfry/array/internal/convert.h"
 
 #include <gtest/gtest.h>
 

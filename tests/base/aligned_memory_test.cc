@@ -1,4 +1,4 @@
-#include "belfry/base/aligned_memory.h"
+#include "belfry/base/internal/aligned_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "belfry/base/buffer_pool.h"
+#include "belfry/base/internal/buffer_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 
-#include "belfry/base/aligned_memory.h"
+#include "belfry/base/internal/aligned_memory.h"
 
 namespace belfry {
 namespace {

@@ -1,5 +1,5 @@
 // Numbers that go through text and come back.
-#include "belfry/base/exact_number.h"
+#include "belfry/base/internal/exact_number.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "belfry/base/exception_text.h"
+#include "belfry/base/internal/exception_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "belfry/base/file_lock.h"
+#include "belfry/base/internal/file_lock.h"
 
 #include <gtest/gtest.h>
 #include <sys/file.h>

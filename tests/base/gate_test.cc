@@ -1,4 +1,4 @@
-#include "belfry/base/gate.h"
+#include "belfry/base/internal/gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "belfry/base/nearest.h"
+#include "belfry/base/internal/nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "belfry/base/spin_control.h"
+#include "belfry/base/internal/spin_control.h"
 
 #include <gtest/gtest.h>
 

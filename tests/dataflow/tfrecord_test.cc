@@ -1,7 +1,7 @@
 #include "belfry/dataflow/sources/tfrecord.h"
 
-#include "belfry/base/crc32c.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/crc32c.h"
 #include "belfry/dataflow/batch.h"
 #include "belfry/dataflow/prefetch.h"
 #include "belfry/dataflow/repeat.h"

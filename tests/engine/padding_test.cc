@@ -7,13 +7,13 @@
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/conv.h"
 #include "belfry/ops/group_norm.h"
+#include "belfry/ops/internal/sync_batch_norm.h"
 #include "belfry/ops/optimizer.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/pool.h"
 #include "belfry/ops/random.h"
 #include "belfry/ops/reduce.h"
 #include "belfry/ops/resize.h"
-#include "belfry/ops/sync_batch_norm.h"
 #include "tests/engine/poison_run.h"
 
 namespace belfry {

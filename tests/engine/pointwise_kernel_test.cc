@@ -10,7 +10,7 @@
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/pointwise/pointwise_ops.h"
 #include "belfry/engine/cpu/pointwise/pointwise_team.h"
-#include "belfry/ops/activation_constants.h"
+#include "belfry/ops/internal/activation_constants.h"
 #include "tests/engine/kernel_testing.h"
 #include "tests/engine/ulp.h"
 

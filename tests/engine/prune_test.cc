@@ -1,5 +1,5 @@
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/cross_tower.h"
+#include "belfry/ops/internal/cross_tower.h"
 #include "belfry/ops/pointwise.h"
 #include "tests/engine/ir_testing.h"
 

@@ -1,4 +1,4 @@
-#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/internal/graph_transaction.h"
 
 #include "belfry/graph/export.h"
 #include "belfry/graph/gradients.h"

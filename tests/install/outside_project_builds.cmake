@@ -14,6 +14,13 @@ foreach(private base/check.h engine/cpu)
 endforeach()
 step(${SCRATCH}/prefix/bin/belfry data words)
 
+# What no public header declares is hidden.
+execute_process(COMMAND nm --dynamic --demangle --defined-only ${BELFRY_BUILD}/libbelfry.so OUTPUT_VARIABLE exported
+  COMMAND_ERROR_IS_FATAL ANY)
+if(NOT exported MATCHES "belfry::softmax\\(" OR exported MATCHES "[^\n]*belfry::(simd|avx2|avx512|CpuBackend|Ir|prune)::?[^\n]*")
+  message(FATAL_ERROR "expected libbelfry to export what public headers declare and none of its inside; it exports ${CMAKE_MATCH_0}")
+endif()
+
 # build_project(name folder compiler level): configured and built in SCRATCH/folder.
 function(build_project name folder compiler level)
   step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECTS}/${name} -B ${SCRATCH}/${folder}

@@ -1,7 +1,7 @@
 #include "belfry/ops/conv.h"
 
 #include "belfry/graph/gradients.h"
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/ops/internal/conv_geometry.h"
 #include "tests/ops/conv_testing.h"
 #include "tests/ops/gradient_check.h"
 #include "tests/ops/op_test.h"

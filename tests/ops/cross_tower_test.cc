@@ -1,13 +1,13 @@
 // Sums across towers, here with all towers on one device.
-#include "belfry/ops/cross_tower.h"
+#include "belfry/ops/internal/cross_tower.h"
 
 #include "belfry/graph/gradients.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/batch_norm.h"
 #include "belfry/ops/control_flow.h"
+#include "belfry/ops/internal/sync_batch_norm.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/reduce.h"
-#include "belfry/ops/sync_batch_norm.h"
 #include "tests/ops/gradient_check.h"
 #include "tests/ops/op_test.h"
 #include "tests/support/errors.h"

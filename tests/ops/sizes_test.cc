@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "belfry/ops/array_ops.h"
-#include "belfry/ops/box_at.h"
 #include "belfry/ops/broadcast.h"
 #include "belfry/ops/control_flow.h"
 #include "belfry/ops/gather.h"
 #include "belfry/ops/generate.h"
+#include "belfry/ops/internal/box_at.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
 #include "belfry/ops/random.h"

@@ -1,5 +1,5 @@
 // What all updates of variables share, and the norms of LARS and LAMB over rows.
-#include "belfry/ops/update_op.h"
+#include "belfry/ops/internal/update_op.h"
 
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/ops/adaptive_optimizers.h"

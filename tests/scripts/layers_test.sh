@@ -47,6 +47,29 @@ belfry/engine/pass.h:1: a public header includes the private header belfry/base/
 belfry/engine/pass.h:2: a public header includes <oneapi/dnnl/dnnl.h>: keep third-party types in sources'
 rm -r "$tree"/belfry/{engine/public_headers.txt,nn}
 
+# Where the headers for extensions are named, every public header is one of them or is reached from belfry.h.
+file belfry/extension_headers.txt '# comment' 'belfry/nn/extend.h' 'belfry/nn/gone.h'
+file belfry/nn/extend.h '#include "belfry/nn/below.h"'
+file belfry/nn/below.h '#include "belfry/array/array.h"'
+file belfry/nn/forgotten.h '#include "belfry/array/array.h"'
+file belfry/train/trainer.h '#include "belfry/base/error.h"'
+expect layers 1 'belfry/extension_headers.txt: there is no public belfry/nn/gone.h
+belfry/nn/forgotten.h: belfry.h does not reach it. Move it to a folder named internal, or name it in belfry/extension_headers.txt'
+rm -r "$tree"/belfry/{extension_headers.txt,nn,train}
+
+# A public header exports what it declares, a private one does not, except below the other libraries.
+push='#pragma GCC visibility push(default)'
+pop='#pragma GCC visibility pop'
+file belfry/nn/layer.h "$push" 'namespace belfry {' '}  // namespace belfry' "$pop"
+file belfry/nn/internal/parts.h 'namespace belfry {'
+file belfry/base/internal/gate.h "$push" 'namespace belfry {' '}  // namespace belfry' "$pop"
+expect layers 0 ''
+file belfry/nn/layer.h "$push" 'namespace belfry {' '}  // namespace belfry' "$pop" 'namespace belfry {'
+file belfry/nn/internal/parts.h "$push" 'namespace belfry {'
+expect layers 1 'belfry/nn/internal/parts.h:1: a private header exports what it declares
+belfry/nn/layer.h:5: not exported: put the namespace between #pragma GCC visibility push(default) and pop'
+rm -r "$tree"/belfry/{nn,base/internal}
+
 # What is behind engine/backend.h is nobody else's.
 file belfry/engine/plan.cc '#include "belfry/engine/cpu/conv/conv.h"'
 file belfry/engine/testing/part.cc '#include "belfry/engine/pass.h"' '#include "belfry/engine/cpu/conv/conv.h"'

@@ -1,12 +1,12 @@
 // Handles into graphs that are gone, or that were only tried something out on: every use is an error that says so.
-#include "belfry/graph/foreign_handle.h"
+#include "belfry/graph/internal/foreign_handle.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "belfry/graph/gradients.h"
-#include "belfry/graph/graph_transaction.h"
+#include "belfry/graph/internal/graph_transaction.h"
 #include "belfry/ops/reduce.h"
 #include "tests/session/session_testing.h"
 

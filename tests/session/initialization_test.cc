@@ -1,5 +1,5 @@
 // Initial values that use other variables: those are initialised first.
-#include "belfry/graph/initialization.h"
+#include "belfry/graph/internal/initialization.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,9 @@
 #include <span>
 #include <string>
 
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 static_assert(std::endian::native == std::endian::little, "the file formats here are little-endian, read in place");
@@ -33,3 +34,4 @@ void append_little_endian(std::string& to, T value) {
 bool are_booleans(std::span<const std::byte> bytes);
 
 }  // namespace belfry
+#pragma GCC visibility pop

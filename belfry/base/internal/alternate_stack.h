@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // While it lives, handlers that were installed with SA_ONSTACK run on it when they interrupt the thread that made it,
@@ -20,3 +21,4 @@ class AlternateStack {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

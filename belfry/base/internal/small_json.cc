@@ -4,7 +4,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 
 namespace belfry::small_json {
 namespace {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace belfry::small_json {
 
 // `where` leads every error text ("[checkpoint] 'model-1.json'"). All throw FileError. Nesting deeper than an object in
@@ -25,3 +26,4 @@ std::map<std::string, std::uint64_t> numbers(const nlohmann::json& object, const
 std::string format(const nlohmann::json& object, const std::string& where);
 
 }  // namespace belfry::small_json
+#pragma GCC visibility pop

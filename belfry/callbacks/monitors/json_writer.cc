@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
-#include "belfry/base/exact_number.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/exact_number.h"
 #include "belfry/base/log.h"
 #include "belfry/callbacks/internal/named_values.h"
 #include "belfry/callbacks/internal/restore_state.h"

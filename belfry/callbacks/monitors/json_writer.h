@@ -7,6 +7,7 @@
 
 #include "belfry/loop/monitors.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // stats.json in the run's directory: a list with an object for each trigger (a line each), which holds "epoch_num",
@@ -47,3 +48,4 @@ class JSONWriter final : public Monitor {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "belfry/loop/monitors.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ScalarPrinterOptions {
@@ -33,3 +34,4 @@ class ScalarPrinter final : public Monitor {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

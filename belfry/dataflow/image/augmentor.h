@@ -22,6 +22,7 @@
 #include "belfry/base/random.h"
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class AugmentorImpl;
@@ -53,13 +54,15 @@ class Augmentor {
   // `image` is the shape of an image, [height, width, channels].
   ImageTransform sample(const Shape& image, RandomStream& random) const;
 
-  friend Augmentor operator|(Augmentor first, const Augmentor& second);  // one after the other
+  friend Augmentor operator|(Augmentor first, const Augmentor& second);
 
  private:
   friend class AugmentorImpl;
   std::vector<std::shared_ptr<const AugmentorImpl>> impls_;
 };
 
+// One after the other.
+Augmentor operator|(Augmentor first, const Augmentor& second);
 // The augmentor, with that probability.
 Augmentor random_apply(double probability, Augmentor augmentor);
 // One of them, each as likely as the others.
@@ -91,3 +94,4 @@ struct AugmentImagesOptions {
 FlowStage augment_images(Augmentor augmentor, AugmentImagesOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/image/augmentor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ImageSize {
@@ -79,3 +80,4 @@ Augmentor flip_horizontal(double probability = 0.5);  // left becomes right
 Augmentor flip_vertical(double probability = 0.5);
 
 }  // namespace belfry
+#pragma GCC visibility pop

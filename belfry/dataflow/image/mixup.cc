@@ -8,7 +8,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/random.h"
 #include "belfry/dataflow/internal/map_as.h"
-#include "belfry/dataflow/permute.h"
+#include "belfry/dataflow/internal/permute.h"
 
 namespace belfry {
 namespace {

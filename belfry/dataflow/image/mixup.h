@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct MixupOptions {
@@ -28,3 +29,4 @@ struct MixupOptions {
 FlowStage mixup(MixupOptions options);
 
 }  // namespace belfry
+#pragma GCC visibility pop

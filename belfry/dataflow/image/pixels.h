@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/image/augmentor.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // f32, (x - mean) / deviation, for each channel; x is in [0, 1], so u8 images are divided by 255 on the way. One mean
@@ -23,3 +24,4 @@ struct CutoutOptions {
 Augmentor cutout(CutoutOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -3,6 +3,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Throws "[where] ..." unless it is u8 or f32 [height, width, 1, 3 or 4 channels], with pixels.
@@ -12,3 +13,4 @@ void check_picture(const char* where, const Array& image);
 Array to_bytes(const Array& image);
 
 }  // namespace belfry
+#pragma GCC visibility pop

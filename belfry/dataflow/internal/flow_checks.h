@@ -5,6 +5,7 @@
 
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // For what needs all points: a flow that is known to have no end is refused instead of being read forever.
@@ -14,3 +15,4 @@ void check_ends(const DataFlow& flow, std::string_view who);
 void check_ordered(const DataFlow& flow, std::string_view who);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "belfry/dataflow/map.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 FlowStage map_as(const std::string& kind, const PointFunction& function, const MapOptions& options);
@@ -15,3 +16,4 @@ FlowStage map_as(const std::string& kind, const PointFunction& function, const M
 void check_component(std::string_view kind, const DataPoint& point, std::size_t index);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 using Origin = std::shared_ptr<const std::string>;  // null: not known
@@ -17,3 +18,4 @@ Origin origin_of(const Array& array);
 Origin origin_of(const DataPoint& point);  // that of the first component that has one
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/base/buffer_pool.h"
+#include "belfry/base/internal/buffer_pool.h"
 #include "belfry/dataflow/dataflow.h"
 
 namespace belfry {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "belfry/base/check.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 
 namespace belfry {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "belfry/base/check.h"
-#include "belfry/base/crc32c.h"
+#include "belfry/base/internal/crc32c.h"
 
 namespace belfry {
 namespace {

@@ -15,6 +15,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct WriteLmdbOptions {
@@ -41,3 +42,4 @@ Flow from_lmdb(const std::string& path, LmdbOptions options = {});
 Flow from_lmdb_bytes(const std::string& path);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "belfry/base/check.h"
-#include "belfry/base/descriptor.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/descriptor.h"
 #include "belfry/dataflow/internal/flow_checks.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_environment.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_record.h"

@@ -15,6 +15,7 @@
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/repeat.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SendOptions {
@@ -62,3 +63,4 @@ struct RemoteOptions {
 Flow from_remote(const std::string& address, const RemoteOptions& options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

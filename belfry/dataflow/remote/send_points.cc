@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "belfry/base/check.h"
-#include "belfry/base/exception_text.h"
+#include "belfry/base/internal/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/dataflow/encoding.h"
 #include "belfry/dataflow/remote/internal/wire.h"

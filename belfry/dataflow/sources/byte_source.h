@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 class ByteSource {
@@ -41,3 +42,4 @@ struct UnpackLimit {
 void append_contents(std::string& to, const std::string& path, const char* reader, const UnpackLimit& limit);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct Cifar10Options {
@@ -32,3 +33,4 @@ struct Cifar100Options {
 Flow cifar100(const std::string& directory, std::string_view split, Cifar100Options options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "belfry/base/check.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 #include "belfry/dataflow/internal/protobuf_wire.h"
 
 // message Example   { Features features = 1; }

@@ -15,6 +15,7 @@
 
 #include "belfry/dataflow/dataflow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // All features by name. Throws FileError on bytes that are not an Example, and on values that do not form an array;
@@ -28,3 +29,4 @@ DataPoint decode_example(std::string_view bytes, std::span<const std::string> fe
 std::string encode_example(const std::map<std::string, Array>& features);
 
 }  // namespace belfry
+#pragma GCC visibility pop

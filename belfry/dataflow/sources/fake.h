@@ -6,6 +6,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // One component. Floats are uniform in [low, high), integers uniform in low, low + 1, ..., high - 1; a boolean is true
@@ -26,3 +27,4 @@ struct FakeOptions {
 Flow fake_data(std::vector<FakeSpec> components, FakeOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct FunctionOptions {
@@ -37,3 +38,4 @@ Flow from_function(F function, FunctionOptions options = {}) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 
 #include "belfry/dataflow/sources/function.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct GeneratorOptions {
@@ -66,3 +67,4 @@ Flow from_range(Range range) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Reads a whole idx file, plain or gzipped. Elements of type u8, i32, f32 and f64. The lengths it claims are checked
@@ -12,3 +13,4 @@ namespace belfry {
 Array read_idx(const std::string& path);
 
 }  // namespace belfry
+#pragma GCC visibility pop

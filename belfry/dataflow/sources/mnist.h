@@ -8,6 +8,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct MnistOptions {
@@ -24,3 +25,4 @@ Flow mnist(const std::string& directory, std::string_view split, MnistOptions op
 Flow fashion_mnist(std::string_view split, MnistOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "belfry/base/check.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 #include "belfry/dataflow/indexed_flow.h"
 
 namespace belfry {

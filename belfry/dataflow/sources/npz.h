@@ -7,6 +7,7 @@
 #include "belfry/array/npz.h"
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct FromNpzOptions {
@@ -19,3 +20,4 @@ struct FromNpzOptions {
 Flow from_npz(const std::string& path, FromNpzOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/sources/byte_source.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct SvmlightOptions {
@@ -29,3 +30,4 @@ struct SvmlightOptions {
 Flow from_svmlight(const std::string& path, SvmlightOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

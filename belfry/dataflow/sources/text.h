@@ -8,6 +8,7 @@
 #include "belfry/dataflow/sources/byte_source.h"
 #include "belfry/dataflow/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct TextOptions {
@@ -27,3 +28,4 @@ struct TextOptions {
 Flow from_text(const std::string& path, TextOptions options);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -16,6 +16,7 @@
 
 #include "belfry/dataflow/flow.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct TFRecordOptions {
@@ -63,3 +64,4 @@ struct WriteTFRecordOptions {
 std::int64_t write_tfrecord(Flow flow, const std::string& path, const WriteTFRecordOptions& options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

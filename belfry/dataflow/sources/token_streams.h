@@ -11,6 +11,7 @@
 #include "belfry/dataflow/sources/byte_source.h"
 #include "belfry/dataflow/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct TokenStreamOptions {
@@ -37,3 +38,4 @@ struct TextStreamOptions {
 Flow text_streams(const std::string& path, TextStreamOptions options);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "belfry/dataflow/remote/remote_flow.h"
 #include "belfry/input/flow_inputs.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A QueueInput of from_remote(address): send_points() elsewhere makes the points. Its queue is what is read ahead
@@ -18,3 +19,4 @@ class ZMQInput final : public QueueInput {
 };
 
 }  // namespace belfry
+#pragma GCC visibility pop

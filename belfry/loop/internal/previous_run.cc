@@ -9,7 +9,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/session/checkpoint.h"
-#include "belfry/session/checkpoint_index.h"
+#include "belfry/session/internal/checkpoint_index.h"
 
 namespace belfry {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/quotes.h"
 
 namespace belfry {
 

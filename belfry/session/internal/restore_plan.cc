@@ -4,13 +4,13 @@
 #include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/nearest.h"
+#include "belfry/base/internal/quotes.h"
 #include "belfry/base/name_expression.h"
-#include "belfry/base/nearest.h"
-#include "belfry/base/quotes.h"
 #include "belfry/graph/collections.h"
 #include "belfry/graph/graph.h"
 #include "belfry/session/internal/name_lists.h"
-#include "belfry/session/variable_values.h"
+#include "belfry/session/internal/variable_values.h"
 
 namespace belfry {
 namespace {

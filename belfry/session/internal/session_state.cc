@@ -4,13 +4,13 @@
 #include <typeinfo>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/nearest.h"
 #include "belfry/base/internal/this_thread.h"
-#include "belfry/base/nearest.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/needed.h"
-#include "belfry/graph/ancestors.h"
-#include "belfry/graph/foreign_handle.h"
 #include "belfry/graph/graph.h"
+#include "belfry/graph/internal/ancestors.h"
+#include "belfry/graph/internal/foreign_handle.h"
 
 namespace belfry {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "belfry/base/function_ref.h"
-#include "belfry/base/gate.h"
-#include "belfry/base/spin_control.h"
+#include "belfry/base/internal/gate.h"
+#include "belfry/base/internal/spin_control.h"
 #include "belfry/engine/data_queue.h"
 #include "belfry/engine/device_team.h"
 #include "belfry/engine/program.h"

@@ -1,4 +1,4 @@
-#include "belfry/base/crc32c.h"
+#include "belfry/base/internal/crc32c.h"
 #include "belfry/dataflow/lmdb/internal/lmdb_record.h"
 #include "tests/fuzz/fuzzing.h"
 

@@ -21,6 +21,7 @@
 #include "belfry/dataflow/map.h"
 #include "belfry/dataflow/png.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 enum class ImageChannels : std::uint8_t {
@@ -96,3 +97,4 @@ struct DecodeImagesOptions {
 FlowStage decode_images(DecodeImagesOptions options = {});
 
 }  // namespace belfry
+#pragma GCC visibility pop

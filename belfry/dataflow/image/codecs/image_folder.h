@@ -10,6 +10,7 @@
 #include "belfry/dataflow/flow.h"
 #include "belfry/dataflow/image/codecs/decode.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct ImageSourceOptions {
@@ -33,3 +34,4 @@ Flow image_folder(const std::string& directory, ImageSourceOptions options = {})
 std::vector<std::string> image_folder_classes(const std::string& directory);
 
 }  // namespace belfry
+#pragma GCC visibility pop

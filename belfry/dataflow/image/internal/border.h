@@ -3,6 +3,7 @@
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/internal/image_view.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Throws unless it is one of the modes.
@@ -12,3 +13,4 @@ void check_border(const char* where, const Border& border);
 Array padded_part(ImageView& picture, const ImagePart& part, BorderMode mode, double value);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/internal/image_view.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // One change, with all that is random in it settled. Steps know the size of the image that they are for: they are
@@ -72,3 +73,4 @@ inline bool chance(double probability, RandomStream& random) { return random.uni
 void check_probability(const char* where, double probability);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "belfry/array/array.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // A part of a picture, in pixels.
@@ -64,3 +65,4 @@ class ImageView {
 void check_image(const Array& image, const char* where);
 
 }  // namespace belfry
+#pragma GCC visibility pop

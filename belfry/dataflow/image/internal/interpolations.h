@@ -4,6 +4,7 @@
 #include "belfry/dataflow/image/geometry.h"
 #include "belfry/dataflow/image/internal/image_view.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Throws "[where] ..." unless this program has it.
@@ -16,3 +17,4 @@ using OtherResize = Array (*)(ImageView& picture, const ImageSize& to, Interpola
 void provide_other_resize(OtherResize resize);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #include "belfry/base/random.h"
 #include "belfry/dataflow/image/geometry.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // What an augmentor makes has no longer side. No image file that is read has a longer one either, and products of sides
@@ -17,3 +18,4 @@ inline double draw(const Interval& interval, RandomStream& random) {
 }
 
 }  // namespace belfry
+#pragma GCC visibility pop

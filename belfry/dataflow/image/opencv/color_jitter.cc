@@ -8,7 +8,7 @@
 #include "belfry/dataflow/image/opencv/colors.h"
 #include "belfry/dataflow/image/opencv/internal/color.h"
 #include "belfry/dataflow/image/opencv/internal/mats.h"
-#include "belfry/dataflow/permute.h"
+#include "belfry/dataflow/internal/permute.h"
 
 namespace belfry {
 namespace {

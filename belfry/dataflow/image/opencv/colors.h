@@ -7,6 +7,7 @@
 #include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/geometry.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Factors are drawn from [max(0, 1 - amount), 1 + amount], hue turns from [-hue, hue] (whole turns; at most 0.5). Those
@@ -37,3 +38,4 @@ Augmentor gaussian_blur(GaussianBlurOptions options = {});
 Augmentor jpeg_noise(Interval quality);
 
 }  // namespace belfry
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #include "belfry/dataflow/image/augmentor.h"
 #include "belfry/dataflow/image/geometry.h"
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 struct WarpOptions {
@@ -26,3 +27,4 @@ struct AffineOptions {
 Augmentor affine(AffineOptions options);
 
 }  // namespace belfry
+#pragma GCC visibility pop

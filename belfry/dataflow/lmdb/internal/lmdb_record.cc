@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
-#include "belfry/base/crc32c.h"
-#include "belfry/base/quotes.h"
+#include "belfry/base/internal/crc32c.h"
+#include "belfry/base/internal/quotes.h"
 #include "belfry/dataflow/encoding.h"
 
 namespace belfry {

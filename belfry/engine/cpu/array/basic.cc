@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "belfry/array/convert.h"
-#include "belfry/array/dispatch.h"
+#include "belfry/array/internal/convert.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"

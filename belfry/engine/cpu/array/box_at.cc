@@ -1,7 +1,7 @@
 // Boxes whose place is read in each run.
 #include <algorithm>
 
-#include "belfry/array/convert.h"
+#include "belfry/array/internal/convert.h"
 #include "belfry/engine/cpu/array/box_place.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 

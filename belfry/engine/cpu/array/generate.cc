@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "belfry/array/convert.h"
+#include "belfry/array/internal/convert.h"
 #include "belfry/engine/cpu/kernel/axis_lines.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/kernel/kernel.h"
-#include "belfry/ops/left_over.h"
+#include "belfry/ops/internal/left_over.h"
 
 namespace belfry {
 namespace {

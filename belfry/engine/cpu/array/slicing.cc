@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "belfry/array/convert.h"
+#include "belfry/array/internal/convert.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"
 

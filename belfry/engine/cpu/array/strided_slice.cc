@@ -5,7 +5,7 @@
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/runtime_error.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"
-#include "belfry/ops/strided_ranges.h"
+#include "belfry/ops/internal/strided_ranges.h"
 
 namespace belfry {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
-#include "belfry/base/file_lock.h"
+#include "belfry/base/internal/file_lock.h"
 #include "belfry/base/internal/small_json.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/cpu/kernel/machine.h"

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
+#include "belfry/base/internal/aligned_memory.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel/own_memory.h"
 #include "belfry/graph/node.h"

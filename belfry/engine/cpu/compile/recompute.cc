@@ -10,7 +10,7 @@
 #include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/engine_kinds.h"
 #include "belfry/graph/graph.h"
-#include "belfry/graph/subgraph.h"
+#include "belfry/graph/internal/subgraph.h"
 
 namespace belfry {
 namespace {

@@ -10,7 +10,7 @@
 #include "belfry/base/random.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
-#include "belfry/graph/subgraph.h"
+#include "belfry/graph/internal/subgraph.h"
 
 namespace belfry {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "belfry/engine/cpu/kernel/kernel.h"
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/ops/internal/conv_geometry.h"
 
 namespace belfry {
 

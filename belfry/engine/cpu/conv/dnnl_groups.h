@@ -4,7 +4,7 @@
 
 #include <oneapi/dnnl/dnnl_types.h>
 
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/ops/internal/conv_geometry.h"
 
 namespace belfry {
 

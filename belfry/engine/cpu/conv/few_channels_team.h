@@ -10,7 +10,7 @@
 
 #include "belfry/engine/cpu/kernel/isa.h"
 #include "belfry/engine/cpu/lanes/activation_view.h"
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/ops/internal/conv_geometry.h"
 
 namespace belfry {
 

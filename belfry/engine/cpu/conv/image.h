@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/ops/internal/conv_geometry.h"
 
 namespace belfry {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "belfry/array/dispatch.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "belfry/array/dispatch.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/graph/node.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "belfry/base/aligned_memory.h"
+#include "belfry/base/internal/aligned_memory.h"
 #include "belfry/base/parallel.h"
 
 namespace belfry {

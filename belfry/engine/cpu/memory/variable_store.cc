@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "belfry/base/aligned_memory.h"
 #include "belfry/base/check.h"
+#include "belfry/base/internal/aligned_memory.h"
 #include "belfry/graph/node.h"
 
 namespace belfry {

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <type_traits>
 
-#include "belfry/ops/activation_constants.h"
+#include "belfry/ops/internal/activation_constants.h"
 
 namespace belfry {
 

@@ -3,7 +3,7 @@
 
 #include "belfry/engine/cpu/vector/lanes.h"
 #include "belfry/engine/cpu/vector/vmath.h"
-#include "belfry/ops/activation_constants.h"
+#include "belfry/ops/internal/activation_constants.h"
 
 namespace belfry::BELFRY_ISA {
 namespace {

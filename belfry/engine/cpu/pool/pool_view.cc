@@ -1,7 +1,7 @@
 #include "belfry/engine/cpu/pool/pool_view.h"
 
 #include "belfry/engine/cpu/lanes/channel_layout.h"
-#include "belfry/ops/conv_geometry.h"
+#include "belfry/ops/internal/conv_geometry.h"
 
 namespace belfry {
 namespace {

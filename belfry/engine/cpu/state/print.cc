@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "belfry/array/dispatch.h"
+#include "belfry/array/internal/dispatch.h"
 #include "belfry/base/log.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
 

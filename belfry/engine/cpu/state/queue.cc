@@ -3,7 +3,7 @@
 #include "belfry/base/check.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/engine/data_queue.h"
-#include "belfry/graph/ancestors.h"
+#include "belfry/graph/internal/ancestors.h"
 
 namespace belfry {
 namespace {
