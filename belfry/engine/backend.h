@@ -111,6 +111,10 @@ class Backend {
     std::size_t snapshots = 0;  // of variables, where sessions share them
   };
   virtual Memory memory() const { return {}; }
+  // For explain(): lines that say what is true of all of a plan's parts on this backend.
+  virtual std::string explain(const std::vector<const CompiledPart*>& /*parts*/, const MemoryUse& /*use*/) const {
+    return "";
+  }
   // What whoever configured the session should know: logged when it is made. Empty: nothing.
   virtual std::string warning() const { return ""; }
 

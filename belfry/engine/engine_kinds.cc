@@ -11,7 +11,9 @@ const OpKind kReceive = define_op("Receive").source().silent().side_effect().eng
 const OpKind kSend = define_op("Send").engine_kind();
 const OpKind kShapeOnly = define_op("ShapeOnly").standing().engine_kind();
 const OpKind kSnapshot = define_op("Snapshot").engine_kind();
-const OpKind kReorder = define_op("Reorder").engine_kind();
-const OpKind kVariableCopy = define_op("VariableCopy").silent().engine_kind();
+
+const OpKind kAdd = op_kind("Add"), kConstant = op_kind("Constant"), kLeakyRelu = op_kind("LeakyRelu"),
+             kMatMul = op_kind("MatMul"), kMul = op_kind("Mul"), kReadVariable = op_kind("ReadVariable"),
+             kRelu = op_kind("Relu"), kReluGrad = op_kind("ReluGrad"), kSumToLike = op_kind("SumToLike");
 
 }  // namespace belfry

@@ -7,13 +7,14 @@
 
 namespace belfry {
 
-extern const OpKind kFeed;          // what the caller gives to the run
-extern const OpKind kFetch;         // what the run gives to the caller
-extern const OpKind kReceive;       // what comes from another part of the run: a value, a shape or only the news
-extern const OpKind kSend;          // what goes to another part
-extern const OpKind kShapeOnly;     // stands for a tensor of which only the shape is used
-extern const OpKind kSnapshot;      // a copy, in memory of its own
-extern const OpKind kReorder;       // a copy in another layout
-extern const OpKind kVariableCopy;  // the copy of a variable in another layout that its session keeps
+extern const OpKind kFeed;       // what the caller gives to the run
+extern const OpKind kFetch;      // what the run gives to the caller
+extern const OpKind kReceive;    // what comes from another part of the run: a value, a shape or only the news
+extern const OpKind kSend;       // what goes to another part
+extern const OpKind kShapeOnly;  // stands for a tensor of which only the shape is used
+extern const OpKind kSnapshot;   // a copy, in memory of its own
+
+// Ops of the graph that several passes look for.
+extern const OpKind kAdd, kConstant, kLeakyRelu, kMatMul, kMul, kReadVariable, kRelu, kReluGrad, kSumToLike;
 
 }  // namespace belfry

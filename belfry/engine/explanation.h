@@ -1,8 +1,6 @@
 // What explain() collects of a plan's parts: lines for people to read, and what is summed over all of them.
 #pragma once
 
-#include <cstddef>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,14 +12,6 @@ struct Explanation {
   std::string text{};  // a line for each instruction
   int instructions = 0, fused = 0, reorders = 0;
   double flops = 0, bytes = 0;
-
-  int recomputed = 0;  // instructions
-  double recomputed_flops = 0;
-  std::set<int> recomputed_segments{};      // that they belong to
-  std::vector<std::size_t> plain_arenas{};  // by device: what they would be if nothing were recomputed
-  std::string bf16_reason{};                // whether the machine multiplies in bf16, and why
-  int native_bf16 = 0, emulated_bf16 = 0;   // instructions that multiply in bf16
-  std::vector<std::string> kept_f32{};      // those that could and do not
 
   const std::string& name_of(int device) const { return devices[static_cast<std::size_t>(device)]; }
 };

@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/graph/internal/subgraph.h"
 
 namespace belfry {
-namespace {
-
-const OpKind kConstant = op_kind("Constant");
-
-}  // namespace
-
 namespace {
 
 // Each list is in the order of the numbers.

@@ -21,6 +21,9 @@ using ValueId = int;
 using NodeId = int;
 inline constexpr int kNone = -1;
 
+// A number of a node, a value or a part as an index.
+inline std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
 // In the order of creation, not of addresses.
 struct ByNumber {
   bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
@@ -30,12 +33,9 @@ struct IrValue {
   TensorInfo info{};
   NodeId producer = kNone;
   int output = 0;                  // which output of the producer
-  const Node* variable = nullptr;  // its memory is this variable's storage ...
-  int copy = kNone;                // ... or this one of its copies in a second layout
+  const Node* variable = nullptr;  // it is this variable's value
   int crossing = kNone;            // it goes from one part to others ...
-  bool leaves_device = false;      // ... of other devices too: its memory lies outside the arenas
-  bool fed = false;                // its memory is the caller's
-  bool carried = false;            // a feed whose memory in the arena is kept for it from run to run
+  bool leaves_device = false;      // ... of other devices too
 };
 
 struct IrNode {

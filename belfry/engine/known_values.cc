@@ -1,17 +1,10 @@
 #include "belfry/engine/known_values.h"
 
 #include "belfry/base/check.h"
+#include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/evaluator.h"
 
 namespace belfry {
-namespace {
-
-const OpKind kConstant = op_kind("Constant");
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 bool FromShapes::operator()(ValueId value) {
   if (const auto found = found_.find(value); found != found_.end()) return found->second;
   const NodeId producer = ir_.value(value).producer;

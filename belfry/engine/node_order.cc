@@ -5,12 +5,6 @@
 #include "belfry/base/check.h"
 
 namespace belfry {
-namespace {
-
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 NodeOrder::NodeOrder(const Ir& ir, FunctionRef<bool(NodeId)> late)
     : ir_(ir),
       places_(ir.nodes().size(), kNone),

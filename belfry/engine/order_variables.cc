@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-const OpKind kAssign = op_kind("Assign"), kReadVariable = op_kind("ReadVariable");
+const OpKind kAssign = op_kind("Assign");
 
 class Orderer {
  public:

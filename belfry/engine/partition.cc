@@ -44,7 +44,6 @@ class Partitioner {
     NodeId reader, writer;
   };
   using ValuesInParts = std::map<std::pair<std::size_t, ValueId>, ValueId>;  // (part, value) -> its value there
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   // Reads that must come before writes. Inside a part they are ordered after fusion (order_variables again), so the
   // edges found here do not enter the parts, where they would keep nodes from being fused; only if some read needs a

@@ -8,8 +8,6 @@
 namespace belfry {
 namespace {
 
-const OpKind kReadVariable = op_kind("ReadVariable");
-
 class Placing {
  public:
   Placing(Ir& ir, const std::vector<DeviceInfo>& devices) : ir_(ir), devices_(devices) {}

@@ -13,8 +13,6 @@
 namespace belfry {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Of several streams.
 class FirstError {
  public:
@@ -70,8 +68,8 @@ Plan::Plan(std::vector<std::shared_ptr<const CompiledPart>> parts, std::size_t f
     : parts_(std::move(parts)),
       slots_(std::move(slots)),
       devices_(target.devices),
+      backends_(target.backends),
       generation_(generation_of(target)),
-      precision_(target.precision),
       first_(first),
       in_parts_(partition.parts.size() > 1) {
   link(partition);

@@ -22,7 +22,6 @@ struct RunTarget {
   CrossingMemory& crossings;  // on the host
   std::vector<DeviceInfo> devices;
   std::vector<Backend*> backends;  // by device; several devices may share one
-  Precision precision = Precision::f32;
 };
 // What compiled parts depend on; grows with every change.
 std::uint64_t generation_of(const RunTarget& target);
@@ -86,6 +85,7 @@ class Plan {
   std::vector<std::unique_ptr<LinkedRun>> runs_;  // by part
   std::shared_ptr<RunSlots> slots_;
   std::vector<DeviceInfo> devices_;
+  std::vector<Backend*> backends_;  // by device
   std::vector<std::optional<TensorInfo>> fetched_;
   std::vector<const Node*> variables_, assigned_;
   std::vector<const bool*> variables_ready_;
@@ -95,7 +95,6 @@ class Plan {
   std::atomic<bool> failed_ = false;          // a part threw: whoever waits for another stream gives up
   MemoryUse memory_{};                        // before the first run
   std::uint64_t generation_ = 0;
-  Precision precision_ = Precision::f32;
   std::size_t first_ = 0;  // the number of its first part
   bool in_parts_ = false;
   std::unique_ptr<Continuation> rest_;  // none behind a run's last stage

@@ -11,7 +11,7 @@
 namespace belfry {
 namespace {
 
-const OpKind kReshapeLike = op_kind("ReshapeLike"), kReshape = op_kind("Reshape"), kConstant = op_kind("Constant");
+const OpKind kReshapeLike = op_kind("ReshapeLike"), kReshape = op_kind("Reshape");
 
 constexpr std::int64_t kFoldLimit = 1 << 20;  // results above this many elements are left to the run
 

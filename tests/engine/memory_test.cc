@@ -188,7 +188,7 @@ TEST_F(MemoryTest, WhatEarlierPartsLeftIsInTheWayUntilItsLastReaderIsDone) {
   const Ir ir = prepared({.fetches = {matmul(x, y, {.transpose_b = true})}});
   const std::vector<NodeId> order = schedule(ir);
   const std::vector<std::size_t> scratch(ir.nodes().size(), 0);
-  const auto with = [&](const std::vector<HeldValue>& held) { return plan_memory(ir, order, scratch, held); };
+  const auto with = [&](const std::vector<HeldValue>& held) { return plan_memory(ir, order, scratch, {.held = held}); };
   const std::size_t alone = with({}).arena_bytes;
   const MemoryPlan beside = with({{.crossing = 3, .offset = 0, .bytes = 128}});
   EXPECT_EQ(beside.arena_bytes, 128 + alone);

@@ -3,6 +3,7 @@
 #include <set>
 #include <thread>
 
+#include "belfry/engine/cpu/kernel/layout_kinds.h"
 #include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/flops.h"
 #include "belfry/ops/broadcast.h"
@@ -176,8 +177,7 @@ TEST(OpPropertyTable, WhatKernelsDo) {
   EXPECT_GE(updates.size(), 8u);
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return kernel.takes_weight_decay; }), updates);
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return kernel.elementwise; }), Names{"ReadVariable"});
-  for (const char* op : {"FusedPointwise", "Snapshot"})
-    EXPECT_TRUE(find_kernel(op_kind(op))->elementwise) << op;
+  for (const char* op : {"FusedPointwise", "Snapshot"}) EXPECT_TRUE(find_kernel(op_kind(op))->elementwise) << op;
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return static_cast<bool>(kernel.flops); }),
             (Names{"Attention", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv2DTranspose",
                    "GruSequence", "LstmSequence", "MatMul"}));
@@ -213,7 +213,8 @@ TEST(OpKindThreads, WhoeverMeetsANameFirstAllGetOneKind) {
   EXPECT_EQ(std::set<OpKind>(found[0].begin(), found[0].end()).size(), std::size_t{kNames});
 }
 
-// The engine orders readers of a variable through what keeps its elements; the CPU gives such ops no memory of their own.
+// The engine orders readers of a variable through what keeps its elements; the CPU gives such ops no memory of their
+// own.
 TEST_F(OpPropertiesTest, WhatKeepsTheElementsIsAViewOnTheCpu) {
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return kernel.view; }),
             ops_that([](const OpDef& op) { return op.keeps_elements; }));

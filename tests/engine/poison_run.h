@@ -50,10 +50,7 @@ class PoisonRun {
  private:
   void* memory(ValueId v) {
     const IrValue& value = ir_.value(v);
-    if (value.variable != nullptr) {
-      VariableStore::Storage& s = store_.storage(value.variable);
-      return value.copy == kNone ? s.data.get() : s.copies[static_cast<std::size_t>(value.copy)].data.get();
-    }
+    if (value.variable != nullptr) return store_.data_in(value.variable, value.info.layout);
     if (ir_.is_op(v, op_kind("Constant")))
       return const_cast<void*>(ir_.node(value.producer).attributes.get<Array>("value").raw());
     auto [at, added] = buffers_.try_emplace(v);

@@ -44,6 +44,10 @@ class CpuBackend final : public Backend {
     return out;
   }
 
+  std::string explain(const std::vector<const CompiledPart*>& parts, const MemoryUse& use) const override {
+    return explain_parts(parts, use, target_.precision);
+  }
+
   // Not for bf16_emulated, which asks for it.
   std::string warning() const override {
     if (target_.precision != Precision::bf16 || bf16_support().tiles) return "";

@@ -7,15 +7,13 @@
 #include "belfry/base/check.h"
 #include "belfry/base/mutex.h"
 #include "belfry/engine/engine_kinds.h"
+#include "belfry/engine/part_variables.h"
 #include "belfry/engine/testing/far_thread.h"
 #include "belfry/engine/testing/ops_run.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kConstant = op_kind("Constant");
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int index_of(const IrNode& node, const char* attribute) { return static_cast<int>(node.attributes.integer(attribute)); }
 
 }  // namespace
@@ -28,6 +26,7 @@ struct FarPart::State {
     values.resize(ir.values.size());
     programs.resize(ir.nodes().size());
     for (NodeId id : order) link(ir.node(id), part);
+    note_variables(part, ir, order, [&](ValueId v) { return ir.value(v).variable; }, [](NodeId) { return 0; });
     for (const Node* variable : part.written) place.variables.initialized(variable);  // made now, not in a run
   }
 
@@ -47,24 +46,6 @@ struct FarPart::State {
         make_room(crossing, ir.info(node.inputs[0]));
       }
     }
-    const std::vector<int>& updated = updated_inputs(node);
-    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-      const Node* variable = ir.value(node.inputs[at(i)]).variable;
-      if (variable == nullptr) continue;
-      const bool overwrites_all =
-          node.op.definition().overwrites && !node.functional && node.conditions.empty() && i == updated[0];
-      part.last_read[variable] = 0;
-      if (!overwrites_all && !part.assigned.contains(variable) && !contains(part.read, variable))
-        part.read.push_back(variable);
-      if (overwrites_all) part.assigned.insert(variable);
-      if (std::ranges::find(updated, i) != updated.end()) {
-        part.first_write[variable] = 0;
-        if (!contains(part.written, variable)) part.written.push_back(variable);
-      }
-    }
-  }
-  static bool contains(const std::vector<const Node*>& list, const Node* node) {
-    return std::ranges::find(list, node) != list.end();
   }
 
   CrossingMemory::Key key_of(int crossing) const {
@@ -217,7 +198,6 @@ void FarPart::explain(Explanation& out) const {
   for (NodeId id : state_->order)
     out.text += fmt::format("{:4}  {}  {:28} '{}'\n", out.instructions++, out.name_of(device),
                             state_->ir.node(id).op.name(), state_->ir.node(id).origin->name);
-  out.plain_arenas.resize(std::max(out.plain_arenas.size(), at(device) + 1));
 }
 
 }  // namespace belfry

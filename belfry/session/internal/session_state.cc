@@ -132,7 +132,7 @@ SessionState::SessionState(Graph& g, const SessionConfig& c, std::shared_ptr<Ses
       commons(std::move(common)),
       variables(commons->variables),
       queues(commons->queues),
-      target{variables, crossings, team.devices(), {}, config.precision},
+      target{variables, crossings, team.devices(), {}},
       spins(most_threads(team.devices())) {
   for (const DeviceInfo& device : team.devices()) {
     std::unique_ptr<Backend>& backend = backends[device.name.kind()];

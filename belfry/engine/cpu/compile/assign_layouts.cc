@@ -4,6 +4,7 @@
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/compile/passes.h"
+#include "belfry/engine/cpu/kernel/layout_kinds.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/engine_kinds.h"
 
@@ -205,9 +206,8 @@ class LayoutPass {
 
   // The value's memory is a copy that the store keeps in this layout.
   void bind_copy(ValueId v, const Node* variable, const Layout& layout) {
-    const VariableStore::Copy* copy = &store_.copy_in(variable, layout);
+    store_.make_copy(variable, layout);
     ir_.value(v).variable = variable;
-    ir_.value(v).copy = static_cast<int>(copy - store_.storage(variable).copies.data());
     ir_.value(v).info.layout = layout;
   }
 
@@ -217,8 +217,10 @@ class LayoutPass {
       for (int i : std::vector(updated_inputs(ir_.node(id)))) {
         const ValueId source = ir_.node(id).inputs[static_cast<std::size_t>(i)];
         const Node* variable = ir_.value(source).variable;
-        for (const VariableStore::Copy& copy : std::vector(store_.storage(variable).copies))
-          refresh(id, source, copy.layout, i == updated_inputs(ir_.node(id))[0]);
+        const VariableStore::Storage& storage = store_.storage(variable);
+        for (const VariableStore::Copy& copy : std::vector(storage.copies))
+          if (!(copy.layout == storage.info.layout))  // of a time when the variable had another layout
+            refresh(id, source, copy.layout, i == updated_inputs(ir_.node(id))[0]);
       }
   }
 

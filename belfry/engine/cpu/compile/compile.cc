@@ -1,3 +1,4 @@
+#include "belfry/engine/cpu/compile/feeds.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/engine_kinds.h"
 
@@ -5,10 +6,12 @@ namespace belfry {
 namespace {
 
 // A result may be written where a carried feed is read from.
-void read_carried_first(Ir& ir) {
+void read_carried_first(Ir& ir, int carried_feeds) {
+  if (carried_feeds == 0) return;
   std::vector<NodeId> carried;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
-    if (const IrNode& node = ir.node(id); node.op == kFeed && !node.dead && ir.value(node.outputs[0]).carried)
+    if (const IrNode& node = ir.node(id);
+        node.op == kFeed && !node.dead && is_carried(ir, node.outputs[0], carried_feeds))
       carried.push_back(id);
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)
     if (ir.node(id).op == kFetch && !ir.node(id).dead)
@@ -27,12 +30,7 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
   assign_layouts(ir, target.store, target.devices, crossings);
   settle_sends(ir, crossings);
-  for (const IrNode& node : ir.nodes()) {
-    if (node.op != kFeed || node.dead || ir.value(node.outputs[0]).crossing != kNone) continue;
-    const bool carried = node.attributes.integer("index") < target.carried_feeds;
-    (carried ? ir.value(node.outputs[0]).carried : ir.value(node.outputs[0]).fed) = true;
-  }
-  read_carried_first(ir);
+  read_carried_first(ir, target.carried_feeds);
   std::vector<NodeId> order = schedule(ir);
   return emit(std::move(part), std::move(order), crossings, slots, target, std::move(held));  // and memory
 }

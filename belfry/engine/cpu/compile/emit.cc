@@ -4,19 +4,18 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/cpu/compile/feeds.h"
 #include "belfry/engine/cpu/compile/host_kernels.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/cpu/compile/snapshot_use.h"
 #include "belfry/engine/cpu/kernel/own_memory.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/engine_kinds.h"
+#include "belfry/engine/part_variables.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kConstant = op_kind("Constant");
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int crossing_of(const IrNode& node) { return static_cast<int>(node.attributes.integer("crossing")); }
 
 // A "Send" that has to wait for another part itself, to pass the news on.
@@ -53,13 +52,13 @@ class Emitter {
         plan_(std::make_unique<PartPlan>()) {
     plan_->ir = std::move(part.ir);
     plan_->device = part.device;
-    plan_->held = std::move(held);
+    plan_->given = {.held = std::move(held), .carried_feeds = target.carried_feeds};
     if (target.snapshots != nullptr) shared_.emplace(plan_->ir, order_, target);
   }
 
   std::unique_ptr<PartPlan> run() {
     make_kernels();
-    plan_->memory_plan = plan_memory(ir(), order_, scratch_, plan_->held);
+    plan_->memory_plan = plan_memory(ir(), order_, scratch_, plan_->given);
     base_ = target_.arenas[at(plan_->device)]->require(plan_->memory_plan.arena_bytes);
     bind();
     number_instructions();
@@ -130,7 +129,7 @@ class Emitter {
     const void* const* slot = &slots_.feeds[index_of(node)];
     const ValueId value = node.outputs[0];
     const std::size_t bytes = ir().info(value).bytes();
-    if (!ir().value(value).fed) return copied_feed_kernel(slot, bytes);
+    if (!lies_at_callers(ir(), value, target_.carried_feeds)) return copied_feed_kernel(slot, bytes);
     return feed_kernel(slot, bytes, *plan_->fed.emplace(value, std::make_unique<FedValue>()).first->second);
   }
 
@@ -176,8 +175,7 @@ class Emitter {
     v = plan_->memory_plan.holder(v);
     const IrValue& value = ir().value(v);
     if (value.variable != nullptr) {
-      VariableStore::Storage& s = target_.store.storage(value.variable);
-      return value.copy == kNone ? s.data.get() : s.copies[at(value.copy)].data.get();
+      return target_.store.data_in(value.variable, value.info.layout);
     }
     if (value.leaves_device) {
       const Crossing& c = crossings_[at(value.crossing)];
@@ -267,34 +265,16 @@ class Emitter {
 
   void leave_behind() {
     std::vector<HeldValue> stays;
-    for (const HeldValue& value : plan_->held)
+    for (const HeldValue& value : plan_->given.held)
       if (!value.ends) stays.push_back(value);
     stays.insert(stays.end(), plan_->left.begin(), plan_->left.end());
     if (!stays.empty()) plan_->leaves = std::make_shared<LeftInArena>(std::move(stays));
   }
 
   void collect_variables() {
-    std::set<const Node*> read, written;
-    for (NodeId id : order_) {
-      const IrNode& node = ir().node(id);
-      const bool overwrites = node.op.definition().overwrites && !node.functional && node.conditions.empty();
-      for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-        const Node* variable = ir().value(plan_->memory_plan.holder(node.inputs[at(i)])).variable;
-        if (variable == nullptr) continue;
-        if (position_[at(id)] != kNone) plan_->last_read[variable] = position_[at(id)];
-        const bool overwrites_all = overwrites && i == updated_inputs(node)[0];
-        if (!overwrites_all && !plan_->assigned.contains(variable)) read.insert(variable);
-      }
-      if (overwrites) plan_->assigned.insert(ir().value(node.inputs[at(updated_inputs(node)[0])]).variable);
-      for (int i : updated_inputs(node)) {
-        const Node* variable = ir().value(node.inputs[at(i)]).variable;
-        written.insert(variable);
-        if (position_[at(id)] != kNone) plan_->first_write.try_emplace(variable, position_[at(id)]);
-      }
-    }
-    plan_->read.assign(read.begin(), read.end());
-    plan_->written.assign(written.begin(), written.end());
-    for (auto* list : {&plan_->read, &plan_->written}) std::ranges::sort(*list, {}, &Node::id);
+    note_variables(
+        *plan_, ir(), order_, [&](ValueId v) { return ir().value(plan_->memory_plan.holder(v)).variable; },
+        [&](NodeId id) { return position_[at(id)]; });
   }
 
   const CompileTarget& target_;

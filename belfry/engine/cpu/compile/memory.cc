@@ -6,6 +6,7 @@
 #include <set>
 
 #include "belfry/base/check.h"
+#include "belfry/engine/cpu/compile/feeds.h"
 #include "belfry/engine/cpu/compile/passes.h"
 #include "belfry/engine/cpu/compile/placer.h"
 #include "belfry/engine/engine_kinds.h"
@@ -23,8 +24,8 @@ struct Block {
 class Planner {
  public:
   Planner(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
-          const std::vector<HeldValue>& held)
-      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes), held_(held) {
+          const GivenMemory& given)
+      : ir_(ir), order_(order), scratch_bytes_(scratch_bytes), held_(given.held), carried_feeds_(given.carried_feeds) {
     const std::size_t values = ir.values.size();
     first_.assign(values, 0);
     last_.assign(values, 0);
@@ -53,7 +54,8 @@ class Planner {
     const OpKind op = ir_.op_of(v);
     const IrValue& value = ir_.value(v);
     if (op == kReceive) return received_.contains(value.crossing);
-    return value.variable == nullptr && !value.leaves_device && !value.fed && !op.definition().standing;
+    return value.variable == nullptr && !value.leaves_device && !lies_at_callers(ir_, v, carried_feeds_) &&
+           !op.definition().standing;
   }
 
   void find_received() {
@@ -101,9 +103,10 @@ class Planner {
   std::vector<ValueId> next_carried() const {
     std::set<std::int64_t> carried;
     for (NodeId id : order_)
-      if (const IrNode& node = ir_.node(id); node.op == kFeed && ir_.value(node.outputs[0]).carried)
+      if (const IrNode& node = ir_.node(id); node.op == kFeed && is_carried(ir_, node.outputs[0], carried_feeds_))
         carried.insert(node.attributes.integer("index"));
     std::vector<ValueId> out;
+    if (carried.empty()) return out;
     for (NodeId id : order_)
       if (const IrNode& node = ir_.node(id); node.op == kFetch && carried.contains(node.attributes.integer("index")))
         out.push_back(node.inputs[0]);
@@ -138,11 +141,11 @@ class Planner {
 
   // Nothing else lies there, whatever the value's last reader here.
   void keep_carried() {
-    for (std::size_t v = 0; v < ir_.values.size(); ++v) {
-      if (!ir_.values[v].carried) continue;
-      first_[v] = 0;
-      last_[v] = static_cast<int>(order_.size());
-    }
+    for (NodeId id : order_)
+      if (const IrNode& node = ir_.node(id); node.op == kFeed && is_carried(ir_, node.outputs[0], carried_feeds_)) {
+        first_[static_cast<std::size_t>(node.outputs[0])] = 0;
+        last_[static_cast<std::size_t>(node.outputs[0])] = static_cast<int>(order_.size());
+      }
   }
 
   // Where they lie is settled.
@@ -197,6 +200,7 @@ class Planner {
   const std::vector<std::size_t>& scratch_bytes_;
   std::vector<int> first_, last_;
   std::vector<HeldValue> held_;
+  const int carried_feeds_;
   std::map<int, ValueId> received_;  // by crossing of a held value: its value here, or kNone
   std::vector<Block> blocks_, fixed_;
   MemoryPlan plan_;
@@ -205,8 +209,8 @@ class Planner {
 }  // namespace
 
 MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
-                       const std::vector<HeldValue>& held) {
-  return Planner(ir, order, scratch_bytes, held).run();
+                       const GivenMemory& given) {
+  return Planner(ir, order, scratch_bytes, given).run();
 }
 
 }  // namespace belfry

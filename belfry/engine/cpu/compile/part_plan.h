@@ -49,7 +49,7 @@ class PartPlan final : public CompiledPart {
   std::vector<Instruction> instructions{};  // which are its positions
   std::vector<Array> constants{};
   std::map<ValueId, std::unique_ptr<FedValue>> fed{};
-  std::vector<HeldValue> held{};  // what lies in the arena when the part starts
+  GivenMemory given{};            // what lies in the arena when the part starts
   std::vector<HeldValue> left{};  // what it adds to that for later parts of its device
 
   std::size_t own_bytes() const;  // that kernels hold themselves
@@ -63,6 +63,9 @@ struct LeftInArena final : LeftBehind {
   }
   std::vector<HeldValue> values;
 };
+
+// For Backend::explain().
+std::string explain_parts(const std::vector<const CompiledPart*>& parts, const MemoryUse& use, Precision precision);
 
 // All of the CPU's passes, on a part that prepare_part() has prepared. `held` is what earlier parts of the device left
 // in the arena.

@@ -53,11 +53,16 @@ struct HeldValue {
   bool ends = false;  // no part behind this one reads it
   bool operator==(const HeldValue&) const = default;
 };
+// What a part begins with.
+struct GivenMemory {
+  std::vector<HeldValue> held{};
+  int carried_feeds = 0;  // CompileTarget::carried_feeds
+};
 MemoryPlan plan_memory(const Ir& ir, const std::vector<NodeId>& order, const std::vector<std::size_t>& scratch_bytes,
-                       const std::vector<HeldValue>& held = {});
+                       const GivenMemory& given = {});
 // For explain(): the arena that a compiled part would need if nothing were recomputed: planned once more with the
 // copies taken out of the schedule and their originals kept for their readers.
 std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes,
-                                    const std::vector<HeldValue>& held = {});
+                                    const GivenMemory& given = {});
 
 }  // namespace belfry

@@ -52,7 +52,6 @@ class Recomputer {
   }
 
  private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int segment_of(NodeId id) const { return ir_.node(id).origin->mark.segment; }
   int pass_of(NodeId id) const {
     return ir_.node(id).recomputed != 0 ? ir_.node(id).recomputed : ir_.node(id).origin->mark.pass;
@@ -160,7 +159,7 @@ class Recomputer {
 void recompute(Ir& ir) { Recomputer(ir).run(); }
 
 std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>& scratch_bytes,
-                                    const std::vector<HeldValue>& held) {
+                                    const GivenMemory& given) {
   Ir plain = ir;
   std::vector<NodeId> order = schedule(ir);
   for (NodeId id : order) {
@@ -171,7 +170,7 @@ std::size_t arena_without_recompute(const Ir& ir, const std::vector<std::size_t>
     plain.remove(id);
   }
   std::erase_if(order, [&](NodeId id) { return plain.node(id).dead; });
-  return plan_memory(plain, order, scratch_bytes, held).arena_bytes;
+  return plan_memory(plain, order, scratch_bytes, given).arena_bytes;
 }
 
 }  // namespace belfry

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kRelu = op_kind("Relu"), kLeakyRelu = op_kind("LeakyRelu"), kBatchNorm = op_kind("BatchNorm"),
-             kAdd = op_kind("Add"), kFusedBatchNorm = op_kind("FusedBatchNorm"),
+const OpKind kBatchNorm = op_kind("BatchNorm"), kFusedBatchNorm = op_kind("FusedBatchNorm"),
              kBatchNormGrad = op_kind("BatchNormGrad"), kFusedBatchNormGrad = op_kind("FusedBatchNormGrad"),
-             kReluGrad = op_kind("ReluGrad"), kLeakyReluGrad = op_kind("LeakyReluGrad");
+             kLeakyReluGrad = op_kind("LeakyReluGrad");
 
 bool usable(const Ir& ir, const IrNode& node) {
   return ir.info(node.inputs[0]).dtype == DType::f32 && ir.info(node.inputs[0]).elements() > 0;

@@ -1,11 +1,10 @@
 // A cross-entropy and its gradient read the same logits and labels. Where the gradient of the loss is known before the
 // loss is (a constant, as under a mean), both are made in one pass.
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
-
-const OpKind kConstant = op_kind("Constant");
 
 // The op, its gradient, and both in one.
 struct CrossEntropy {

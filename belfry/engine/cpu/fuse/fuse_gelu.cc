@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kSumToLike = op_kind("SumToLike"), kGelu = op_kind("Gelu"), kGeluGrad = op_kind("GeluGrad"),
-             kMatMulGelu = op_kind("MatMulGelu"), kMul = op_kind("Mul"), kMatMulScaled = op_kind("MatMulScaled"),
-             kFusedMatMul = op_kind("FusedMatMul"), kMatMul = op_kind("MatMul");
+const OpKind kGelu = op_kind("Gelu"), kGeluGrad = op_kind("GeluGrad"), kMatMulGelu = op_kind("MatMulGelu"),
+             kMatMulScaled = op_kind("MatMulScaled");
 
 // The own product packs all of b for every thread: worth it for many rows, and while b fits the caches.
 bool fits(const Ir& ir, const IrNode& product) {

@@ -2,14 +2,9 @@
 // need not be written to memory. Whether somebody else wants the product (a hook that fetches it) makes no difference,
 // so that the update's bits stay the same.
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
-namespace {
-
-const OpKind kMul = op_kind("Mul");
-
-}  // namespace
-
 bool fuse_gradient_scale(Ir& ir, NodeId id) {
   const IrNode& update = ir.node(id);
   const KernelDef* kernel = kernel_of(update);

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kAdd = op_kind("Add"), kLayerNorm = op_kind("LayerNorm"), kFusedLayerNorm = op_kind("FusedLayerNorm"),
+const OpKind kLayerNorm = op_kind("LayerNorm"), kFusedLayerNorm = op_kind("FusedLayerNorm"),
              kLayerNormGrad = op_kind("LayerNormGrad"), kFusedLayerNormGrad = op_kind("FusedLayerNormGrad");
 
 // A sum of two different tensors of one shape, no control edges.

@@ -2,17 +2,16 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
 
-const OpKind kRelu = op_kind("Relu"), kLeakyRelu = op_kind("LeakyRelu"), kAdd = op_kind("Add"),
-             kConv2D = op_kind("Conv2D"), kConv2DTranspose = op_kind("Conv2DTranspose"), kMatMul = op_kind("MatMul"),
-             kConv2DBackpropFilter = op_kind("Conv2DBackpropFilter"), kSumToLike = op_kind("SumToLike"),
+const OpKind kConv2D = op_kind("Conv2D"), kConv2DTranspose = op_kind("Conv2DTranspose"),
+             kConv2DBackpropFilter = op_kind("Conv2DBackpropFilter"),
              kFusedConvBackpropFilter = op_kind("FusedConvBackpropFilter"), kFusedBiasGrad = op_kind("FusedBiasGrad"),
-             kReluGrad = op_kind("ReluGrad"), kFusedReluGradBias = op_kind("FusedReluGradBias"),
-             kFusedConv = op_kind("FusedConv"), kFusedConvTranspose = op_kind("FusedConvTranspose"),
-             kFusedMatMul = op_kind("FusedMatMul");
+             kFusedReluGradBias = op_kind("FusedReluGradBias"), kFusedConv = op_kind("FusedConv"),
+             kFusedConvTranspose = op_kind("FusedConvTranspose");
 
 }  // namespace
 

@@ -4,11 +4,10 @@
 #include <optional>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
-
-const OpKind kMul = op_kind("Mul"), kAdd = op_kind("Add");
 
 // c, if the value is c * weights, made of products with constants.
 std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {

@@ -1,12 +1,12 @@
 // Max pooling with its gradient: the forward pass keeps which cell won, and the backward pass needs nothing else.
 #include "belfry/engine/cpu/fuse/fusion.h"
+#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {
 
 const OpKind kMaxPool = op_kind("MaxPool"), kMaxPoolGrad = op_kind("MaxPoolGrad"),
-             kMaxPoolIndexed = op_kind("MaxPoolIndexed"), kMaxPoolIndexedGrad = op_kind("MaxPoolIndexedGrad"),
-             kReluGrad = op_kind("ReluGrad");
+             kMaxPoolIndexed = op_kind("MaxPoolIndexed"), kMaxPoolIndexedGrad = op_kind("MaxPoolIndexedGrad");
 
 }  // namespace
 

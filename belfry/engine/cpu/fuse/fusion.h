@@ -8,6 +8,8 @@
 
 namespace belfry {
 
+extern const OpKind kFusedMatMul;  // that several patterns make
+
 struct FusionPattern {
   const char* name;
   bool (*apply)(Ir& ir, NodeId node);  // says whether it rewrote anything

@@ -5,6 +5,8 @@
 
 namespace belfry {
 
+const OpKind kFusedMatMul = op_kind("FusedMatMul");
+
 const std::vector<FusionPattern>& fusion_patterns() {
   static const std::vector<FusionPattern> table{
       {"conv + bias + relu", fuse_conv_bias_relu},

@@ -76,15 +76,21 @@ void VariableStore::decide_layout(const Node* variable, const Layout& layout, bo
   outdate_plans();
 }
 
-const VariableStore::Copy& VariableStore::copy_in(const Node* variable, const Layout& layout) {
+void VariableStore::make_copy(const Node* variable, const Layout& layout) {
   Storage& s = storage(variable);
-  const auto at = std::ranges::find_if(s.copies, [&](const Copy& c) { return c.layout == layout; });
-  if (at != s.copies.end()) return *at;
+  if (std::ranges::find(s.copies, layout, &Copy::layout) != s.copies.end()) return;
   const TensorInfo to = in_layout(s.info, layout);
   Copy& copy = s.copies.emplace_back(Copy{layout, allocate_zeroed_buffer(to.bytes())});
   if (s.initialized) reorder(s.info, s.data.get(), to, copy.data.get());
   outdate_plans();
-  return copy;
+}
+
+void* VariableStore::data_in(const Node* variable, const Layout& layout) {
+  Storage& s = storage(variable);
+  if (s.info.layout == layout) return s.data.get();
+  const auto copy = std::ranges::find(s.copies, layout, &Copy::layout);
+  BELFRY_BUG_IF(copy == s.copies.end(), "variable '{}' is not kept in the layout {}", variable->name, layout.name());
+  return copy->data.get();
 }
 
 Array VariableStore::get(const Node* variable) const {

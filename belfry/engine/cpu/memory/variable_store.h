@@ -37,8 +37,10 @@ class VariableStore final : public VariableMemory {
 
   // Chooses the layout the first time; a plan that trains the variable may still change what one that did not chose.
   void decide_layout(const Node* variable, const Layout& layout, bool trains);
-  // A second copy in this layout, made now if there is none.
-  const Copy& copy_in(const Node* variable, const Layout& layout);
+  // Makes a second copy in this layout, unless there is one.
+  void make_copy(const Node* variable, const Layout& layout);
+  // The value, or that copy of it, which has this layout.
+  void* data_in(const Node* variable, const Layout& layout);
 
   Array get(const Node* variable) const override;
   void set(const Node* variable, const Array& value) override;
