@@ -9,6 +9,7 @@ if(NOT BELFRY_PRECOMPILE STREQUAL "none")
 endif()
 
 function(belfry_precompiled program)
+  belfry_unity(${program})
   if(NOT BELFRY_PRECOMPILE STREQUAL "none")
     set_target_properties(${program} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as the headers; PIE is g++'s default
     target_precompile_headers(${program} REUSE_FROM belfry_program_headers)

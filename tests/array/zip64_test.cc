@@ -23,7 +23,7 @@ std::string archive(std::uint64_t zip64_from, bool deflate = false) {
   return read_file(dir / "x");
 }
 
-Arrays read_bytes(const std::string& bytes) {
+Arrays read_archive(const std::string& bytes) {
   TempDir dir;
   put_bytes(dir / "x", bytes);
   return read_npz(dir / "x");
@@ -37,7 +37,7 @@ TEST(Zip64, SizesOffsetsAndTheDirectoryRoundTrip) {
     for (const bool deflate : {false, true}) {
       const std::string bytes = archive(from, deflate);
       EXPECT_TRUE(deflate || bytes.size() > plain.size()) << from;
-      expect_same(read_bytes(bytes), kExpected);
+      expect_same(read_archive(bytes), kExpected);
     }
 }
 

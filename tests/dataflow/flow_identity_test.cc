@@ -31,7 +31,7 @@ namespace belfry {
 namespace {
 
 const auto noisy = [](DataPoint point, RandomStream&) { return point; };
-const auto same_point = [](DataPoint point) { return point; };
+const auto unchanged = [](DataPoint point) { return point; };
 
 std::string identity_of(const Flow& flow) { return to_string(flow.identity()); }
 
@@ -69,9 +69,9 @@ TEST(FlowIdentity, IsTheSameForFlowsBuiltAlikeAndChangesWithWhatChangesThePoints
        [] { return numbered(8) | batch(2, {.ragged = Ragged::pad, .ragged_components = {1}}); },
        [] { return numbered(8) | batch(2, {.ragged = Ragged::pad_all}); },
        [] { return numbered(8) | batch(2, {.ragged = Ragged::concat}); }},
-      {[] { return numbered(8) | map(same_point); }, [] { return numbered(8) | map(noisy); },
+      {[] { return numbered(8) | map(unchanged); }, [] { return numbered(8) | map(noisy); },
        [] { return numbered(8) | map(noisy, {.seed = 1}); },
-       [] { return numbered(8) | map(same_point, {.threads = 2, .ordered = false}); }},
+       [] { return numbered(8) | map(unchanged, {.threads = 2, .ordered = false}); }},
       {[] { return numbered(8) | select({0}); }, [] { return numbered(8) | select({1}); },
        [] { return numbered(8) | select({0, 1}); }},
       {[] { return numbered(8) | take(3); }, [] { return numbered(8) | take(4); }, [] { return numbered(8) | skip(3); },

@@ -13,7 +13,7 @@ Array ids(int count) {
   return out;
 }
 
-std::vector<int> ints(const Array& array) {
+std::vector<int> ints_of(const Array& array) {
   const auto values = array.values<std::int32_t>();
   return {values.begin(), values.end()};
 }
@@ -45,10 +45,10 @@ TEST(TokenStreams, EachStreamIsAnEqualPartReadInOrder) {
   EXPECT_EQ(flow.known_size(), 2);
   const DataPoint first = *flow.next(), second = *flow.next();
   EXPECT_EQ(first[0].shape(), (Shape{2, 2}));
-  EXPECT_EQ(ints(first[0]), (std::vector{0, 4, 1, 5}));
-  EXPECT_EQ(ints(first[1]), (std::vector{1, 5, 2, 6}));
-  EXPECT_EQ(ints(second[0]), (std::vector{2, 6, 3, 7}));
-  EXPECT_EQ(ints(second[1]), (std::vector{3, 7, 4, 8}));
+  EXPECT_EQ(ints_of(first[0]), (std::vector{0, 4, 1, 5}));
+  EXPECT_EQ(ints_of(first[1]), (std::vector{1, 5, 2, 6}));
+  EXPECT_EQ(ints_of(second[0]), (std::vector{2, 6, 3, 7}));
+  EXPECT_EQ(ints_of(second[1]), (std::vector{3, 7, 4, 8}));
   EXPECT_EQ(flow.next(), std::nullopt);
 }
 

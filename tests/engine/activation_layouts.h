@@ -12,9 +12,9 @@
 #include "belfry/engine/cpu/kernel/isa.h"
 #include "belfry/engine/cpu/lanes/activation_view.h"
 
-namespace belfry::testing {
+namespace belfry::activation_testing {
 
-struct Layout {
+struct ActivationLayout {
   std::string name;
   ActivationView view;
 
@@ -23,8 +23,8 @@ struct Layout {
   }
 };
 
-inline std::vector<Layout> layouts(std::int64_t n, std::int64_t channels, std::int64_t rows) {
-  std::vector<Layout> result;
+inline std::vector<ActivationLayout> layouts(std::int64_t n, std::int64_t channels, std::int64_t rows) {
+  std::vector<ActivationLayout> result;
   for (const std::int64_t block : {16, 8}) {
     result.push_back(
         {"nChw" + std::to_string(block) + "c", {n, (channels + block - 1) / block, rows, block, channels}});
@@ -55,7 +55,7 @@ class Numbers {
 constexpr float kPoison = -7e7f;
 
 // Logical values [N][C][rows] put into a layout, with zeros as padding.
-inline std::vector<float> pack(const Layout& layout, const std::vector<float>& logical) {
+inline std::vector<float> pack(const ActivationLayout& layout, const std::vector<float>& logical) {
   const ActivationView& v = layout.view;
   std::vector<float> result(static_cast<std::size_t>(v.elements()), 0.f);
   std::size_t i = 0;
@@ -68,7 +68,7 @@ inline std::vector<float> pack(const Layout& layout, const std::vector<float>& l
 }
 
 // The other way round; fails where padding is not zero.
-inline std::vector<float> unpack(const Layout& layout, const std::vector<float>& data) {
+inline std::vector<float> unpack(const ActivationLayout& layout, const std::vector<float>& data) {
   const ActivationView& v = layout.view;
   std::vector<float> result;
   for (std::int64_t n = 0; n < v.outer; ++n) {
@@ -87,7 +87,7 @@ inline std::vector<float> unpack(const Layout& layout, const std::vector<float>&
   return result;
 }
 
-inline std::vector<float> poisoned(const Layout& layout) {
+inline std::vector<float> poisoned(const ActivationLayout& layout) {
   return std::vector<float>(static_cast<std::size_t>(layout.view.elements()), kPoison);
 }
 
@@ -121,4 +121,4 @@ void for_each_machine(Body body) {
   }
 }
 
-}  // namespace belfry::testing
+}  // namespace belfry::activation_testing

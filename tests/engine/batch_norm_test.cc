@@ -8,16 +8,16 @@
 namespace belfry {
 namespace {
 
-using testing::expect_near;
-using testing::for_each_machine;
-using testing::kPoison;
-using testing::Layout;
-using testing::Numbers;
-using testing::pack;
-using testing::poisoned;
-using testing::unpack;
+using activation_testing::ActivationLayout;
+using activation_testing::expect_near;
+using activation_testing::for_each_machine;
+using activation_testing::kPoison;
+using activation_testing::Numbers;
+using activation_testing::pack;
+using activation_testing::poisoned;
+using activation_testing::unpack;
 
-struct Problem {
+struct BatchNormProblem {
   std::int64_t n = 1, channels = 1, rows = 1;
   float epsilon = 1e-3f;
   std::vector<float> x = {}, residual = {}, gamma = {}, beta = {}, dy = {};  // gamma, beta, residual: empty = not there
@@ -25,9 +25,10 @@ struct Problem {
   float alpha = 0;  // relu's slope below 0
 };
 
-Problem make_problem(std::int64_t n, std::int64_t channels, std::int64_t rows, bool relu, bool residual, bool affine) {
+BatchNormProblem make_problem(std::int64_t n, std::int64_t channels, std::int64_t rows, bool relu, bool residual,
+                              bool affine) {
   Numbers numbers(static_cast<std::uint64_t>(n * 1000 + channels * 10 + rows));
-  Problem p{.n = n, .channels = channels, .rows = rows, .relu = relu};
+  BatchNormProblem p{.n = n, .channels = channels, .rows = rows, .relu = relu};
   p.x = numbers.many(n * channels * rows);
   for (std::size_t i = 0; i < p.x.size(); ++i) p.x[i] = p.x[i] * 2 + static_cast<float>(i / rows % channels) * 0.25f;
   p.dy = numbers.many(n * channels * rows);
@@ -36,7 +37,7 @@ Problem make_problem(std::int64_t n, std::int64_t channels, std::int64_t rows, b
   return p;
 }
 
-struct Expected {
+struct BatchNormExpected {
   std::vector<double> mean, variance, inv_std, y, dx, d_residual, dgamma, dbeta;
 };
 
@@ -45,9 +46,9 @@ double or_else(const std::vector<float>& values, std::int64_t i, double otherwis
 }
 
 // Everything in double, straight from the formulas. With given statistics these are constants.
-Expected reference(const Problem& p, const Expected* given = nullptr) {
+BatchNormExpected reference(const BatchNormProblem& p, const BatchNormExpected* given = nullptr) {
   const std::int64_t count = p.n * p.rows;
-  Expected e;
+  BatchNormExpected e;
   e.y.resize(p.x.size()), e.dx.resize(p.x.size()), e.d_residual.resize(p.x.size());
   for (std::int64_t c = 0; c < p.channels; ++c) {
     const auto each = [&](auto body) {
@@ -97,7 +98,8 @@ struct Workspace {
       : scratch(batch_norm_scratch_bytes(view, team_size(), isa) + 1), mask(batch_norm_mask_bytes(view, isa), 0xAA) {}
 };
 
-void check(const Problem& p, const Expected& e, const Layout& layout, Isa isa, const std::string& where) {
+void check(const BatchNormProblem& p, const BatchNormExpected& e, const ActivationLayout& layout, Isa isa,
+           const std::string& where) {
   constexpr double tolerance = 1e-5, sum_tolerance = 1e-4;  // sums of both signs lose digits
   const ActivationView& view = layout.view;
   const std::string what = layout.name + ", " + where;
@@ -149,12 +151,12 @@ void check(const Problem& p, const Expected& e, const Layout& layout, Isa isa, c
 
 struct Given {
   std::vector<float> mean, variance, inv_std;
-  Expected expected;
+  BatchNormExpected expected;
 };
 
-Given given_statistics(const Problem& p) {
+Given given_statistics(const BatchNormProblem& p) {
   Given result;
-  Expected given;
+  BatchNormExpected given;
   auto& [mean, variance, inv_std, expected] = result;
   for (std::int64_t c = 0; c < p.channels; ++c) {
     mean.push_back(0.125f * static_cast<float>(c % 5)), variance.push_back(0.5f + 0.25f * static_cast<float>(c % 3));
@@ -166,7 +168,8 @@ Given given_statistics(const Problem& p) {
   return result;
 }
 
-void check_inference(const Problem& p, const Given& given, const Layout& layout, Isa isa, const std::string& where) {
+void check_inference(const BatchNormProblem& p, const Given& given, const ActivationLayout& layout, Isa isa,
+                     const std::string& where) {
   const auto& [mean, variance, inv_std, e] = given;
   const ActivationView& view = layout.view;
   const std::string what = layout.name + ", inference, " + where;
@@ -219,10 +222,10 @@ void check_inference(const Problem& p, const Given& given, const Layout& layout,
 TEST(BatchNorm, TrainingMatchesTheFormulasInEveryLayout) {
   for (const std::int64_t channels : {1, 3, 16, 17, 40, 72, 129}) {
     for (const int variant : {0, 1, 2, 3}) {
-      const Problem p = make_problem(3, channels, 35, variant & 1, variant & 2, variant != 2);
-      const Expected e = reference(p);
+      const BatchNormProblem p = make_problem(3, channels, 35, variant & 1, variant & 2, variant != 2);
+      const BatchNormExpected e = reference(p);
       for_each_machine([&](Isa isa, const std::string& machine) {
-        for (const Layout& layout : testing::layouts(p.n, channels, p.rows)) {
+        for (const ActivationLayout& layout : activation_testing::layouts(p.n, channels, p.rows)) {
           check(p, e, layout, isa, machine + ", channels " + std::to_string(channels));
         }
       });
@@ -233,12 +236,12 @@ TEST(BatchNorm, TrainingMatchesTheFormulasInEveryLayout) {
 TEST(BatchNorm, LeakyReluGoesAlong) {
   for (const std::int64_t channels : {1, 17, 40, 129}) {
     for (const bool residual : {false, true}) {
-      Problem p = make_problem(3, channels, 35, true, residual, true);
+      BatchNormProblem p = make_problem(3, channels, 35, true, residual, true);
       p.alpha = 0.25f;
-      const Expected e = reference(p);
+      const BatchNormExpected e = reference(p);
       const Given given = given_statistics(p);
       for_each_machine([&](Isa isa, const std::string& machine) {
-        for (const Layout& layout : testing::layouts(p.n, channels, p.rows)) {
+        for (const ActivationLayout& layout : activation_testing::layouts(p.n, channels, p.rows)) {
           check(p, e, layout, isa, machine + ", leaky, channels " + std::to_string(channels));
           check_inference(p, given, layout, isa, machine + ", leaky");
         }
@@ -250,10 +253,10 @@ TEST(BatchNorm, LeakyReluGoesAlong) {
 TEST(BatchNorm, LargeProblemsAreSplitCorrectly) {  // both threads get a share: by chunks, by groups, inside one image
   for (const auto& [n, channels, rows] :
        {std::tuple{1, 3, 20011}, {1, 17, 4099}, {2, 64, 500}, {35, 32, 49}, {2000, 17, 1}, {300, 130, 1}}) {
-    const Problem p = make_problem(n, channels, rows, true, true, true);
-    const Expected e = reference(p);
+    const BatchNormProblem p = make_problem(n, channels, rows, true, true, true);
+    const BatchNormExpected e = reference(p);
     for_each_machine([&](Isa isa, const std::string& machine) {
-      for (const Layout& layout : testing::layouts(p.n, p.channels, p.rows)) {
+      for (const ActivationLayout& layout : activation_testing::layouts(p.n, p.channels, p.rows)) {
         check(p, e, layout, isa, machine + ", " + std::to_string(p.n) + "x" + std::to_string(p.channels));
       }
     });
@@ -261,7 +264,8 @@ TEST(BatchNorm, LargeProblemsAreSplitCorrectly) {  // both threads get a share: 
 }
 
 // Cut where towers meet: the sums alone, forward and backward, and what is made of them.
-void check_pieces(const Problem& p, const Expected& e, const Layout& layout, Isa isa, const std::string& where) {
+void check_pieces(const BatchNormProblem& p, const BatchNormExpected& e, const ActivationLayout& layout, Isa isa,
+                  const std::string& where) {
   const std::string what = layout.name + ", pieces, " + where;
   const std::vector<float> x = pack(layout, p.x), dy = pack(layout, p.dy);
   const auto channels = static_cast<std::size_t>(p.channels);
@@ -315,10 +319,11 @@ void check_pieces(const Problem& p, const Expected& e, const Layout& layout, Isa
 
 TEST(BatchNorm, PiecesMakeTheWholeInEveryLayout) {
   for (const auto& [n, channels, rows] : std::vector<std::tuple<int, int, int>>{{2, 21, 9}, {3, 4, 1}, {8, 64, 300}}) {
-    const Problem p = make_problem(n, channels, rows, false, false, true);
-    const Expected e = reference(p);
+    const BatchNormProblem p = make_problem(n, channels, rows, false, false, true);
+    const BatchNormExpected e = reference(p);
     for_each_machine([&](Isa isa, const std::string& where) {
-      for (const Layout& layout : testing::layouts(n, channels, rows)) check_pieces(p, e, layout, isa, where);
+      for (const ActivationLayout& layout : activation_testing::layouts(n, channels, rows))
+        check_pieces(p, e, layout, isa, where);
     });
   }
 }
@@ -326,10 +331,10 @@ TEST(BatchNorm, PiecesMakeTheWholeInEveryLayout) {
 TEST(BatchNorm, InferenceAndItsGradientTreatStatisticsAsConstants) {
   for (const std::int64_t channels : {1, 3, 16, 17, 40}) {
     for (const int variant : {0, 1, 2, 3}) {
-      const Problem p = make_problem(2, channels, 435, variant & 1, variant & 2, variant != 3);
+      const BatchNormProblem p = make_problem(2, channels, 435, variant & 1, variant & 2, variant != 3);
       const Given given = given_statistics(p);
       for_each_machine([&](Isa isa, const std::string& machine) {
-        for (const Layout& layout : testing::layouts(p.n, channels, p.rows)) {
+        for (const ActivationLayout& layout : activation_testing::layouts(p.n, channels, p.rows)) {
           check_inference(p, given, layout, isa, machine);
         }
       });
@@ -338,11 +343,11 @@ TEST(BatchNorm, InferenceAndItsGradientTreatStatisticsAsConstants) {
 }
 
 TEST(BatchNorm, AMeanFarFromZeroDoesNotSpoilTheVariance) {
-  Problem p = make_problem(8, 17, 1000, false, false, false);
+  BatchNormProblem p = make_problem(8, 17, 1000, false, false, false);
   for (float& x : p.x) x += 4096.f;
-  const Expected e = reference(p);
+  const BatchNormExpected e = reference(p);
   for_each_machine([&](Isa isa, const std::string& machine) {
-    for (const Layout& layout : testing::layouts(p.n, p.channels, p.rows)) {
+    for (const ActivationLayout& layout : activation_testing::layouts(p.n, p.channels, p.rows)) {
       const std::vector<float> x = pack(layout, p.x);
       std::vector<float> y = poisoned(layout), mean(17), variance(17);
       Workspace work(layout.view, isa);
@@ -361,12 +366,12 @@ TEST(BatchNorm, AMeanFarFromZeroDoesNotSpoilTheVariance) {
 }
 
 TEST(BatchNorm, ALeapBetweenImagesDoesNotSpoilTheVariance) {  // the running mean is far off for most of them
-  Problem p = make_problem(16, 16, 2048, false, false, false);
+  BatchNormProblem p = make_problem(16, 16, 2048, false, false, false);
   for (std::size_t i = 0; i < p.x.size() / 16 * 15; ++i) p.x[i] = p.x[i] * 0.01f;
   for (std::size_t i = p.x.size() / 16 * 15; i < p.x.size(); ++i) p.x[i] += 1000.f;
-  const Expected e = reference(p);
+  const BatchNormExpected e = reference(p);
   for_each_machine([&](Isa isa, const std::string& machine) {
-    for (const Layout& layout : testing::layouts(p.n, p.channels, p.rows)) {
+    for (const ActivationLayout& layout : activation_testing::layouts(p.n, p.channels, p.rows)) {
       const std::vector<float> x = pack(layout, p.x);
       std::vector<float> y = poisoned(layout), mean(16), variance(16);
       Workspace work(layout.view, isa);
@@ -386,8 +391,8 @@ TEST(BatchNorm, ALeapBetweenImagesDoesNotSpoilTheVariance) {  // the running mea
 
 TEST(BatchNorm, RepeatsBitByBitAndWorksInPlace) {
   for_each_machine([](Isa isa, const std::string& machine) {
-    const Problem p = make_problem(9, 40, 500, true, true, true);
-    for (const Layout& layout : testing::layouts(p.n, p.channels, p.rows)) {
+    const BatchNormProblem p = make_problem(9, 40, 500, true, true, true);
+    for (const ActivationLayout& layout : activation_testing::layouts(p.n, p.channels, p.rows)) {
       const std::vector<float> x = pack(layout, p.x), residual = pack(layout, p.residual);
       std::vector<float> y = poisoned(layout), in_place = x, mean(40), mean_again(40), inv_std(40);
       Workspace work(layout.view, isa);

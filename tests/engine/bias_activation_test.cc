@@ -7,9 +7,9 @@
 namespace belfry {
 namespace {
 
-using testing::for_each_machine;
-using testing::Layout;
-using testing::Numbers;
+using activation_testing::ActivationLayout;
+using activation_testing::for_each_machine;
+using activation_testing::Numbers;
 
 TEST(BiasActivation, AddsByChannelAndAppliesReluInEveryLayout) {
   for_each_machine([](Isa isa, const std::string& machine) {
@@ -23,7 +23,7 @@ TEST(BiasActivation, AddsByChannelAndAppliesReluInEveryLayout) {
           const double sum = static_cast<double>(x[i]) + static_cast<double>(bias[c]);
           wanted.push_back(relu && sum < 0 ? sum * static_cast<double>(alpha) : sum);
         }
-        for (const Layout& layout : testing::layouts(n, channels, rows)) {
+        for (const ActivationLayout& layout : activation_testing::layouts(n, channels, rows)) {
           std::vector<float> got = pack(layout, x);
           std::vector<char> scratch(bias_activation_scratch_bytes(layout.view, team_size(), isa));
           bias_activation({.view = layout.view,
@@ -33,8 +33,8 @@ TEST(BiasActivation, AddsByChannelAndAppliesReluInEveryLayout) {
                            .alpha = alpha,
                            .scratch = scratch.data(),
                            .isa = isa});
-          testing::expect_near(wanted, unpack(layout, got), 1e-6,
-                               layout.name + ", " + machine + ", channels " + std::to_string(channels));
+          activation_testing::expect_near(wanted, unpack(layout, got), 1e-6,
+                                          layout.name + ", " + machine + ", channels " + std::to_string(channels));
         }
       }
     }

@@ -8,11 +8,11 @@
 namespace belfry {
 namespace {
 
-using testing::expect_near;
-using testing::for_each_machine;
-using testing::kPoison;
-using testing::Layout;
-using testing::Numbers;
+using activation_testing::ActivationLayout;
+using activation_testing::expect_near;
+using activation_testing::for_each_machine;
+using activation_testing::kPoison;
+using activation_testing::Numbers;
 
 TEST(BiasGradient, AloneAndWithReluMatchesSumsInDouble) {
   for_each_machine([](Isa isa, const std::string& machine) {
@@ -34,11 +34,11 @@ TEST(BiasGradient, AloneAndWithReluMatchesSumsInDouble) {
         dbias[c] += static_cast<double>(dy[i]);
         relu_dbias[c] += dx[i];
       }
-      for (const Layout& layout : testing::layouts(n, channels, rows)) {
+      for (const ActivationLayout& layout : activation_testing::layouts(n, channels, rows)) {
         const std::string what = layout.name + ", " + machine + ", channels " + std::to_string(channels);
         const std::vector<float> packed_dy = pack(layout, dy), packed_y = pack(layout, y);
         std::vector<char> scratch(bias_gradient_scratch_bytes(layout.view, team_size(), isa));
-        std::vector<float> sums(dbias.size(), kPoison), got = testing::poisoned(layout);
+        std::vector<float> sums(dbias.size(), kPoison), got = activation_testing::poisoned(layout);
         bias_gradient({layout.view, packed_dy.data(), sums.data(), scratch.data(), isa});
         expect_near(dbias, sums, 1e-4, "dbias " + what);
         relu_backward_bias(

@@ -6,21 +6,21 @@
 namespace belfry {
 namespace {
 
-using testing::expect_near;
-using testing::for_each_machine;
-using testing::kPoison;
-using testing::Layout;
-using testing::Numbers;
-using testing::pack;
-using testing::poisoned;
-using testing::unpack;
+using activation_testing::ActivationLayout;
+using activation_testing::expect_near;
+using activation_testing::for_each_machine;
+using activation_testing::kPoison;
+using activation_testing::Numbers;
+using activation_testing::pack;
+using activation_testing::poisoned;
+using activation_testing::unpack;
 
 // Values by image, channel, row, column; filters by output, tap.
-struct Problem {
+struct DepthwiseProblem {
   Depthwise conv;
   std::vector<float> x, filter, bias, dy;
 
-  explicit Problem(const Depthwise& c) : conv(c) {
+  explicit DepthwiseProblem(const Depthwise& c) : conv(c) {
     Numbers numbers(static_cast<std::uint64_t>(c.channels * 100 + c.multiplier * 10 + c.taps()));
     x = numbers.many(c.images * c.channels * c.window.in_h * c.window.in_w);
     filter = numbers.many(c.outputs() * c.taps());
@@ -29,15 +29,15 @@ struct Problem {
   }
 };
 
-struct Expected {
+struct DepthwiseExpected {
   std::vector<double> y, dx, dfilter, dbias;
 };
 
 // In double, straight from the definition: each product of x, filter and dy goes where it belongs.
-Expected reference(const Problem& p, bool relu) {
+DepthwiseExpected reference(const DepthwiseProblem& p, bool relu) {
   const Depthwise& c = p.conv;
   const simd::DepthwiseWindow& w = c.window;
-  Expected e;
+  DepthwiseExpected e;
   e.y.resize(p.dy.size()), e.dx.resize(p.x.size()), e.dfilter.resize(p.filter.size()), e.dbias.resize(p.bias.size());
   std::size_t out = 0;
   for (std::int64_t n = 0; n < c.images; ++n)
@@ -66,20 +66,20 @@ struct Layouts {
   Layouts(const Depthwise& c, Isa isa) {
     const std::int64_t width = vector_width(isa);
     const auto of = [&](std::int64_t images, std::int64_t channels, std::int64_t rows) {
-      return Layout{"", {images, (channels + width - 1) / width, rows, width, channels}};
+      return ActivationLayout{"", {images, (channels + width - 1) / width, rows, width, channels}};
     };
     x = of(c.images, c.channels, c.window.in_h * c.window.in_w);
     y = of(c.images, c.outputs(), c.window.out_h * c.window.out_w);
     filter = of(1, c.outputs(), c.taps());
   }
-  Layout x, y, filter;
+  ActivationLayout x, y, filter;
 };
 
 struct Results {
   std::vector<float> y, dx, dfilter, dbias;
 };
 
-Results compute(const Problem& p, bool relu, Isa isa) {
+Results compute(const DepthwiseProblem& p, bool relu, Isa isa) {
   const Layouts at(p.conv, isa);
   const std::vector<float> x = pack(at.x, p.x), filter = pack(at.filter, p.filter), dy = pack(at.y, p.dy);
   Results r{poisoned(at.y), poisoned(at.x), poisoned(at.filter), std::vector<float>(p.bias.size(), kPoison)};
@@ -110,9 +110,9 @@ Results compute(const Problem& p, bool relu, Isa isa) {
 }
 
 void check(const Depthwise& conv) {
-  const Problem p(conv);
+  const DepthwiseProblem p(conv);
   for (const bool relu : {false, true}) {
-    const Expected e = reference(p, relu);
+    const DepthwiseExpected e = reference(p, relu);
     for_each_machine([&](Isa isa, const std::string& where) {
       const std::string what = std::to_string(conv.channels) + " channels x " + std::to_string(conv.multiplier) + ", " +
                                std::to_string(conv.window.kernel_w) + " wide, " + where;
@@ -179,10 +179,11 @@ TEST(DepthwiseKernels, TakePadsOfAnySize) {
 }
 
 TEST(DepthwiseKernels, GiveTheSameBitsEveryTime) {
-  const Problem p({.images = 6,
-                   .channels = 20,
-                   .multiplier = 2,
-                   .window = window({.in_h = 16, .in_w = 16, .kernel_h = 3, .kernel_w = 3, .pad_top = 1}, 1, 0)});
+  const DepthwiseProblem p(
+      {.images = 6,
+       .channels = 20,
+       .multiplier = 2,
+       .window = window({.in_h = 16, .in_w = 16, .kernel_h = 3, .kernel_w = 3, .pad_top = 1}, 1, 0)});
   for_each_machine([&](Isa isa, const std::string& where) {
     const Results first = compute(p, false, isa), again = compute(p, false, isa);
     EXPECT_EQ(first.y, again.y) << where;
@@ -193,7 +194,8 @@ TEST(DepthwiseKernels, GiveTheSameBitsEveryTime) {
 }
 
 TEST(DepthwiseKernels, NaNPassesThroughRelu) {
-  Problem p({.images = 1, .channels = 2, .window = window({.in_h = 2, .in_w = 2, .kernel_h = 1, .kernel_w = 1}, 0, 0)});
+  DepthwiseProblem p(
+      {.images = 1, .channels = 2, .window = window({.in_h = 2, .in_w = 2, .kernel_h = 1, .kernel_w = 1}, 0, 0)});
   p.x[5] = std::nanf("");
   for_each_machine([&](Isa isa, const std::string& where) {
     const std::vector<float> y = compute(p, true, isa).y;

@@ -5,10 +5,10 @@
 namespace belfry {
 namespace {
 
-using testing::for_each_machine;
-using testing::kPoison;
-using testing::Layout;
-using testing::Numbers;
+using activation_testing::ActivationLayout;
+using activation_testing::for_each_machine;
+using activation_testing::kPoison;
+using activation_testing::Numbers;
 
 ConvGeometry geometry(std::int64_t n, std::int64_t c, std::int64_t o, Extent in, Extent kernel, Extent strides,
                       Extent dilations, const Pads& pads) {
@@ -58,7 +58,7 @@ TEST(FewChannels, BackwardDataMatchesTheDefinitionInEveryLayoutAndForAnyTeam) {
     const double bound = likely_rounding_bound(terms, std::sqrt(terms / 9));
     std::vector<float> first;  // all teams and layouts give its bits, since both instruction sets round alike
     for_each_machine([&](Isa isa, const std::string& machine) {
-      for (const Layout& layout : testing::layouts(g.n, g.o, g.oh * g.ow)) {
+      for (const ActivationLayout& layout : activation_testing::layouts(g.n, g.o, g.oh * g.ow)) {
         const std::vector<float> packed = pack(layout, dy);
         std::vector<char> scratch(few_channels_scratch_bytes(g, team_size()));
         std::vector<float> dx(wanted.size(), kPoison);
@@ -69,7 +69,7 @@ TEST(FewChannels, BackwardDataMatchesTheDefinitionInEveryLayoutAndForAnyTeam) {
                                     .dx = dx.data(),
                                     .scratch = scratch.data(),
                                     .isa = isa});
-        testing::expect_near(wanted, dx, bound, layout.name + ", " + machine + ", o " + std::to_string(g.o));
+        activation_testing::expect_near(wanted, dx, bound, layout.name + ", " + machine + ", o " + std::to_string(g.o));
         if (first.empty()) first = dx;
         EXPECT_EQ(first, dx) << layout.name << ", " << machine;
       }

@@ -8,13 +8,13 @@
 namespace belfry {
 namespace {
 
-struct Size {
+struct GemmSize {
   std::int64_t m, n, k;
 };
 
 // Whole and partial tiles, panels, blocks of k, of rows and of columns.
-const Size kSizes[] = {{1, 1, 1},  {8, 48, 4},  {6, 16, 3},   {7, 15, 5},   {9, 17, 300},
-                       {5, 33, 7}, {13, 65, 2}, {500, 20, 3}, {3, 1000, 4}, {17, 49, 513}};
+const GemmSize kGemmSizes[] = {{1, 1, 1},  {8, 48, 4},  {6, 16, 3},   {7, 15, 5},   {9, 17, 300},
+                               {5, 33, 7}, {13, 65, 2}, {500, 20, 3}, {3, 1000, 4}, {17, 49, 513}};
 
 // Integers, so that every sum is exact in any order.
 std::vector<float> integers(std::int64_t n, int period) {
@@ -24,7 +24,7 @@ std::vector<float> integers(std::int64_t n, int period) {
   return out;
 }
 
-void expect_product(const Size& s, bool ta, bool tb, bool accumulate, Isa isa) {
+void expect_product(const GemmSize& s, bool ta, bool tb, bool accumulate, Isa isa) {
   const std::int64_t gap = 3;  // rows are further apart than they are long
   const std::int64_t a_row = (ta ? s.m : s.k) + gap, b_row = (tb ? s.k : s.n) + gap, y_row = s.n + gap;
   const auto a = integers(a_row * (ta ? s.k : s.m), 7), b = integers(b_row * (tb ? s.n : s.k), 5);
@@ -57,7 +57,7 @@ void expect_product(const Size& s, bool ta, bool tb, bool accumulate, Isa isa) {
 
 TEST(Gemm, AgreesWithThreeLoopsAtEveryKindOfBorder) {
   for (Isa isa : available_isas())
-    for (const Size& s : kSizes)
+    for (const GemmSize& s : kGemmSizes)
       for (int flags = 0; flags < 8; ++flags)
         expect_product(s, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, isa);
 }

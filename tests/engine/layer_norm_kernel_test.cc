@@ -13,12 +13,12 @@ struct Result {
   std::vector<float> sum, y, mean, rstd, dx, dgamma, dbeta;
 };
 
-struct Problem {
+struct LayerNormProblem {
   std::int64_t rows = 0, n = 0;
   bool residual = false;
   std::vector<float> x, more, gamma, beta, dy;
 
-  Problem(std::int64_t r, std::int64_t width, bool with_residual)
+  LayerNormProblem(std::int64_t r, std::int64_t width, bool with_residual)
       : rows(r),
         n(width),
         residual(with_residual),
@@ -59,7 +59,7 @@ struct Problem {
   }
 };
 
-void expect_formulas(const Problem& p, const Result& got) {
+void expect_formulas(const LayerNormProblem& p, const Result& got) {
   std::vector<double> dgamma(static_cast<std::size_t>(p.n)), dbeta = dgamma;
   for (std::int64_t r = 0; r < p.rows; ++r) {
     const auto at = [&](std::int64_t i) { return static_cast<std::size_t>(r * p.n + i); };
@@ -94,13 +94,13 @@ TEST(LayerNormKernels, MatchTheFormulasAtEveryLength) {
   for (Isa isa : available_isas())
     for (std::int64_t n = 1; n <= 70; ++n)
       for (bool residual : {false, true}) {
-        const Problem p(5, n, residual);
+        const LayerNormProblem p(5, n, residual);
         expect_formulas(p, p.run(isa));
       }
 }
 
 TEST(LayerNormKernels, ThreadsShareTheRows) {
-  const Problem p(300, 96, true);
+  const LayerNormProblem p(300, 96, true);
   for (int threads : {1, 2, 3}) {
     const TeamScope team(threads);
     const Result first = p.run(cpu_isa()), second = p.run(cpu_isa());

@@ -7,14 +7,14 @@
 namespace belfry {
 namespace {
 
-using testing::expect_near;
-using testing::for_each_machine;
-using testing::kPoison;
-using testing::Layout;
-using testing::Numbers;
-using testing::pack;
-using testing::poisoned;
-using testing::unpack;
+using activation_testing::ActivationLayout;
+using activation_testing::expect_near;
+using activation_testing::for_each_machine;
+using activation_testing::kPoison;
+using activation_testing::Numbers;
+using activation_testing::pack;
+using activation_testing::poisoned;
+using activation_testing::unpack;
 
 struct Image {
   std::int64_t n = 1, channels = 1, height = 1, width = 1;
@@ -52,25 +52,25 @@ const Shape kShapes[] = {
     {10, 25, 2, 1, 3, 4, 0, 0, 0, 0}, {3, 3, 3, 3, 3, 3, 2, 2, 2, 2},       // gaps; nearly only padding
     {4, 5, 4, 5, 1, 1, 0, 0, 0, 0},   {16, 17, 15, 17, 1, 1, 0, 0, 0, 0}};  // one window; the largest one
 
-struct Case {
+struct PoolingCase {
   Image image;
   Pooling pooling;  // without the layout
   std::string name;
 };
 
-Case make_case(const Shape& s, std::int64_t n, std::int64_t channels) {
-  Case c{.image = {n, channels, s.height, s.width},
-         .pooling = {.height = s.height,
-                     .width = s.width,
-                     .kernel_h = s.kernel_h,
-                     .kernel_w = s.kernel_w,
-                     .stride_h = s.stride_h,
-                     .stride_w = s.stride_w,
-                     .pad_top = s.top,
-                     .pad_bottom = s.bottom,
-                     .pad_left = s.left,
-                     .pad_right = s.right},
-         .name = {}};
+PoolingCase make_case(const Shape& s, std::int64_t n, std::int64_t channels) {
+  PoolingCase c{.image = {n, channels, s.height, s.width},
+                .pooling = {.height = s.height,
+                            .width = s.width,
+                            .kernel_h = s.kernel_h,
+                            .kernel_w = s.kernel_w,
+                            .stride_h = s.stride_h,
+                            .stride_w = s.stride_w,
+                            .pad_top = s.top,
+                            .pad_bottom = s.bottom,
+                            .pad_left = s.left,
+                            .pad_right = s.right},
+                .name = {}};
   c.name = std::to_string(s.height) + "x" + std::to_string(s.width) + " by " + std::to_string(s.kernel_h) + "x" +
            std::to_string(s.kernel_w) + ", channels " + std::to_string(channels);
   return c;
@@ -87,10 +87,10 @@ void for_each_case(Body body) {
 
 // Calls body(pooling, layout of x, layout of y) for each layout.
 template <class Body>
-void for_each_layout(const Case& c, Body body) {
+void for_each_layout(const PoolingCase& c, Body body) {
   const Pooling& p = c.pooling;
-  const auto in = testing::layouts(c.image.n, c.image.channels, p.height * p.width);
-  const auto out = testing::layouts(c.image.n, c.image.channels, p.out_height() * p.out_width());
+  const auto in = activation_testing::layouts(c.image.n, c.image.channels, p.height * p.width);
+  const auto out = activation_testing::layouts(c.image.n, c.image.channels, p.out_height() * p.out_width());
   for (std::size_t i = 0; i < in.size(); ++i) {
     Pooling pooling = p;
     pooling.outer = in[i].view.outer, pooling.groups = in[i].view.groups, pooling.inner = in[i].view.inner;
@@ -99,7 +99,7 @@ void for_each_layout(const Case& c, Body body) {
 }
 
 TEST(MaxPool, MatchesANaiveLoopForwardAndBackwardInEveryLayout) {
-  for_each_case([](const Case& c) {
+  for_each_case([](const PoolingCase& c) {
     Numbers numbers(7);
     std::vector<float> x = numbers.many(c.image.elements());
     for (float& v : x) v = std::round(v * 8);  // many ties: the first must win
@@ -117,7 +117,7 @@ TEST(MaxPool, MatchesANaiveLoopForwardAndBackwardInEveryLayout) {
       if (y[i] > 0) relu_dx[winner[i]] += static_cast<double>(dy[i]);
     }
     for_each_machine([&](Isa isa, const std::string& machine) {
-      for_each_layout(c, [&](const Pooling& pooling, const Layout& in, const Layout& out) {
+      for_each_layout(c, [&](const Pooling& pooling, const ActivationLayout& in, const ActivationLayout& out) {
         const std::string what = c.name + ", " + in.name + ", " + machine;
         const std::vector<float> packed_x = pack(in, x), packed_dy = pack(out, dy);
         std::vector<float> got_y = poisoned(out), only_y = poisoned(out), got = poisoned(in);
@@ -149,11 +149,11 @@ TEST(MaxPool, MatchesANaiveLoopForwardAndBackwardInEveryLayout) {
 
 TEST(MaxPool, NaNAndMinusInfinityComeThrough) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), low = -std::numeric_limits<float>::infinity();
-  const Case c = make_case({2, 6, 2, 2, 2, 2, 0, 0, 0, 0}, 1, 1);
+  const PoolingCase c = make_case({2, 6, 2, 2, 2, 2, 0, 0, 0, 0}, 1, 1);
   const std::vector<float> x = {1,   9, low, low, nan, 2,  //
                                 nan, 5, low, low, 1,   7};
   for_each_machine([&](Isa isa, const std::string& machine) {
-    for_each_layout(c, [&](const Pooling& pooling, const Layout& in, const Layout& out) {
+    for_each_layout(c, [&](const Pooling& pooling, const ActivationLayout& in, const ActivationLayout& out) {
       const std::vector<float> packed = pack(in, x);
       std::vector<float> y = poisoned(out);
       std::vector<std::uint8_t> index(y.size());
@@ -169,7 +169,7 @@ TEST(MaxPool, NaNAndMinusInfinityComeThrough) {
 }
 
 TEST(AveragePool, MatchesANaiveLoopWithAndWithoutPaddingCounted) {
-  for_each_case([](const Case& c) {
+  for_each_case([](const PoolingCase& c) {
     Numbers numbers(11);
     const std::vector<float> x = numbers.many(c.image.elements());
     const std::int64_t outs = c.image.n * c.image.channels * c.pooling.out_height() * c.pooling.out_width();
@@ -185,7 +185,7 @@ TEST(AveragePool, MatchesANaiveLoopWithAndWithoutPaddingCounted) {
         dx[cell] += static_cast<double>(dy[window]) / cells[window];
       });
       for_each_machine([&](Isa isa, const std::string& machine) {
-        for_each_layout(c, [&](const Pooling& pooling, const Layout& in, const Layout& out) {
+        for_each_layout(c, [&](const Pooling& pooling, const ActivationLayout& in, const ActivationLayout& out) {
           const std::string what = c.name + ", " + in.name + ", " + machine;
           const std::vector<float> packed_x = pack(in, x), packed_dy = pack(out, dy);
           std::vector<float> got_y = poisoned(out), got = poisoned(in);

@@ -44,15 +44,15 @@ class SignalsTest : public testing_support::LaunchTest {
   int after_trains = 0;
 };
 
-std::atomic<int> handled = 0;
-void count(int) { ++handled; }
+std::atomic<int> handled_by_host = 0;
+void count(int) { ++handled_by_host; }
 
 // While it lives, a handler of the program's own is there, or another disposition.
 class OwnHandler {
  public:
   explicit OwnHandler(int signal, void (*handler)(int) = count)
       : signal_(signal), handler_(handler), before_(std::signal(signal, handler)) {
-    handled = 0;
+    handled_by_host = 0;
   }
   ~OwnHandler() { std::signal(signal_, before_); }
   OwnHandler(const OwnHandler&) = delete;
@@ -194,7 +194,7 @@ TEST_F(SignalsTest, AHandlerThatComesTooLatePassesTheSignalOn) {
     const SignalWatch watch([&](int) { ++asked; });
   }
   installed.sa_handler(SIGINT);
-  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(handled_by_host, 1);
   {
     SignalWatch watch([&](int) { ++asked; });
     EXPECT_EQ(watch.caught(), 0);
@@ -213,22 +213,22 @@ TEST_F(SignalsTest, ASignalThatNobodyAskedAboutIsPassedOn) {
   {
     const SignalWatch watch([](int) {});
     std::raise(SIGINT);
-    EXPECT_EQ(handled, 0);
+    EXPECT_EQ(handled_by_host, 0);
   }
-  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(handled_by_host, 1);
   {
     SignalWatch watch([](int) {});
     std::raise(SIGINT);
     EXPECT_EQ(watch.caught(), SIGINT);
   }
-  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(handled_by_host, 1);
   const auto fail_after_a_signal = [] {
     const SignalWatch watch([](int) {});
     std::raise(SIGINT);
     throw FileError("broken");
   };
   EXPECT_THROW(fail_after_a_signal(), FileError);
-  EXPECT_EQ(handled, 1);
+  EXPECT_EQ(handled_by_host, 1);
 }
 
 TEST_F(SignalsTest, ASignalThatTheParentIgnoresStaysIgnored) {

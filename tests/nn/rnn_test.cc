@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kTime = 4;
+constexpr std::int64_t kRnnTime = 4;
 
 class RnnTest : public NnTest {
  protected:
@@ -49,7 +49,7 @@ TEST_F(RnnTest, EveryFormOfEveryCellGivesTheSame) {
   const PredictTowerContext tower("");
   std::vector<CellKind> kinds = cells_without_dropout();
   for (const CellKind& kind : cells_with_dropout()) kinds.push_back(kind);
-  const Tensor x = placeholder(f32, {kTime, kAny, kFeatures}), lengths = placeholder(i64, {kAny});
+  const Tensor x = placeholder(f32, {kRnnTime, kAny, kFeatures}), lengths = placeholder(i64, {kAny});
   for (std::size_t k = 0; k < kinds.size(); ++k) {
     SCOPED_TRACE(kinds[k].name);
     const VariableScope own("kind" + std::to_string(k));
@@ -62,8 +62,8 @@ TEST_F(RnnTest, EveryFormOfEveryCellGivesTheSame) {
     session.initialize();
     for (const int batch : {3, 1, 0, 2}) {
       Array steps(i64, {batch});
-      for (int b = 0; b < batch; ++b) steps.set_item(b, (b * 3 + 2) % (kTime + 1));
-      const Feeds feeds{{x, numbers({kTime, batch, kFeatures})}, {lengths, steps}};
+      for (int b = 0; b < batch; ++b) steps.set_item(b, (b * 3 + 2) % (kRnnTime + 1));
+      const Feeds feeds{{x, numbers({kRnnTime, batch, kFeatures})}, {lengths, steps}};
       for (std::size_t r = 2; r < results.size(); ++r) {
         SCOPED_TRACE(std::string(forms()[r / 2].name) + (r % 2 == 1 ? ", lengths" : "") + ", batch " +
                      std::to_string(batch));
@@ -75,12 +75,12 @@ TEST_F(RnnTest, EveryFormOfEveryCellGivesTheSame) {
 }
 
 TEST_F(RnnTest, OneLengthDoesNotStandForAllRows) {
-  const Tensor x = placeholder(f32, {kTime, kAny, kFeatures}), lengths = placeholder(i64, {kAny});
+  const Tensor x = placeholder(f32, {kRnnTime, kAny, kFeatures}), lengths = placeholder(i64, {kAny});
   const Tensor y = rnn(cell::plain("cell", {.units = 3}), x, {.lengths = lengths}).output;
   Session session(graph);
   session.initialize();
   const auto run = [&](std::int64_t count) {
-    session.run(y, {{x, numbers({kTime, 2, kFeatures})}, {lengths, Array::full(i64, {count}, 1)}});
+    session.run(y, {{x, numbers({kRnnTime, 2, kFeatures})}, {lengths, Array::full(i64, {count}, 1)}});
   };
   EXPECT_NO_THROW(run(2));
   EXPECT_NE(error_of([&] { run(1); }).find("expected 2 elements, got 1"), std::string::npos);
@@ -88,7 +88,8 @@ TEST_F(RnnTest, OneLengthDoesNotStandForAllRows) {
 
 TEST_F(RnnTest, BeyondItsLengthARowGivesZerosAndKeepsItsState) {
   const PredictTowerContext tower("");
-  const Tensor x = placeholder(f32, {kTime, 3, kFeatures}), lengths = constant(Array::of<std::int32_t>({3}, {2, 0, 4}));
+  const Tensor x = placeholder(f32, {kRnnTime, 3, kFeatures}),
+               lengths = constant(Array::of<std::int32_t>({3}, {2, 0, 4}));
   for (const CellKind& kind : cells_without_dropout())
     for (const CellForm& form : forms()) {
       SCOPED_TRACE(kind.name + ", " + form.name);
@@ -103,10 +104,10 @@ TEST_F(RnnTest, BeyondItsLengthARowGivesZerosAndKeepsItsState) {
       const RnnResult two = unroll(cell, slice(x, {0, 0, 0}, {2, 1, kAny}), {.initial = first});
       Session session(graph);
       session.initialize();
-      const Feeds feeds{{x, numbers({kTime, 3, kFeatures})}};
+      const Feeds feeds{{x, numbers({kRnnTime, 3, kFeatures})}};
       const std::vector<Array> got = run(session, all_of(r), feeds), wanted = run(session, all_of(two), feeds);
       const std::int64_t size = cell.output_size();
-      for (std::int64_t t = 0; t < kTime; ++t)
+      for (std::int64_t t = 0; t < kRnnTime; ++t)
         for (std::int64_t i = 0; i < size; ++i) {
           if (t < 2) {
             EXPECT_NEAR(got[0].item((t * 3) * size + i), wanted[0].item(t * size + i), 1e-6);
@@ -124,7 +125,7 @@ TEST_F(RnnTest, BeyondItsLengthARowGivesZerosAndKeepsItsState) {
 }
 
 TEST_F(RnnTest, BatchFirstSwapsTheAxesOfInputAndOutput) {
-  const Tensor x = placeholder(f32, {2, kTime, kFeatures}), lengths = constant(Array::of<std::int32_t>({2}, {4, 1}));
+  const Tensor x = placeholder(f32, {2, kRnnTime, kFeatures}), lengths = constant(Array::of<std::int32_t>({2}, {4, 1}));
   for (const CellForm& form : forms()) {
     SCOPED_TRACE(form.name);
     const VariableScope own("form" + std::to_string(graph.variables().size()));
@@ -133,7 +134,7 @@ TEST_F(RnnTest, BatchFirstSwapsTheAxesOfInputAndOutput) {
                     b = form.build(cell, transpose(x, {1, 0, 2}), {.lengths = lengths});
     Session session(graph);
     session.initialize();
-    const Feeds feeds{{x, numbers({2, kTime, kFeatures})}};
+    const Feeds feeds{{x, numbers({2, kRnnTime, kFeatures})}};
     const std::vector<Array> got = run(session, {a.output, a.last[3]}, feeds),
                              wanted = run(session, {transpose(b.output, {1, 0, 2}), b.last[3]}, feeds);
     for (int k = 0; k < 2; ++k)
@@ -151,7 +152,7 @@ TEST_F(RnnTest, ALayerAndAStackOfCellsHaveTheSameVariablesAndTheSameBits) {
   EXPECT_EQ(in(collection::kTrainableVariables), made);
   Session session(graph);
   session.initialize();
-  const Feeds feeds{{x, numbers({kTime, 3, kFeatures})}};
+  const Feeds feeds{{x, numbers({kRnnTime, 3, kFeatures})}};
   EXPECT_TRUE(equal(session.run(layer.output, feeds), session.run(cells.output, feeds)));
   EXPECT_TRUE(equal(session.run(layer.last[1].c, feeds), session.run(cells.last[3], feeds)));
 }
@@ -188,7 +189,7 @@ TEST_F(RnnTest, KernelsTakeWholeSequencesWhereTheyFit) {
     return std::ranges::count_if(graph.operations(), [&](const Operation& op) { return op.type() == type; });
   };
   const TrainTowerContext tower("");
-  const Tensor x = placeholder(f32, {kTime, 2, kFeatures});
+  const Tensor x = placeholder(f32, {kRnnTime, 2, kFeatures});
   rnn(cell::stacked("fused", {cell::lstm("layer0", {.units = kFeatures}),
                               cell::residual(cell::dropout(cell::gru("layer1", {.units = kFeatures}),
                                                            {.input = 0.5, .output = 0.5, .variational = true}))}),
@@ -197,7 +198,7 @@ TEST_F(RnnTest, KernelsTakeWholeSequencesWhereTheyFit) {
   EXPECT_EQ(count("GruSequence"), 1);
   EXPECT_EQ(count("Dropout"), 2);
   rnn(cell::dropout(cell::lstm("dropped", {.units = 2}), {.state = 0.5}), x);
-  EXPECT_EQ(count("LstmSequence"), 1 + kTime) << "dropout inside of the recurrence";
+  EXPECT_EQ(count("LstmSequence"), 1 + kRnnTime) << "dropout inside of the recurrence";
   EXPECT_EQ(count("Scan"), 0);
   rnn(cell::plain("long", {.units = 2}), placeholder(f32, {65, 2, kFeatures}));
   EXPECT_EQ(count("Scan"), 1);
@@ -206,10 +207,10 @@ TEST_F(RnnTest, KernelsTakeWholeSequencesWhereTheyFit) {
 }
 
 TEST_F(RnnTest, BothDirectionsAreTwoNetworksOfWhichOneReadsBackwards) {
-  const Tensor x = placeholder(f32, {2, kTime, kFeatures}), lengths = constant(Array::of<std::int64_t>({2}, {4, 2}));
+  const Tensor x = placeholder(f32, {2, kRnnTime, kFeatures}), lengths = constant(Array::of<std::int64_t>({2}, {4, 2}));
   const RnnCell there = cell::lstm("there", {.units = 2}), back = cell::gru("back", {.units = 3});
   const BidirectionalResult both = bidirectional(there, back, x, {.lengths = lengths, .batch_first = true});
-  EXPECT_EQ(both.output.shape(), Shape({2, kTime, 5}));
+  EXPECT_EQ(both.output.shape(), Shape({2, kRnnTime, 5}));
   EXPECT_EQ(both.last_forward.size(), 2u);
   EXPECT_EQ(both.last_backward.size(), 1u);
   const BidirectionalResult whole = bidirectional(there, back, transpose(x, {1, 0, 2}));
@@ -221,18 +222,18 @@ TEST_F(RnnTest, BothDirectionsAreTwoNetworksOfWhichOneReadsBackwards) {
   session.initialize();
   const std::vector<Array> out = run(
       session, {both.output, forward.output, backward.output, both.last_backward[0], backward.last[0], whole.output},
-      {{x, numbers({2, kTime, kFeatures})}});
-  const auto at = [&](int b, int t, int i) { return out[0].item((b * kTime + t) * 5 + i); };
-  for (int t = 0; t < kTime; ++t) {
+      {{x, numbers({2, kRnnTime, kFeatures})}});
+  const auto at = [&](int b, int t, int i) { return out[0].item((b * kRnnTime + t) * 5 + i); };
+  for (int t = 0; t < kRnnTime; ++t) {
     for (int i = 0; i < 5; ++i) EXPECT_EQ(at(0, t, i), out[5].item(t * 10 + i)) << "the first row is as long as all";
-    for (int i = 0; i < 2; ++i) EXPECT_EQ(at(1, t, i), out[1].item((kTime + t) * 2 + i));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(at(1, t, i), out[1].item((kRnnTime + t) * 2 + i));
     for (int i = 0; i < 3; ++i) EXPECT_NEAR(at(1, t, 2 + i), t < 2 ? out[2].item((1 - t) * 3 + i) : 0, 1e-6);
   }
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(out[3].item(3 + i), out[4].item(i), 1e-6);
 }
 
 TEST_F(RnnTest, ALengthOutsideOfTheSequenceEndsTheRun) {
-  const Tensor x = placeholder(f32, {kTime, 2, kFeatures}), lengths = placeholder(i32, {2});
+  const Tensor x = placeholder(f32, {kRnnTime, 2, kFeatures}), lengths = placeholder(i32, {2});
   for (const CellForm& form : forms())
     for (const char* kind : {"plain", "lstm"}) {
       const std::string name = kind + std::to_string(graph.variables().size());
@@ -242,7 +243,7 @@ TEST_F(RnnTest, ALengthOutsideOfTheSequenceEndsTheRun) {
       Session session(graph);
       session.initialize();
       for (const int wrong : {5, -1})
-        EXPECT_THROW(session.run(r.output, {{x, numbers({kTime, 2, kFeatures})},
+        EXPECT_THROW(session.run(r.output, {{x, numbers({kRnnTime, 2, kFeatures})},
                                             {lengths, Array::of<std::int32_t>({2}, {1, wrong})}}),
                      NumericError)
             << name << ", " << form.name;

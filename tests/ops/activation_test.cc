@@ -12,17 +12,17 @@ namespace belfry {
 namespace {
 
 using X = const Tensors&;
-const std::vector<ShapeList> kShapes{{{2, 3}}, {{}}, {{0, 3}}, {{2, 1, 3, 2}}};
+const std::vector<ShapeList> kActivationShapes{{{2, 3}}, {{}}, {{0, 3}}, {{2, 1, 3, 2}}};
 
-const bool rows[] = {
+const bool activation_rows[] = {
     gradient_row(
-        "Softplus", {"Softplus"}, [](X x) { return softplus(x[0] * 4.f); }, kShapes),
+        "Softplus", {"Softplus"}, [](X x) { return softplus(x[0] * 4.f); }, kActivationShapes),
     gradient_row(
-        "Elu", {"Elu"}, [](X x) { return elu(x[0] * 2.f); }, kShapes),
+        "Elu", {"Elu"}, [](X x) { return elu(x[0] * 2.f); }, kActivationShapes),
     gradient_row(
-        "Selu", {"Selu"}, [](X x) { return selu(x[0] * 2.f); }, kShapes),
+        "Selu", {"Selu"}, [](X x) { return selu(x[0] * 2.f); }, kActivationShapes),
     gradient_row(
-        "Swish", {"Swish"}, [](X x) { return swish(x[0] * 4.f); }, kShapes),
+        "Swish", {"Swish"}, [](X x) { return swish(x[0] * 4.f); }, kActivationShapes),
     gradient_row("Prelu", {"Prelu"}, [](X x) { return prelu(x[0], x[1]); },
                  {{{2, 3}, {3}}, {{2, 3}, {}}, {{2, 3, 2}, {3, 1}}, {{0, 3}, {3}}}),
 };

@@ -9,7 +9,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool array_ops_rows[] = {
     gradient_row("Reshape", {"Reshape", "ReshapeLike"}, [](X x) { return reshape(square(x[0]), {kAny, 2}); },
                  {{{2, 3}}, {{2}}, {{0, 3}}}),
     gradient_row("BatchFlatten", {"BatchFlatten"}, [](X x) { return batch_flatten(square(x[0])); },

@@ -15,7 +15,7 @@ using X = const Tensors&;
 
 Array mask_of(const Shape& shape, std::initializer_list<bool> values) { return Array::of<bool>(shape, values); }
 
-const bool rows[] = {
+const bool attention_rows[] = {
     gradient_row("Attention", {"Attention", "AttentionGrad"},
                  [](X x) { return attention(x[0], x[1], x[2], {.scale = 0.7}); },
                  {{{1, 2, 2, 2}, {1, 2, 3, 2}, {1, 2, 3, 1}}, {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 2}}}),

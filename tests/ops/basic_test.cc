@@ -14,7 +14,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool basic_rows[] = {
     gradient_row("Identity", {"Identity"}, [](X x) { return square(identity(x[0])); }, {{{2, 3}}, {{}}, {{0}}}),
     // To f32 and back the difference quotient would be all rounding, so this one stays in f64.
     gradient_row("Cast", {"Cast"}, [](X x) { return cast(square(cast(x[0], f64, "there")), x[0].dtype(), "back"); },

@@ -34,9 +34,9 @@ Tensor gradient_penalty(X x) {
 }
 
 const CheckOptions kLoose{.tolerance = 1e-5, .tolerance_f32 = 1e-3};
-const CheckOptions kFirstOrder{.tolerance = 1e-5, .tolerance_f32 = 5e-3, .second_order = false};
+const CheckOptions kBatchNormFirstOrder{.tolerance = 1e-5, .tolerance_f32 = 5e-3, .second_order = false};
 const CheckOptions kVariances{.low = 0.5, .high = 2, .tolerance = 1e-5, .tolerance_f32 = 1e-3};
-const std::vector<std::string> kOps{"BatchNorm", "BatchNormGrad"};
+const std::vector<std::string> kBatchNormOps{"BatchNorm", "BatchNormGrad"};
 const std::vector<ShapeList> kLast{{{2, 2, 3, 2}, {2}, {2}}, {{4, 3}, {3}, {3}}, {{0, 2}, {2}, {2}}, {{3}, {3}, {3}}};
 const std::vector<ShapeList> kFirst{{{3, 2, 2, 2}, {2}, {2}}};
 
@@ -44,19 +44,19 @@ Tensor inference(X x, int axis) {
   return batch_norm_inference(x[0], {x[1], x[2], x[3], x[4]}, {.epsilon = 0.1, .axis = axis});
 }
 
-const bool rows[] = {
+const bool batch_norm_rows[] = {
     gradient_row(
-        "BatchNorm", kOps, [](X x) { return normalised(x, -1).y; }, kLast, kLoose),
+        "BatchNorm", kBatchNormOps, [](X x) { return normalised(x, -1).y; }, kLast, kLoose),
     gradient_row(
-        "BatchNormChannelsFirst", kOps, [](X x) { return normalised(x, 1).y; }, kFirst, kLoose),
+        "BatchNormChannelsFirst", kBatchNormOps, [](X x) { return normalised(x, 1).y; }, kFirst, kLoose),
     gradient_row(
         "BatchNormMean", {"BatchNorm"}, [](X x) { return normalised(x, -1).mean; }, kLast, kLoose),
     gradient_row(
         "BatchNormVariance", {"BatchNorm"}, [](X x) { return normalised(x, 1).variance; }, kFirst, kLoose),
-    gradient_row("BatchNormAllOutputs", kOps, uses(kY | kMean | kVariance, 1), kFirst, kLoose),
+    gradient_row("BatchNormAllOutputs", kBatchNormOps, uses(kY | kMean | kVariance, 1), kFirst, kLoose),
     gradient_row("BatchNormStatistics", {"BatchNorm"}, uses(kMean | kVariance, -1), kLast, kLoose),
-    gradient_row("BatchNormGradientPenalty", kOps, gradient_penalty, {{{2, 2, 3, 2}, {2}, {2}}, {{4, 3}, {3}, {3}}},
-                 kFirstOrder),
+    gradient_row("BatchNormGradientPenalty", kBatchNormOps, gradient_penalty,
+                 {{{2, 2, 3, 2}, {2}, {2}}, {{4, 3}, {3}, {3}}}, kBatchNormFirstOrder),
     gradient_row(
         "BatchNormInference", {"BatchNormInference"}, [](X x) { return inference(x, -1); },
         {{{2, 3, 2}, {2}, {2}, {2}, {2}}, {{0, 2}, {2}, {2}, {2}, {2}}}, kVariances),

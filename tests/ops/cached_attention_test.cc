@@ -11,7 +11,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool cached_attention_rows[] = {
     gradient_row(
         "CachedAttention", {"CachedAttention"},
         [](X x) { return cached_attention(x[0], x[1], x[2], 1, {.scale = 0.7, .heads = 2}); },

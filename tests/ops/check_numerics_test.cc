@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-const bool row =
+const bool check_numerics_row =
     gradient_row("CheckNumerics", {"CheckNumerics"}, [](const Tensors& x) { return check_numerics(square(x[0]), "x"); },
                  {{{2, 3}}, {{}}, {{0, 3}}});
 

@@ -16,7 +16,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool clip_rows[] = {
     gradient_row("SumSquares", {"SumSquares"}, [](X x) { return sum_squares(x[0]); }, {{{2, 3}}, {{}}, {{0, 3}}}),
     gradient_row("GlobalNorm", {"SumSquares"}, [](X x) { return global_norm({x[0], x[1]}); }, {{{2, 3}, {4}}}),
     gradient_row("ClipByGlobalNorm", {"SumSquares"},

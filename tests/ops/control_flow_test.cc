@@ -15,7 +15,7 @@ namespace belfry {
 namespace {
 
 using X = const Tensors&;
-const bool rows[] = {
+const bool control_flow_rows[] = {
     gradient_row("CondThen", {"Cond"},
                  [](X x) {
                    return cond(

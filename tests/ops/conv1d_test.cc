@@ -6,9 +6,9 @@
 namespace belfry {
 namespace {
 
-const bool row = gradient_row("Conv1D", {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
-                              [](const Tensors& x) { return conv1d(x[0], x[1], {.stride = 2, .groups = 2}); },
-                              {{{2, 5, 4}, {3, 2, 6}}});
+const bool conv1d_row = gradient_row("Conv1D", {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
+                                     [](const Tensors& x) { return conv1d(x[0], x[1], {.stride = 2, .groups = 2}); },
+                                     {{{2, 5, 4}, {3, 2, 6}}});
 
 using Conv1dTest = OpTest;
 

@@ -15,26 +15,27 @@ Maker conv(const Conv2dOptions& options) {
   return [options](X x) { return conv2d(x[0], x[1], options); };
 }
 
-const std::vector<std::string> kOps{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
-const bool rows[] = {
-    gradient_row("Conv2DSame", kOps, conv({}),
+const std::vector<std::string> kConvOps{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
+const bool conv_rows[] = {
+    gradient_row("Conv2DSame", kConvOps, conv({}),
                  {{{2, 4, 3, 2}, {3, 2, 2, 3}}, {{1, 1, 1, 1}, {3, 3, 1, 1}}, {{0, 4, 3, 2}, {3, 2, 2, 3}}}),
-    gradient_row("Conv2DValidStrided", kOps, conv({.strides = {2, 1}, .padding = Padding::valid}),
+    gradient_row("Conv2DValidStrided", kConvOps, conv({.strides = {2, 1}, .padding = Padding::valid}),
                  {{{1, 5, 4, 2}, {3, 2, 2, 2}}}),
-    gradient_row("Conv2DSameStridedDilated", kOps, conv({.strides = 2, .dilations = {1, 2}}),
+    gradient_row("Conv2DSameStridedDilated", kConvOps, conv({.strides = 2, .dilations = {1, 2}}),
                  {{{1, 4, 5, 1}, {2, 2, 1, 2}}}),
-    gradient_row("Conv2DExplicit", kOps, conv({.strides = {1, 2}, .padding = Padding::explicit_({2, 0, 1, 3})}),
+    gradient_row("Conv2DExplicit", kConvOps, conv({.strides = {1, 2}, .padding = Padding::explicit_({2, 0, 1, 3})}),
                  {{{1, 3, 2, 1}, {2, 3, 1, 2}}}),
-    gradient_row("Conv2DGroups", kOps, conv({.groups = 2}), {{{2, 2, 3, 4}, {2, 2, 2, 2}}}),
-    gradient_row("Conv2DGroupsOfBlocks", kOps, conv({.padding = Padding::valid, .groups = 2}),
+    gradient_row("Conv2DGroups", kConvOps, conv({.groups = 2}), {{{2, 2, 3, 4}, {2, 2, 2, 2}}}),
+    gradient_row("Conv2DGroupsOfBlocks", kConvOps, conv({.padding = Padding::valid, .groups = 2}),
                  {{{1, 2, 2, 16}, {2, 1, 8, 16}}}),
-    gradient_row("Conv2DDepthwiseOneEach", kOps, conv({.strides = 2, .groups = 3}), {{{2, 3, 4, 3}, {3, 3, 1, 3}}}),
-    gradient_row("Conv2DDepthwiseDilated", kOps, conv({.dilations = 2, .groups = 3}), {{{1, 4, 3, 3}, {2, 3, 1, 3}}}),
-    gradient_row("Conv2DDepthwiseMultiplied", kOps, conv({.strides = {1, 2}, .groups = 2}),
+    gradient_row("Conv2DDepthwiseOneEach", kConvOps, conv({.strides = 2, .groups = 3}), {{{2, 3, 4, 3}, {3, 3, 1, 3}}}),
+    gradient_row("Conv2DDepthwiseDilated", kConvOps, conv({.dilations = 2, .groups = 3}),
+                 {{{1, 4, 3, 3}, {2, 3, 1, 3}}}),
+    gradient_row("Conv2DDepthwiseMultiplied", kConvOps, conv({.strides = {1, 2}, .groups = 2}),
                  {{{2, 3, 3, 2}, {2, 2, 1, 6}}}),
-    gradient_row("Conv2DDepthwise", kOps, conv({.groups = 3, .data_format = DataFormat::channels_first}),
+    gradient_row("Conv2DDepthwise", kConvOps, conv({.groups = 3, .data_format = DataFormat::channels_first}),
                  {{{1, 3, 2, 3}, {2, 2, 1, 6}}}),
-    gradient_row("Conv2DChannelsFirst", kOps, conv({.strides = 2, .data_format = DataFormat::nchw}),
+    gradient_row("Conv2DChannelsFirst", kConvOps, conv({.strides = 2, .data_format = DataFormat::nchw}),
                  {{{2, 2, 3, 4}, {3, 3, 2, 2}}}),
 };
 

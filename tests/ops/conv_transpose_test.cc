@@ -15,25 +15,25 @@ Maker transposed(const Conv2dTransposeOptions& options) {
   return [options](X x) { return conv2d_transpose(x[0], x[1], options); };
 }
 
-const std::vector<std::string> kOps{"Conv2DTranspose"};
-const bool rows[] = {
-    gradient_row("Conv2DTransposeSame", kOps, transposed({.strides = 2}),
+const std::vector<std::string> kConvTransposeOps{"Conv2DTranspose"};
+const bool conv_transpose_rows[] = {
+    gradient_row("Conv2DTransposeSame", kConvTransposeOps, transposed({.strides = 2}),
                  {{{2, 2, 3, 3}, {3, 2, 2, 3}}, {{1, 1, 1, 1}, {3, 3, 1, 1}}, {{0, 2, 3, 2}, {3, 2, 3, 2}}}),
-    gradient_row("Conv2DTransposeValid", kOps, transposed({.strides = {2, 1}, .padding = Padding::valid}),
+    gradient_row("Conv2DTransposeValid", kConvTransposeOps, transposed({.strides = {2, 1}, .padding = Padding::valid}),
                  {{{1, 3, 2, 2}, {3, 2, 2, 2}}}),
-    gradient_row("Conv2DTransposeExplicit", kOps,
+    gradient_row("Conv2DTransposeExplicit", kConvTransposeOps,
                  transposed({.strides = 2, .dilations = {1, 2}, .padding = Padding::explicit_({1, 0, 2, 1})}),
                  {{{1, 3, 2, 1}, {2, 3, 2, 1}}}),
     // As the generator of a GAN: a window of twice the stride, one channel out.
-    gradient_row("Conv2DTransposeOneChannel", kOps,
+    gradient_row("Conv2DTransposeOneChannel", kConvTransposeOps,
                  transposed({.strides = 2, .padding = Padding::explicit_({1, 1, 1, 1})}),
                  {{{2, 2, 3, 17}, {4, 4, 1, 17}}}),
-    gradient_row("Conv2DTransposeGroups", kOps, transposed({.strides = {1, 2}, .groups = 2}),
+    gradient_row("Conv2DTransposeGroups", kConvTransposeOps, transposed({.strides = {1, 2}, .groups = 2}),
                  {{{2, 2, 3, 4}, {2, 2, 2, 4}}}),
-    gradient_row("Conv2DTransposeDepthwise", kOps, transposed({.strides = 2, .groups = 3}),
+    gradient_row("Conv2DTransposeDepthwise", kConvTransposeOps, transposed({.strides = 2, .groups = 3}),
                  {{{1, 2, 3, 3}, {3, 3, 1, 3}}}),
-    gradient_row("Conv2DTransposeChannelsFirst", kOps, transposed({.strides = 2, .data_format = DataFormat::nchw}),
-                 {{{2, 2, 2, 3}, {3, 3, 2, 2}}}),
+    gradient_row("Conv2DTransposeChannelsFirst", kConvTransposeOps,
+                 transposed({.strides = 2, .data_format = DataFormat::nchw}), {{{2, 2, 2, 3}, {3, 3, 2, 2}}}),
 };
 
 // The definition: every x(n, o, i, j) adds its weights to the window that it stands for. `y` has the result's shape.

@@ -58,16 +58,17 @@ Tensor with_statistics(X x) {
 }
 
 const CheckOptions kLoose{.tolerance = 1e-5, .tolerance_f32 = 1e-3};
-const std::vector<std::string> kOps{"CrossTowerSum", "BatchNormSums", "BatchNormGradSums", "BatchNormBlend"};
-const std::vector<ShapeList> kShapes{{{5, 2, 3, 2}, {2}, {2}}, {{3, 3}, {3}, {3}}, {{2, 3}, {3}, {3}}};
+const std::vector<std::string> kCrossTowerOps{"CrossTowerSum", "BatchNormSums", "BatchNormGradSums", "BatchNormBlend"};
+const std::vector<ShapeList> kCrossTowerShapes{{{5, 2, 3, 2}, {2}, {2}}, {{3, 3}, {3}, {3}}, {{2, 3}, {3}, {3}}};
 
-const bool rows[] = {
+const bool cross_tower_rows[] = {
     gradient_row("CrossTowerSum", {"CrossTowerSum"}, through_both, {{{3}}, {{2, 2}}, {{0}}}),
     gradient_row(
-        "SyncBatchNorm", kOps, [](X x) { return normalised(x, -1); }, kShapes, kLoose),
+        "SyncBatchNorm", kCrossTowerOps, [](X x) { return normalised(x, -1); }, kCrossTowerShapes, kLoose),
     gradient_row(
-        "SyncBatchNormChannelsFirst", kOps, [](X x) { return normalised(x, 1); }, {{{3, 2, 2, 2}, {2}, {2}}}, kLoose),
-    gradient_row("SyncBatchNormStatistics", kOps, with_statistics, {{{5, 2}, {2}, {2}}}, kLoose),
+        "SyncBatchNormChannelsFirst", kCrossTowerOps, [](X x) { return normalised(x, 1); }, {{{3, 2, 2, 2}, {2}, {2}}},
+        kLoose),
+    gradient_row("SyncBatchNormStatistics", kCrossTowerOps, with_statistics, {{{5, 2}, {2}, {2}}}, kLoose),
     gradient_row("BatchNormSums", {"BatchNormSums"},
                  [](X x) {
                    return cast(add_tensor(find_op("BatchNormSums"), {square(x[0])},

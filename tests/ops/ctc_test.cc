@@ -22,7 +22,7 @@ Tensor two_sequences(const Tensor& logits, int blank = -1, bool time_major = tru
                   {.blank = blank, .time_major = time_major});
 }
 
-const bool rows[] = {
+const bool ctc_rows[] = {
     gradient_row("CtcLoss", {"CtcLoss"}, [](X x) { return two_sequences(x[0]); }, {{{4, 2, 3}}},
                  {.second_order = false}),
     gradient_row("CtcLossBatchMajor", {"CtcLoss"}, [](X x) { return two_sequences(x[0], 2, false); }, {{{2, 4, 3}}},

@@ -8,18 +8,18 @@ namespace belfry {
 namespace {
 
 using X = const Tensors&;
-const std::vector<ShapeList> kShapes{{{2, 3}}, {{3, 2, 2}}, {{2, 0}}, {{0, 2}}};
+const std::vector<ShapeList> kCumsumShapes{{{2, 3}}, {{3, 2, 2}}, {{2, 0}}, {{0, 2}}};
 
-const bool rows[] = {
+const bool cumsum_rows[] = {
     gradient_row(
-        "CumSum", {"CumSum"}, [](X x) { return cumsum(square(x[0]), 1); }, kShapes),
+        "CumSum", {"CumSum"}, [](X x) { return cumsum(square(x[0]), 1); }, kCumsumShapes),
     gradient_row(
-        "CumSumExclusive", {"CumSum"}, [](X x) { return cumsum(square(x[0]), 0, {.exclusive = true}); }, kShapes),
+        "CumSumExclusive", {"CumSum"}, [](X x) { return cumsum(square(x[0]), 0, {.exclusive = true}); }, kCumsumShapes),
     gradient_row(
-        "CumSumReverse", {"CumSum"}, [](X x) { return cumsum(square(x[0]), -1, {.reverse = true}); }, kShapes),
+        "CumSumReverse", {"CumSum"}, [](X x) { return cumsum(square(x[0]), -1, {.reverse = true}); }, kCumsumShapes),
     gradient_row(
         "CumSumExclusiveReverse", {"CumSum"},
-        [](X x) { return cumsum(square(x[0]), 0, {.exclusive = true, .reverse = true}); }, kShapes),
+        [](X x) { return cumsum(square(x[0]), 0, {.exclusive = true, .reverse = true}); }, kCumsumShapes),
 };
 
 class CumsumTest : public OpTest {};

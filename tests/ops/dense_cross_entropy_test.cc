@@ -11,7 +11,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool dense_cross_entropy_rows[] = {
     gradient_row("SoftmaxCrossEntropy", {"SoftmaxCrossEntropy", "SoftmaxCrossEntropyGrad"},
                  [](X x) { return softmax_cross_entropy(x[0] * 2.f, x[1]); },
                  {{{2, 3}, {2, 3}}, {{3}, {3}}, {{0, 3}, {0, 3}}, {{2, 2, 1}, {2, 2, 1}}}),

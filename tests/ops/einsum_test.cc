@@ -16,7 +16,7 @@ Maker of(const char* equation) {
   return [equation](X x) { return einsum(equation, x); };
 }
 
-const bool rows[] = {
+const bool einsum_rows[] = {
     gradient_row("MatchSizes", {"MatchSizes"}, [](X x) { return match_sizes(x[0] * x[0], {1}, x[1], {0}); },
                  {{{2, 3}, {3, 2}}, {{0, 3}, {3}}}),
     gradient_row("EinsumProduct", {"MatMul"}, of("ij,jk->ki"), {{{2, 3}, {3, 2}}, {{2, 0}, {0, 2}}}),

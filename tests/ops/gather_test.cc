@@ -13,7 +13,7 @@ Tensor indices(const Shape& shape, std::initializer_list<std::int32_t> values) {
   return constant(Array::of<std::int32_t>(shape, values));
 }
 
-const bool rows[] = {
+const bool gather_rows[] = {
     // An index twice, one never, in both orders.
     gradient_row("Gather", {"Gather", "SumRows", "ScatterRows"},
                  [](X x) { return gather(x[0], indices({2, 2}, {3, 0, 3, 1})); }, {{{4, 3}}, {{4}}, {{4, 0}}}),

@@ -12,10 +12,10 @@ namespace {
 
 using X = const Tensors&;
 
-const std::vector<ShapeList> kShapes{{{2, 3}}, {{}}, {{0, 3}}, {{2, 1, 3, 2}}};
-const bool rows[] = {
-    gradient_row("Erf", {"Erf"}, [](X x) { return erf(x[0]); }, kShapes, {.low = -3, .high = 3}),
-    gradient_row("Gelu", {"Gelu", "GeluGrad"}, [](X x) { return gelu(x[0]); }, kShapes, {.low = -3, .high = 3}),
+const std::vector<ShapeList> kGeluShapes{{{2, 3}}, {{}}, {{0, 3}}, {{2, 1, 3, 2}}};
+const bool gelu_rows[] = {
+    gradient_row("Erf", {"Erf"}, [](X x) { return erf(x[0]); }, kGeluShapes, {.low = -3, .high = 3}),
+    gradient_row("Gelu", {"Gelu", "GeluGrad"}, [](X x) { return gelu(x[0]); }, kGeluShapes, {.low = -3, .high = 3}),
 };
 
 class GeluTest : public OpTest {};

@@ -14,7 +14,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool group_norm_rows[] = {
     gradient_row("GroupNorm", {"GroupNorm", "GroupNormGrad", "GroupMean"},
                  [](X x) { return group_norm(x[0], x[1], x[2], {.groups = 2, .epsilon = 0.1}); },
                  {{{2, 3, 4}, {4}, {4}}, {{2, 2, 1, 2}, {2}, {2}}, {{1, 4}, {4}, {4}}, {{0, 3, 4}, {4}, {4}}}),

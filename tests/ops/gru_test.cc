@@ -18,25 +18,25 @@ using X = const Tensors&;
 Tensor all_of(const GruResult& r) { return concat({reshape(r.h, {kAny, r.last.shape()[1]}), r.last * 2.f}, 0); }
 GruResult gru_of(X x, const GruOptions& options = {}) { return gru(x[0], {x[1], x[2], x[3], x[4]}, x[5], options); }
 
-constexpr CheckOptions kFirstOrder{.unknown_dimensions = false, .second_order = false};
-const bool rows[] = {
+constexpr CheckOptions kGruFirstOrder{.unknown_dimensions = false, .second_order = false};
+const bool gru_rows[] = {
     gradient_row(
         "Gru", {"GruSequence", "GruSequenceGrad"}, [](X x) { return all_of(gru_of(x)); },
         {{{3, 2, 3}, {3, 6}, {2, 6}, {6}, {6}, {2, 2}},
          {{1, 1, 1}, {1, 3}, {1, 3}, {3}, {3}, {1, 1}},
          {{0, 2, 3}, {3, 6}, {2, 6}, {6}, {6}, {2, 2}},
          {{3, 0, 3}, {3, 6}, {2, 6}, {6}, {6}, {0, 2}}},
-        kFirstOrder),
+        kGruFirstOrder),
     gradient_row(
         "GruLengths", {"GruSequence", "GruSequenceGrad"},
         [](X x) { return all_of(gru_of(x, {.lengths = lengths_of({2, 0, 3})})); },
-        {{{3, 3, 2}, {2, 6}, {2, 6}, {6}, {6}, {3, 2}}}, kFirstOrder),
+        {{{3, 3, 2}, {2, 6}, {2, 6}, {6}, {6}, {3, 2}}}, kGruFirstOrder),
     gradient_row(
         "GruOutputAlone", {"GruSequenceGrad"}, [](X x) { return gru(x[0], {x[1], x[2]}).h; },
-        {{{3, 2, 3}, {3, 6}, {2, 6}}}, kFirstOrder),
+        {{{3, 2, 3}, {3, 6}, {2, 6}}}, kGruFirstOrder),
     gradient_row(
         "GruCell", {"GruSequenceGrad"}, [](X x) { return gru_cell(x[0], {x[1], x[2], x[3]}, x[4]); },
-        {{{2, 3}, {3, 6}, {2, 6}, {6}, {2, 2}}}, kFirstOrder),
+        {{{2, 3}, {3, 6}, {2, 6}, {6}, {2, 2}}}, kGruFirstOrder),
 };
 
 class GruTest : public RecurrentTest {

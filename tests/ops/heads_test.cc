@@ -8,7 +8,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool heads_rows[] = {
     gradient_row("SplitLastAxis", {"SplitLastAxis", "MergeLastAxes"}, [](X x) { return split_last_axis(x[0], 2); },
                  {{{3, 4}}, {{6}}, {{2, 0}}}),
     gradient_row("MergeLastAxes", {"MergeLastAxes"}, [](X x) { return merge_last_axes(x[0]); },

@@ -9,7 +9,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool layer_norm_rows[] = {
     gradient_row(
         "LayerNorm", {"LayerNorm", "LayerNormGrad"}, [](X x) { return layer_norm(x[0], x[1], x[2]); },
         {{{2, 3}, {3}, {3}}, {{4}, {4}, {4}}, {{2, 2, 2}, {2, 2}, {2, 2}}, {{0, 3}, {3}, {3}}, {{2, 0}, {0}, {0}}},

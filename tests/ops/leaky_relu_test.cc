@@ -11,7 +11,7 @@ namespace belfry {
 namespace {
 
 using X = const Tensors&;
-const bool rows[] = {
+const bool leaky_relu_rows[] = {
     gradient_row("LeakyRelu", {"LeakyRelu", "LeakyReluGrad"}, [](X x) { return leaky_relu(x[0]); },
                  {{{2, 3}}, {{}}, {{0, 3}}}),
     gradient_row("LeakyReluBelowZero", {"LeakyRelu", "LeakyReluGrad"}, [](X x) { return leaky_relu(x[0], -0.5); },

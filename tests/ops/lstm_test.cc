@@ -22,26 +22,26 @@ Tensor all_of(const LstmResult& r) {
 LstmResult lstm_of(X x, const LstmOptions& options = {}) {
   return lstm(x[0], {x[1], x[2], x[3]}, {x[4], x[5]}, options);
 }
-constexpr CheckOptions kFirstOrder{.unknown_dimensions = false, .second_order = false};
+constexpr CheckOptions kLstmFirstOrder{.unknown_dimensions = false, .second_order = false};
 const ShapeList kSmall{{3, 2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, {2, 2}};
-const bool rows[] = {
+const bool lstm_rows[] = {
     gradient_row(
         "Lstm", {"LstmSequence", "LstmSequenceGrad"}, [](X x) { return all_of(lstm_of(x)); },
         {kSmall,
          {{1, 1, 1}, {1, 4}, {1, 4}, {4}, {1, 1}, {1, 1}},
          {{0, 2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, {2, 2}},
          {{3, 0, 3}, {3, 8}, {2, 8}, {8}, {0, 2}, {0, 2}}},
-        kFirstOrder),
+        kLstmFirstOrder),
     gradient_row(
         "LstmLengths", {"LstmSequence", "LstmSequenceGrad"},
         [](X x) { return all_of(lstm_of(x, {.lengths = lengths_of({2, 0, 3})})); },
-        {{{3, 3, 2}, {2, 8}, {2, 8}, {8}, {3, 2}, {3, 2}}}, kFirstOrder),
+        {{{3, 3, 2}, {2, 8}, {2, 8}, {8}, {3, 2}, {3, 2}}}, kLstmFirstOrder),
     gradient_row(
         "LstmOutputAlone", {"LstmSequenceGrad"}, [](X x) { return lstm(x[0], {x[1], x[2]}).h; },
-        {{{3, 2, 3}, {3, 8}, {2, 8}}}, kFirstOrder),
+        {{{3, 2, 3}, {3, 8}, {2, 8}}}, kLstmFirstOrder),
     gradient_row(
         "LstmCell", {"LstmSequenceGrad"}, [](X x) { return lstm_cell(x[0], {x[1], x[2], x[3]}, {x[4], x[5]}).c; },
-        {{{2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, {2, 2}}}, kFirstOrder),
+        {{{2, 3}, {3, 8}, {2, 8}, {8}, {2, 2}, {2, 2}}}, kLstmFirstOrder),
 };
 
 class LstmTest : public RecurrentTest {

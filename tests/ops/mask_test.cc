@@ -80,7 +80,7 @@ Tensor two_of_three(const Tensor& x) {
 }
 
 using X = const Tensors&;
-const bool rows[] = {
+const bool mask_rows[] = {
     gradient_row("BooleanMask", {"Gather"}, [](X x) { return boolean_mask(square(x[0]), two_of_three(x[1])); },
                  {{{4, 2}, {4}}, {{1, 2}, {1}}, {{0, 2}, {0}}}),
     gradient_row("BooleanMaskOfColumns", {"Gather", "GatherGrad"},

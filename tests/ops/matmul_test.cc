@@ -8,7 +8,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool matmul_rows[] = {
     gradient_row("MatMul", {"MatMul"}, [](X x) { return matmul(x[0], x[1]); },
                  {{{2, 3}, {3, 4}}, {{1, 1}, {1, 1}}, {{0, 3}, {3, 4}}, {{2, 0}, {0, 4}}, {{2, 3}, {3, 0}}}),
     gradient_row("MatMulTransposeA", {"MatMul"}, [](X x) { return matmul(x[0], x[1], {.transpose_a = true}); },

@@ -18,7 +18,7 @@ const std::vector<ShapeList> kUnary{{{2, 3}}, {{}}, {{0, 3}}, {{2, 1, 3, 2}}};
 const std::vector<ShapeList> kBinary{{{2, 3}, {2, 3}},    {{2, 3}, {3}}, {{}, {3}},
                                      {{2, 1, 2}, {3, 1}}, {{0, 3}, {3}}, {{1}, {0}}};
 
-const bool rows[] = {
+const bool pointwise_rows[] = {
     gradient_row(
         "Neg", {"Neg"}, [](X x) { return -x[0]; }, kUnary),
     gradient_row(

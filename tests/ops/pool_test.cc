@@ -21,7 +21,7 @@ Maker avg_pool(const Pool2dOptions& options) {
 
 const std::vector<ShapeList> kImages{{{2, 4, 5, 2}}, {{1, 3, 3, 1}}, {{0, 4, 4, 2}}};
 const std::vector<std::string> kMax{"MaxPool", "MaxPoolGrad"}, kAvg{"AvgPool", "AvgPoolGrad"};
-const bool rows[] = {
+const bool pool_rows[] = {
     gradient_row("MaxPool", {"MaxPool", "MaxPoolGrad", "MaxPoolGradGrad"}, max_pool({}), kImages),
     gradient_row("MaxPoolOverlapping", kMax, max_pool({.window = 3, .strides = 2, .padding = Padding::same}), kImages),
     gradient_row("MaxPoolExplicit", kMax,

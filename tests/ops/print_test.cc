@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-const bool row = gradient_row(
+const bool print_row = gradient_row(
     "Print", {"Print"}, [](const Tensors& x) { return print(square(x[0]), "x", {.first_n = 0}); }, {{{2, 3}}, {{0}}});
 
 class PrintTest : public OpTest {

@@ -16,7 +16,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool random_rows[] = {
     gradient_row("Dropout", {"Dropout"}, [](X x) { return dropout(x[0], 0.4); }, {{{5, 3}}, {{}}, {{0, 3}}}),
     gradient_row("DropoutOfNothing", {"Dropout"}, [](X x) { return dropout(x[0], 0.0); }, {{{5, 3}}}),
 };

@@ -28,7 +28,7 @@ bool rows_for(const char* name, const char* op, Reduce reduce) {
                       {{{2, 3, 2}}, {{2, 2, 2, 2}}, {{2, 0, 1}}});
 }
 
-const bool rows[] = {
+const bool reduce_rows[] = {
     rows_for("ReduceSum", "ReduceSum", reduce_sum),
     rows_for("ReduceMean", "ReduceMean", reduce_mean),
     rows_for("ReduceMax", "ReduceMax", reduce_max),

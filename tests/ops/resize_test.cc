@@ -11,7 +11,7 @@ namespace {
 using X = const Tensors&;
 using Floats = std::vector<float>;
 
-const bool rows[] = {
+const bool resize_rows[] = {
     gradient_row("ResizeNearest", {"ResizeNearest", "ResizeNearestGrad"},
                  [](X x) { return resize_nearest(square(x[0]), {.size = {5, 2}}); },
                  {{{1, 3, 4, 2}}, {{2, 1, 2, 1}}, {{0, 2, 2, 1}}}),

@@ -14,7 +14,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 using Longs = std::vector<std::int64_t>;
 
-const bool row =
+const bool sampling_row =
     gradient_row("RandomShuffle", {"GatherNd", "ScatterNd"},
                  [](const Tensors& x) { return random_shuffle(square(x[0])); }, {{{5, 2}}, {{4}}, {{0, 2}}, {{1, 3}}});
 

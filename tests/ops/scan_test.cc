@@ -29,13 +29,13 @@ Tensor plain_rnn(X x, const ScanOptions& options = {}) {
   return concat({r.outputs[0], expand_dims(r.last[0], 0)}, 0);
 }
 
-const std::vector<ShapeList> kShapes{{{3, 2, 3}, {2, 2}, {3, 2}, {2, 2}},
-                                     {{1, 1, 1}, {1, 1}, {1, 1}, {1, 1}},
-                                     {{0, 2, 3}, {2, 2}, {3, 2}, {2, 2}},
-                                     {{2, 0, 3}, {0, 2}, {3, 2}, {2, 2}}};
-const bool rows[] = {
-    gradient_row("Scan", {"Scan"}, [](X x) { return plain_rnn(x); }, {kShapes[0], kShapes[1], kShapes[2]}),
-    gradient_row("ScanReverse", {"Scan"}, [](X x) { return plain_rnn(x, {.reverse = true}); }, {kShapes[0]}),
+const std::vector<ShapeList> kScanShapes{{{3, 2, 3}, {2, 2}, {3, 2}, {2, 2}},
+                                         {{1, 1, 1}, {1, 1}, {1, 1}, {1, 1}},
+                                         {{0, 2, 3}, {2, 2}, {3, 2}, {2, 2}},
+                                         {{2, 0, 3}, {0, 2}, {3, 2}, {2, 2}}};
+const bool scan_rows[] = {
+    gradient_row("Scan", {"Scan"}, [](X x) { return plain_rnn(x); }, {kScanShapes[0], kScanShapes[1], kScanShapes[2]}),
+    gradient_row("ScanReverse", {"Scan"}, [](X x) { return plain_rnn(x, {.reverse = true}); }, {kScanShapes[0]}),
     // Two states of which one counts, two sequences of which one has integers.
     gradient_row("ScanMixedTypes", {"Scan"},
                  [](X x) {

@@ -12,7 +12,7 @@ using X = const Tensors&;
 Tensor pairs() { return constant(Array::of<std::int32_t>({3, 2}, {0, 1, 1, 0, 0, 1})); }
 Tensor rows_of_two() { return constant(Array::of<std::int64_t>({2, 2, 1}, {1, 0, 1, 1})); }
 
-const bool rows[] = {
+const bool scatter_nd_rows[] = {
     gradient_row("GatherNd", {"GatherNd", "ScatterNd"}, [](X x) { return gather_nd(square(x[0]), pairs()); },
                  {{{2, 2}}, {{2, 3, 2}}, {{2, 2, 0}}}),
     gradient_row("GatherNdRows", {"GatherNd", "ScatterNd"}, [](X x) { return gather_nd(square(x[0]), rows_of_two()); },

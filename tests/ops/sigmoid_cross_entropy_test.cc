@@ -11,12 +11,12 @@ namespace belfry {
 namespace {
 
 using X = const Tensors&;
-const std::vector<std::string> kOps{"SigmoidCrossEntropy", "SigmoidCrossEntropyGrad"};
-const bool rows[] = {
-    gradient_row("SigmoidCrossEntropy", kOps, [](X x) { return sigmoid_cross_entropy(x[0], x[1]); },
+const std::vector<std::string> kSigmoidCrossEntropyOps{"SigmoidCrossEntropy", "SigmoidCrossEntropyGrad"};
+const bool sigmoid_cross_entropy_rows[] = {
+    gradient_row("SigmoidCrossEntropy", kSigmoidCrossEntropyOps, [](X x) { return sigmoid_cross_entropy(x[0], x[1]); },
                  {{{2, 3}, {2, 3}}, {{}, {}}, {{0, 3}, {0, 3}}}, {.low = -3, .high = 3}),
-    gradient_row("SigmoidCrossEntropyOfOneLabel", kOps, [](X x) { return sigmoid_cross_entropy(x[0], 1.f); },
-                 {{{2, 3}}}),
+    gradient_row("SigmoidCrossEntropyOfOneLabel", kSigmoidCrossEntropyOps,
+                 [](X x) { return sigmoid_cross_entropy(x[0], 1.f); }, {{{2, 3}}}),
 };
 
 using SigmoidCrossEntropyTest = OpTest;

@@ -24,7 +24,7 @@ namespace {
 
 using X = const Tensors&;
 
-const std::vector rows{
+const std::vector sizes_rows{
     gradient_row("ReshapeToSizes", {"ReshapeLike"}, [](X x) { return reshape(square(x[0]), {size_of(x[0], 1), kAny}); },
                  {{{2, 3}}, {{0, 3}}, {{4, 1}}}),
     gradient_row("BroadcastTo", {"BroadcastLike", "SumToLike"},

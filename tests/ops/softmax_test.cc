@@ -24,12 +24,12 @@ bool cross_entropy_row(const char* name, const Shape& logits, DType dtype) {
                       [labels](X x) { return sparse_softmax_cross_entropy(x[0], constant(labels)); }, {{logits}});
 }
 
-const std::vector<ShapeList> kShapes{{{2, 3}}, {{4}}, {{2, 1, 3}}, {{0, 3}}, {{2, 1}}};
-const bool rows[] = {
+const std::vector<ShapeList> kSoftmaxShapes{{{2, 3}}, {{4}}, {{2, 1, 3}}, {{0, 3}}, {{2, 1}}};
+const bool softmax_rows[] = {
     gradient_row(
-        "Softmax", {"Softmax"}, [](X x) { return softmax(x[0]); }, kShapes),
+        "Softmax", {"Softmax"}, [](X x) { return softmax(x[0]); }, kSoftmaxShapes),
     gradient_row(
-        "LogSoftmax", {"LogSoftmax"}, [](X x) { return log_softmax(x[0]); }, kShapes),
+        "LogSoftmax", {"LogSoftmax"}, [](X x) { return log_softmax(x[0]); }, kSoftmaxShapes),
     cross_entropy_row("CrossEntropy", {4, 5}, i32),
     cross_entropy_row("CrossEntropyWideLabels", {2, 2, 3}, i64),
     cross_entropy_row("CrossEntropyOneRow", {3}, i32),

@@ -13,7 +13,7 @@ namespace {
 using X = const Tensors&;
 using Longs = std::vector<std::int64_t>;
 
-const bool rows[] = {
+const bool sort_rows[] = {
     gradient_row("Sort", {"TakeAlongAxis", "TakeAlongAxisGrad"}, [](X x) { return sort(square(x[0])); },
                  {{{2, 5}}, {{3}}, {{0, 3}}, {{2, 0}}}),
     gradient_row("SortAlongTheFirst", {"TakeAlongAxis"},

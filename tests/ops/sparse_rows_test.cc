@@ -17,7 +17,7 @@ Tensor ids(std::initializer_list<std::int64_t> values) {
   return constant(Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
 }
 
-const bool rows[] = {
+const bool sparse_rows_rows[] = {
     // Padding passes nothing either way.
     gradient_row("SumRows", {"SumRows"},
                  [](X x) { return sum_rows(ids({4, -1, 1, 4}), x[0], fill({5, 2}, 0, x[0].dtype())).rows; }, {{{4, 2}}},

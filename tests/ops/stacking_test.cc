@@ -9,7 +9,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool stacking_rows[] = {
     gradient_row("Stack", {"Concat", "ExpandDims"}, [](X x) { return stack({square(x[0]), x[1], x[0]}, 1); },
                  {{{2, 3}, {2, 3}}, {{2}, {2}}, {{0, 3}, {0, 3}}}),
     gradient_row("Unstack", {"Split", "Squeeze"},

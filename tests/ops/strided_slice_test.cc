@@ -9,7 +9,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool strided_slice_rows[] = {
     gradient_row("StridedSlice", {"StridedSlice", "StridedSliceGrad"},
                  [](X x) { return strided_slice(square(x[0]), {{.begin = 1, .step = 2}, {.step = -1}}); },
                  {{{4, 3}}, {{5, 2, 2}}, {{1, 2}}, {{0, 2}}}),

@@ -13,7 +13,7 @@ namespace {
 
 using X = const Tensors&;
 
-const bool rows[] = {
+const bool update_slice_rows[] = {
     gradient_row("UpdateSlice", {"UpdateSlice", "SliceAt"},
                  [](X x) { return square(update_slice(square(x[0]), square(x[1]), {0, size_of(x[0], 1) - 2, 1})); },
                  {{{2, 3, 2}, {2, 1, 1}}, {{1, 2, 3}, {1, 2, 2}}, {{0, 3, 2}, {0, 1, 1}}}),

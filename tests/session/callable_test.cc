@@ -13,13 +13,13 @@ namespace belfry {
 namespace {
 
 using testing_support::GraphTest;
-using Arrays = std::vector<Array>;
+using Fetched = std::vector<Array>;
 
 class CallableTest : public GraphTest {
  protected:
   Tensor x = placeholder({"x", f32, {kAny}});
   Tensor twice = multiply(x, 2.f, "twice"), sum = reduce_sum(x);
-  Arrays one_two{Array::of<float>({2}, {1, 2})};
+  Fetched one_two{Array::of<float>({2}, {1, 2})};
   Session session{graph};
 };
 
@@ -33,13 +33,13 @@ TEST_F(CallableTest, ReusesItsOwnResults) {
 
 TEST_F(CallableTest, WritesIntoTheCallersArrays) {
   const Callable call = session.make_callable({twice, sum}, {x});
-  Arrays mine{Array::zeros(f32, {2}), Array(0.f)}, others = call.make_results(one_two);
+  Fetched mine{Array::zeros(f32, {2}), Array(0.f)}, others = call.make_results(one_two);
   const void* where = mine[0].raw();
   call(one_two, mine);
   EXPECT_EQ(mine[0].raw(), where);
   EXPECT_EQ(mine[0].item(1), 4);
   EXPECT_EQ(mine[1].item(), 3);
-  call(Arrays{Array::of<float>({2}, {5, 6})}, others);  // every call may have arrays of its own
+  call(Fetched{Array::of<float>({2}, {5, 6})}, others);  // every call may have arrays of its own
   EXPECT_EQ(others[0].item(1), 12);
   EXPECT_EQ(mine[0].item(1), 4) << "the arrays of the call before are left alone";
   EXPECT_EQ(call(one_two)[1].item(), 3) << "and so are the callable's own";
@@ -47,12 +47,12 @@ TEST_F(CallableTest, WritesIntoTheCallersArrays) {
 
 TEST_F(CallableTest, FollowsTheShapesThatAreFed) {
   const Callable call = session.make_callable({twice}, {x});
-  Arrays small = call.make_results(one_two);
+  Fetched small = call.make_results(one_two);
   call(one_two, small);
-  const Arrays longer{Array::full(f32, {5}, 3)};
+  const Fetched longer{Array::full(f32, {5}, 3)};
   EXPECT_TRUE(contains(error_of([&] { call(longer, small); }),
                        "[callable] expected f32 [5] for the value of 'twice', got f32 [2] (made at callable_test.cc:"));
-  Arrays large = call.make_results(longer);
+  Fetched large = call.make_results(longer);
   call(longer, large);
   EXPECT_EQ(large[0].item(4), 6);
   EXPECT_EQ(call(one_two)[0].shape(), Shape({2}));
@@ -63,7 +63,7 @@ TEST_F(CallableTest, AnOperationHasAnArrayThatIsLeftAlone) {
   const Tensor more = v.assign_add(1.f);
   session.initialize();
   const Callable call = session.make_callable({Operation(more), v}, {});
-  Arrays results = call.make_results();
+  Fetched results = call.make_results();
   EXPECT_EQ(results[0].elements(), 0);
   results[0] = Array(77.f);
   call({}, results);
@@ -77,10 +77,10 @@ TEST_F(CallableTest, WhatIsFetchedTwiceIsGivenTwice) {
   session.initialize();
   const std::vector<Fetch> fetches{twice, "twice", v, v, x, x, sum, sum};
   const Callable call = session.make_callable(fetches, {x});
-  Arrays mine = call.make_results(one_two);
+  Fetched mine = call.make_results(one_two);
   call(one_two, mine);
   const auto own = call(one_two);
-  const Arrays run = session.run(fetches, {{x, one_two[0]}});
+  const Fetched run = session.run(fetches, {{x, one_two[0]}});
   const std::vector<double> second{4, 4, 6, 6, 2, 2};
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const double expected = i < second.size() ? second[i] : 3;
@@ -105,7 +105,7 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
   const Operation count(v.assign_add(1.f));
   session.initialize();
   const Callable call = session.make_callable({twice, count}, {x});
-  Arrays results = call.make_results(one_two);
+  Fetched results = call.make_results(one_two);
   const auto error = [&](std::span<const Array> feeds, std::span<Array> out) {
     return error_of([&] { call(feeds, out); });
   };
@@ -115,9 +115,9 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
                        "order."));
   EXPECT_TRUE(contains(error(one_two, std::span(results).first(1)),
                        "[callable] expected 2 results, one for each fetch, got 1 (made at callable_test.cc:"));
-  EXPECT_TRUE(contains(error(Arrays{Array::zeros(i32, {2})}, results),
+  EXPECT_TRUE(contains(error(Fetched{Array::zeros(i32, {2})}, results),
                        "[callable] expected f32 [?] for 'x', got i32 [2] (made at "));
-  Arrays wrong{Array::zeros(f64, {2}), Array()};
+  Fetched wrong{Array::zeros(f64, {2}), Array()};
   EXPECT_TRUE(contains(error(one_two, wrong), "[callable] expected f32 [2] for the value of 'twice', got f64 [2]"));
   EXPECT_EQ(session.value(v).item(), 0);
   call(one_two, results);
@@ -128,19 +128,19 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
 TEST_F(CallableTest, ResultsThatShareMemoryAreAnError) {
   const Callable call = session.make_callable({twice, x}, {x});
   const std::string text = "[callable] expected results in memory of their own";
-  Arrays same{one_two[0].clone()};
+  Fetched same{one_two[0].clone()};
   same.push_back(same[0]);
   EXPECT_TRUE(contains(error_of([&] { call(one_two, same); }), text));
-  Arrays fed{one_two[0], Array::zeros(f32, {2})};
+  Fetched fed{one_two[0], Array::zeros(f32, {2})};
   EXPECT_TRUE(contains(error_of([&] { call(one_two, fed); }), text));
   Array both = Array::zeros(f32, {3});
   const auto part = [&](int begin) { return Array(f32, {2}, both.values<float>().data() + begin, nullptr); };
-  Arrays overlapping{part(0), part(1)};
+  Fetched overlapping{part(0), part(1)};
   EXPECT_TRUE(contains(error_of([&] { call(one_two, overlapping); }), text));
   // The callable's own results are memory like any other.
   const auto own = call(one_two);
   EXPECT_TRUE(contains(error_of([&] { call(own.first(1)); }), text));
-  EXPECT_EQ(call(Arrays{own[0].clone()})[0].item(1), 8);
+  EXPECT_EQ(call(Fetched{own[0].clone()})[0].item(1), 8);
 }
 
 TEST_F(CallableTest, DrawsTheSessionsNextRandomNumbers) {
@@ -161,7 +161,7 @@ TEST_F(CallableTest, DrawsByTheStepThatItIsGiven) {
   EXPECT_TRUE(equal(call({}, {.random_step = 7})[0], at_7));
   EXPECT_FALSE(equal(call({}, {.random_step = 8})[0], at_7));
   EXPECT_TRUE(equal(with_feed(one_two, {.random_step = 7})[0], at_7));
-  Arrays mine = call.make_results();
+  Fetched mine = call.make_results();
   call({}, mine, {.random_step = 7});
   EXPECT_TRUE(equal(mine[0], at_7));
   EXPECT_EQ(session.random_counter(), 0u) << "which is the sequence of runs that were given none";
@@ -172,7 +172,7 @@ TEST_F(CallableTest, NobodyWaitsForAPointIfAFeedIsWrong) {
   const Queue queue("q", {{"y", f32, {}}});
   const Callable call = session.make_callable({x + queue.dequeue()[0]}, {x});
   session.queue(queue)->close();
-  EXPECT_TRUE(contains(error_of([&] { call(Arrays{Array::zeros(i32, {2})}); }),
+  EXPECT_TRUE(contains(error_of([&] { call(Fetched{Array::zeros(i32, {2})}); }),
                        "[callable] expected f32 [?] for 'x', got i32 [2]"));
 }
 

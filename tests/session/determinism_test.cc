@@ -29,8 +29,8 @@ Array noise(const Shape& shape, std::uint64_t seed) {
 }
 
 // A small convnet with everything that is fused, every layer's value kept, and one training step.
-struct Net {
-  explicit Net(std::uint64_t seed = 0) {
+struct ConvNet {
+  explicit ConvNet(std::uint64_t seed = 0) {
     graph.set_seed(seed);
     const GraphScope scope(graph);
     image = placeholder({"image", f32, {kAny, 8, 8, 3}});
@@ -104,7 +104,7 @@ void expect_same_bits(const std::vector<Array>& a, const std::vector<Array>& b, 
 }
 
 TEST(Determinism, TheSameProgramGivesTheSameBitsInEverySession) {
-  Net net, again;
+  ConvNet net, again;
   Session first(net.graph), second(net.graph), third(again.graph);
   const std::vector<Array> wanted = net.train(first);
   expect_same_bits(wanted, net.train(second), "another session");
@@ -112,14 +112,14 @@ TEST(Determinism, TheSameProgramGivesTheSameBitsInEverySession) {
 }
 
 TEST(Determinism, AnotherGraphSeedGivesOtherBits) {
-  Net net(0), other(1);
+  ConvNet net(0), other(1);
   Session first(net.graph), second(other.graph);
   const std::vector<Array> a = net.train(first), b = other.train(second);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_FALSE(equal(a[i], b[i]));
 }
 
 TEST(Determinism, AddingAFetchNeverChangesTheRest) {
-  Net net;
+  ConvNet net;
   Session session(net.graph);
   const std::vector<Array> wanted = net.train(session);
   for (std::size_t i = 0; i < net.layers.size(); ++i)

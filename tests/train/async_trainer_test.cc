@@ -32,10 +32,10 @@
 namespace belfry {
 namespace {
 
-const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 3}}};
+const std::vector<TensorSpec> kRowSignature{{"x", f32, {kAny, 3}}};
 const SessionConfig kTwo{.devices = {{1}, {1}}};
 
-Flow points(int count) {
+Flow row_points(int count) {
   std::vector<DataPoint> out;
   for (int i = 0; i < count; ++i) out.push_back({Array::of<float>({3}, {float(i % 3), float(i % 5), 1.f})});
   return from_list(std::move(out));
@@ -62,8 +62,8 @@ Tensor cost_with_action(const Inputs& in) {
 }
 
 struct AsyncTest : testing::Test {
-  void setup(const GetCost& cost = cost_of, InputSourcePtr input = QueueInput(points(60) | batch(4))) {
-    trainer.setup_graph(kSignature, std::move(input), cost, slow_sgd);
+  void setup(const GetCost& cost = cost_of, InputSourcePtr input = QueueInput(row_points(60) | batch(4))) {
+    trainer.setup_graph(kRowSignature, std::move(input), cost, slow_sgd);
   }
   void TearDown() override { in_tower_1 = nullptr; }
   Graph graph;
@@ -99,7 +99,7 @@ TEST_F(AsyncTest, AllTowersTrainAndTheFirstCounts) {
 
 TEST_F(AsyncTest, OneTowerIsTheSimpleTrainer) {
   const auto weights = [](SingleCostTrainer& trainer) {
-    trainer.setup_graph(kSignature, QueueInput(points(60) | batch(4)), cost_of,
+    trainer.setup_graph(kRowSignature, QueueInput(row_points(60) | batch(4)), cost_of,
                         [] { return momentum({.learning_rate = 0.02f}); });
     trainer.train({.session_config = {.devices = {{1}}}, .steps_per_epoch = 30, .max_epoch = 2});
     return trainer.session().value(trainer.towers().training()[0].get_variable("fc/W"));
@@ -151,10 +151,11 @@ TEST_F(AsyncTest, AnErrorInATowersThreadReachesTheCaller) {
 class WaitingTrainer final : public TowerTrainer {
  public:
   WaitingTrainer() : TowerTrainer(cpu_devices(2)) {
-    const InputSourcePtr input = QueueInput(points(4) | map([come = release_.get_future().share()](DataPoint point) {
-                                              come.wait();
-                                              return point;
-                                            }));
+    const InputSourcePtr input =
+        QueueInput(row_points(4) | map([come = release_.get_future().share()](DataPoint point) {
+                     come.wait();
+                     return point;
+                   }));
     register_callbacks(input->setup({{"x", f32, {3}}}));
     train_op = towers_.step(Operation(input->get_input_tensors()[0]), "first");
     const Variable w = new_variable("w", {.shape = {}});
@@ -273,7 +274,7 @@ TEST_F(AsyncTest, AnErrorInACallbackEndsAllTowers) {
 }
 
 TEST_F(AsyncTest, TheEndOfTheDataInAnyTowerIsACleanEnd) {
-  setup(cost_of, QueueInput(points(80) | batch(4), {.infinite = false}));
+  setup(cost_of, QueueInput(row_points(80) | batch(4), {.infinite = false}));
   const std::string reason = trainer.train({.session_config = kTwo, .steps_per_epoch = 1'000'000, .max_epoch = 1});
   EXPECT_TRUE(contains(reason, "the end of the data")) << reason;
   EXPECT_LE(trainer.async_updates(), 20);
@@ -281,7 +282,7 @@ TEST_F(AsyncTest, TheEndOfTheDataInAnyTowerIsACleanEnd) {
 }
 
 TEST_F(AsyncTest, AFailureOfTheDataIsNoEnd) {
-  Flow broken = points(40) | map([i = 0](DataPoint point) mutable {
+  Flow broken = row_points(40) | map([i = 0](DataPoint point) mutable {
                   if (++i == 30) throw std::runtime_error("a bad sector");
                   return point;
                 }) |
@@ -344,8 +345,9 @@ TEST_F(PauseTest, InferenceAndCheckpointsRunWhileNoTowerDoes) {
   const auto count = [&](Trainer&) { updates.push_back(trainer.async_updates()); };
   const testing_support::TempDir directory;
   train([](Trainer&) {},
-        {PeriodicTrigger(InferenceRunner(FeedInput(points(12) | batch(4), {.infinite = false}), {ScalarStats("cost")}),
-                         {.every_k_steps = 4}),
+        {PeriodicTrigger(
+             InferenceRunner(FeedInput(row_points(12) | batch(4), {.infinite = false}), {ScalarStats("cost")}),
+             {.every_k_steps = 4}),
          ModelSaver({.directory = directory.path()}), CallbackFactory({.after_epoch = count, .trigger_epoch = count})});
   in_inference = nullptr;
   EXPECT_EQ(seen_, 0);
@@ -375,7 +377,7 @@ TEST_F(AsyncTest, BetweenEpochsACallbackMayWaitForAThreadThatPredicts) {
 
 // A tower may wait for a point, or hold one, whenever the input is told to read again.
 TEST_F(AsyncTest, AnInputThatIsRefilledResetOrRestoredDisturbsNoTower) {
-  const auto input = std::make_shared<QueueInput>(points(60) | batch(4), QueueInputOptions{.capacity = 1});
+  const auto input = std::make_shared<QueueInput>(row_points(60) | batch(4), QueueInputOptions{.capacity = 1});
   setup(cost_of, InputSourcePtr(input));
   const auto again = [&](Trainer& t) {
     input->refill_queue();
@@ -433,23 +435,27 @@ TEST_F(AsyncTest, BatchNormCannotWaitForOtherTowers) {
 }
 
 TEST_F(AsyncTest, InputsThatCannotFeedSeveralTowersAreErrors) {
-  EXPECT_TRUE(contains(error_of([&] { setup(cost_of, StagingInput(QueueInput(points(8) | batch(4)))); }),
-                       "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, "
-                       "got a StagingInput"));
-  AsyncMultiDeviceTrainer hidden(cpu_devices(2));  // behind another one
-  const InputSourcePtr staged = StagingInput(QueueInput(points(8) | batch(4), {.name = "staged_queue"}));
-  EXPECT_TRUE(contains(
-      error_of([&] { hidden.setup_graph(kSignature, remap_input(staged, {kSignature[0].name}), cost_of, slow_sgd); }),
-      "got a StagingInput"));
-  AsyncMultiDeviceTrainer other(cpu_devices(2));
   EXPECT_TRUE(
-      contains(error_of([&] { other.setup_graph(kSignature, FeedInput(points(8) | batch(4)), cost_of, slow_sgd); }),
-               "[FeedInput] expected one tower, got a second one"));
+      contains(error_of([&] { setup(cost_of, StagingInput(QueueInput(row_points(8) | batch(4)))); }),
+               "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, "
+               "got a StagingInput"));
+  AsyncMultiDeviceTrainer hidden(cpu_devices(2));  // behind another one
+  const InputSourcePtr staged = StagingInput(QueueInput(row_points(8) | batch(4), {.name = "staged_queue"}));
+  EXPECT_TRUE(contains(error_of([&] {
+                         hidden.setup_graph(kRowSignature, remap_input(staged, {kRowSignature[0].name}), cost_of,
+                                            slow_sgd);
+                       }),
+                       "got a StagingInput"));
+  AsyncMultiDeviceTrainer other(cpu_devices(2));
+  EXPECT_TRUE(contains(
+      error_of([&] { other.setup_graph(kRowSignature, FeedInput(row_points(8) | batch(4)), cost_of, slow_sgd); }),
+      "[FeedInput] expected one tower, got a second one"));
 }
 
 TEST_F(AsyncTest, OptimizersThatGatherStepsAreErrors) {
   const auto error = [&](const GetOptimizer& optimizer) {
-    return error_of([&] { trainer.setup_graph(kSignature, QueueInput(points(8) | batch(4)), cost_of, optimizer); });
+    return error_of(
+        [&] { trainer.setup_graph(kRowSignature, QueueInput(row_points(8) | batch(4)), cost_of, optimizer); });
   };
   EXPECT_TRUE(contains(error([] { return accumulate_gradients(slow_sgd(), 4); }),
                        "[AsyncMultiDeviceTrainer] expected an optimizer that updates in every step, got "

@@ -20,7 +20,7 @@
 namespace belfry {
 namespace {
 
-Tensor cost_of(const Inputs& in) {
+Tensor processed_cost(const Inputs& in) {
   const Tensor logits =
       in["x"] | fully_connected("fc0", {.units = 8, .activation = tanh}) | fully_connected("fc1", {.units = 2});
   return reduce_mean(sparse_softmax_cross_entropy(logits, in["label"]), "cost");
@@ -62,7 +62,7 @@ class GradientProcessorsTest : public testing::TestWithParam<std::tuple<int, Cas
         summaries_.insert(t.name());
     };
     const Training training{.input = QueueInput(points(64) | batch(8)),
-                            .cost = cost_of,
+                            .cost = processed_cost,
                             .steps = 10,
                             .optimizer = what().optimizer,
                             .callbacks = {after_last_step(look)},

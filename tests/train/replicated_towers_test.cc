@@ -15,7 +15,7 @@
 namespace belfry {
 namespace {
 
-const TrainOptions kShort{.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 3, .max_epoch = 1};
+const TrainOptions kThreeSteps{.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 3, .max_epoch = 1};
 
 // The state belongs to one call of the function: each tower makes its own.
 Tensor cost_with_state(const Inputs& in) {
@@ -32,7 +32,7 @@ TEST(ReplicatedTowersTest, AnInferenceTowerOnAnyDeviceMayHaveStateOfItsOwn) {
   const OnlinePredictor first = trainer.get_predictor({"x"}, {"cost"}, 0);
   const OnlinePredictor second = trainer.get_predictor({"x"}, {"cost"}, 1);
   EXPECT_EQ(trainer.towers()["predict_tower1"].get_variable("state_1").name(), "tower1/state_1");
-  trainer.train(kShort);
+  trainer.train(kThreeSteps);
   const Array x = Array::full(f32, {2, 6}, 0.3);
   EXPECT_TRUE(equal(first({x})[0], second({x})[0]));
 }
@@ -85,7 +85,7 @@ TEST(ReplicatedTowersTest, WhatTheTowersShareIsNotCopied) {
     SyncMultiDeviceTrainerReplicated trainer(cpu_devices(2));
     trainer.setup_graph(kSignature, QueueInput(points(64) | batch(8)), cost_with_state,
                         [&] { return std::make_unique<Counting>(adam(), call); });
-    TrainOptions options = kShort;
+    TrainOptions options = kThreeSteps;
     options.callbacks = {after_last_step(look)};
     trainer.train(options);
     EXPECT_EQ(copies, 7);   // the state; fc's W and b with Adam's m and v of each

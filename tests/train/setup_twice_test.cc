@@ -12,7 +12,7 @@
 namespace belfry {
 namespace {
 
-Tensor cost_of(const Inputs& in) {
+Tensor cost_of_setup(const Inputs& in) {
   const Tensor logits = in["x"] | fully_connected("fc", {.units = 2});
   softmax(logits, "prob");
   return reduce_mean(sparse_softmax_cross_entropy(logits, in["label"]), "cost");
@@ -25,7 +25,7 @@ TEST(SetupTwice, AFailedPredictorLeavesNothingBehind) {
   bool broken = true;
   const auto cost = [&](const Inputs& in) {
     if (broken && !get_current_tower_context().is_training()) throw Error("not yet");
-    return cost_of(in);
+    return cost_of_setup(in);
   };
   trainer.setup_graph(kSignature, QueueInput(points(8) | batch(2)), cost, make_momentum);
   const std::size_t nodes = graph.operations().size();
@@ -49,14 +49,14 @@ TYPED_TEST(SetupTwiceOnDevicesTest, AFailedSetupCanBeRepeated) {
   TypeParam trainer(cpu_devices(2));
   const auto cost = [](const Inputs& in) {
     if (get_current_tower_context().index() == 1) throw Error("the second tower fails");
-    return cost_of(in);
+    return cost_of_setup(in);
   };
   const auto input = [] { return QueueInput(points(64) | batch(8)); };
   EXPECT_EQ(error_of([&] { trainer.setup_graph(kSignature, input(), cost, make_momentum); }), "the second tower fails");
   EXPECT_TRUE(graph.operations().empty());
   EXPECT_TRUE(trainer.callbacks().empty());
-  trainer.setup_graph(kSignature, input(), cost_of, make_momentum);
-  EXPECT_TRUE(contains(error_of([&] { trainer.setup_graph(kSignature, input(), cost_of, make_momentum); }),
+  trainer.setup_graph(kSignature, input(), cost_of_setup, make_momentum);
+  EXPECT_TRUE(contains(error_of([&] { trainer.setup_graph(kSignature, input(), cost_of_setup, make_momentum); }),
                        "[setup_graph] expected to be called once, got a second call"));
   trainer.train({.session_config = {.devices = {{1}, {1}}}, .steps_per_epoch = 2, .max_epoch = 1});
   EXPECT_EQ(trainer.global_step(), 2);

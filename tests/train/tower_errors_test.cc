@@ -23,7 +23,7 @@ Flow counting(int n) {
 }
 
 // Not finite where x is 6: the second tower's point in the third step.
-Tensor cost_of(const Inputs& in) {
+Tensor tower_cost(const Inputs& in) {
   const Tensor w = get_variable("w", {.initializer = [](const Shape&, DType) { return constant(1.f); }});
   return reduce_mean(square(check_numerics(in["x"] * w / (in["x"] - 6.f), "the cost")), "cost");
 }
@@ -34,7 +34,7 @@ class TowerErrorsTest : public testing_support::GraphTest {
   Trainer trainer{cpu_devices(2)};
   int after_trains = 0;
   void run(InputSourcePtr input) {
-    trainer.setup_graph({{"x", f32, {kAny}}}, std::move(input), cost_of, [] { return sgd({.learning_rate = 0.f}); });
+    trainer.setup_graph({{"x", f32, {kAny}}}, std::move(input), tower_cost, [] { return sgd({.learning_rate = 0.f}); });
     trainer.train({.callbacks = {CallbackFactory({.after_train = [this](belfry::Trainer&) { ++after_trains; }})},
                    .session_config = {.devices = {{1}, {1}}},
                    .steps_per_epoch = 10,

@@ -23,9 +23,9 @@
 namespace belfry {
 namespace {
 
-const std::vector<TensorSpec> kSignature{{"x", f32, {kAny, 3}}};
+const std::vector<TensorSpec> kTripleSignature{{"x", f32, {kAny, 3}}};
 
-Flow points() {
+Flow triples() {
   std::vector<DataPoint> out;
   for (int i = 0; i < 32; ++i)
     out.push_back({Array::of<float>({3}, {i % 5 * 0.2f, i % 7 * 0.1f - 0.3f, i % 3 * 0.5f})});
@@ -42,14 +42,14 @@ std::vector<Variable> variables_of(const TowerContext& tower, std::string_view l
 class TwoCosts final : public TowerTrainer {
  public:
   TwoCosts(InputSourcePtr input, Devices on) : TowerTrainer(std::move(on)) {
-    register_callbacks(input->setup(kSignature));
+    register_callbacks(input->setup(kTripleSignature));
     set_tower_func(
         [](const Inputs& in) {
           const Tensor y = in["x"] | fully_connected("make", {.units = 4, .activation = tanh});
           const Tensor score = y | fully_connected("judge", {.units = 1});
           return Tensors{reduce_mean(square(score - 1.f), "judge_cost"), reduce_mean(square(score + 1.f), "make_cost")};
         },
-        kSignature);
+        kTripleSignature);
     const auto optimizer = momentum({.learning_rate = 0.1f});
     std::vector<GradientsAndVariables> judge, make;
     build_towers({.devices = devices()}, [&](const TowerContext& tower) {
@@ -65,7 +65,7 @@ class TwoCosts final : public TowerTrainer {
 std::map<std::string, Array> train(int batch_size, const Devices& on, const SessionConfig& config) {
   Graph graph;
   const GraphScope scope(graph);
-  TwoCosts trainer(QueueInput(points() | batch(batch_size)), on);
+  TwoCosts trainer(QueueInput(triples() | batch(batch_size)), on);
   trainer.train({.session_config = config, .steps_per_epoch = 20, .max_epoch = 1});
   std::map<std::string, Array> out;
   for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
@@ -86,7 +86,7 @@ TEST(TowerGradientsTest, TwoCostsOnNTowersAreOneTowerWithNTimesTheBatch) {
 TEST(TowerGradientsTest, ATrainerOfOnesOwnHasItsDevices) {
   Graph graph;
   const GraphScope scope(graph);
-  TwoCosts trainer(QueueInput(points() | batch(4)), {1, 0});
+  TwoCosts trainer(QueueInput(triples() | batch(4)), {1, 0});
   EXPECT_EQ(trainer.devices(), (Devices{0, 1}));
   std::set<std::string> homes;
   for (const Variable& v : graph.collections().variables(collection::kTrainableVariables))
@@ -212,7 +212,8 @@ TEST_F(AveragesByTowerTest, ProcessorsWorkWhereTheAveragesAreMade) {
     const auto before = static_cast<std::ptrdiff_t>(graph_.nodes().size());
     averages(item.processor);
     for (auto node = graph_.nodes().begin() + before; node != graph_.nodes().end(); ++node)
-      if ((*node)->def->name == item.op && !(*node)->name.starts_with("average_gradients")) out.insert((*node)->device.name());
+      if ((*node)->def->name == item.op && !(*node)->name.starts_with("average_gradients"))
+        out.insert((*node)->device.name());
     return out;
   };
   for (const auto& item : cases) {

@@ -21,7 +21,7 @@
 namespace belfry {
 namespace {
 
-Tensor cost_of(const Inputs& in) {
+Tensor trainers_cost(const Inputs& in) {
   const Tensor logits =
       in["x"] | fully_connected("fc0", {.units = 8, .activation = tanh}) | fully_connected("fc1", {.units = 2});
   softmax(logits, "prob");
@@ -29,10 +29,12 @@ Tensor cost_of(const Inputs& in) {
 }
 
 template <class T, class... Args>
-Trained train(std::int64_t batch_size, std::int64_t steps, const GetOptimizer& optimizer, Args&&... args) {
-  const Training training{
-      .input = QueueInput(points(64) | batch(batch_size)), .cost = cost_of, .steps = steps, .optimizer = optimizer};
-  return belfry::train<T>(training, std::forward<Args>(args)...);
+Trained train_momentum(std::int64_t batch_size, std::int64_t steps, const GetOptimizer& optimizer, Args&&... args) {
+  const Training training{.input = QueueInput(points(64) | batch(batch_size)),
+                          .cost = trainers_cost,
+                          .steps = steps,
+                          .optimizer = optimizer};
+  return train<T>(training, std::forward<Args>(args)...);
 }
 
 std::vector<std::string> names_of(const Trained& trained) {
@@ -47,7 +49,7 @@ double cost_after(const Trained& trained) {
   const GraphScope scope(graph);
   const PredictTowerContext tower("");
   const Tensors inputs{placeholder(f32, {kAny, 6}), placeholder(i32, {kAny})};
-  const Tensor cost = cost_of(Inputs(kSignature, inputs));
+  const Tensor cost = trainers_cost(Inputs(kSignature, inputs));
   Session session(graph);
   for (const auto& [name, value] : trained.weights) session.set_value(graph.get_variable_by_name(name), value);
   const DataPoint all = *(points(64) | batch(64)).next();
@@ -57,43 +59,43 @@ double cost_after(const Trained& trained) {
 class TrainersTest : public testing_support::GraphTest {
  protected:
   static void set_up(SingleCostTrainer& trainer, InputSourcePtr input = QueueInput(points(64) | batch(8))) {
-    trainer.setup_graph(kSignature, std::move(input), cost_of, make_momentum);
+    trainer.setup_graph(kSignature, std::move(input), trainers_cost, make_momentum);
   }
 };
 
 TEST_F(TrainersTest, NTowersAreOneTowerWithNTimesTheBatch) {
-  const Trained one = train<SimpleTrainer>(16, 20, make_momentum);
-  const Trained ps = train<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2));
-  const Trained replicated = train<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2));
+  const Trained one = train_momentum<SimpleTrainer>(16, 20, make_momentum);
+  const Trained ps = train_momentum<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2));
+  const Trained replicated = train_momentum<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2));
   constexpr double kRoundings = 80;  // two a term of sums of 6 and 8 numbers and over 16 points, forward and backward
   expect_close(one, ps, kRoundings);
   expect_close(one, replicated, kRoundings);
   expect_same_bits(ps, replicated);
-  expect_same_bits(ps, train<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2)));
-  expect_same_bits(replicated, train<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2)));
+  expect_same_bits(ps, train_momentum<SyncMultiDeviceTrainerParameterServer>(8, 20, make_momentum, cpu_devices(2)));
+  expect_same_bits(replicated, train_momentum<SyncMultiDeviceTrainerReplicated>(8, 20, make_momentum, cpu_devices(2)));
 }
 
 TEST_F(TrainersTest, ReplicatedTowersStayBitIdentical) {
   int copies = 0;
   const Training training{.input = QueueInput(points(64) | batch(8)),
-                          .cost = cost_of,
+                          .cost = trainers_cost,
                           .optimizer = [] { return adam(); },
                           .callbacks = {after_last_step([&](Trainer& t) { copies = count_equal_copies(t); })}};
-  const Trained got = belfry::train<SyncMultiDeviceTrainerReplicated>(training, cpu_devices(2));
+  const Trained got = train<SyncMultiDeviceTrainerReplicated>(training, cpu_devices(2));
   EXPECT_EQ(got.weights.size(), 4u);  // the copies are not collected
   EXPECT_EQ(copies, 12);              // weights, and Adam's m and v of each
 }
 
 // The README's promise: the line that makes the trainer is the only one that changes.
 TEST_F(TrainersTest, SimpleBecomesReplicatedByOneLine) {
-  const Trained one = train<SimpleTrainer>(8, 5, make_momentum);
-  const Trained two = train<SyncMultiDeviceTrainerReplicated>(8, 5, make_momentum, cpu_devices(2));
+  const Trained one = train_momentum<SimpleTrainer>(8, 5, make_momentum);
+  const Trained two = train_momentum<SyncMultiDeviceTrainerReplicated>(8, 5, make_momentum, cpu_devices(2));
   EXPECT_EQ(one.reason, "finished epoch 1");
   EXPECT_EQ(two.reason, "finished epoch 1");
   // The same weights belong to the model, and from the same start each has been trained, on its own batches.
   EXPECT_EQ(names_of(one), (std::vector<std::string>{"fc0/W", "fc0/b", "fc1/W", "fc1/b"}));
   EXPECT_EQ(names_of(two), names_of(one));
-  const Trained untrained = train<NoOpTrainer>(8, 5, make_momentum);
+  const Trained untrained = train_momentum<NoOpTrainer>(8, 5, make_momentum);
   for (const auto& [name, value] : untrained.weights) {
     EXPECT_FALSE(equal(one.weights.at(name), value)) << name;
     EXPECT_FALSE(equal(two.weights.at(name), value)) << name;
@@ -203,7 +205,7 @@ TEST_F(TrainersTest, MistakesAreNamed) {
   }
   SyncMultiDeviceTrainerReplicated twice(cpu_devices(2));
   EXPECT_TRUE(contains(
-      error_of([&] { twice.setup_graph(kSignature, FeedInput(points(8) | batch(2)), cost_of, make_momentum); }),
+      error_of([&] { twice.setup_graph(kSignature, FeedInput(points(8) | batch(2)), trainers_cost, make_momentum); }),
       "[FeedInput] expected one tower, got a second one."));
 }
 

@@ -103,10 +103,9 @@ TEST(UnevenBatchesTest, TowersAverageTheirMeans) {
 TEST(UnevenBatchesTest, OneTowerTakesThemAsTheyCome) {
   const Trained wanted = reference(plain_logits, 1);
   expect_close(wanted, train<SimpleTrainer>(on_queue(plain_logits)), kPlainRoundings);
-  expect_close(wanted,
-               train<SimpleTrainer>(
-                   {.input = FeedInput(from_list(uneven_points())), .cost = mean_cost(plain_logits), .steps = kSteps}),
-               kPlainRoundings);
+  const Training fed{
+      .input = FeedInput(from_list(uneven_points())), .cost = mean_cost(plain_logits), .steps = kSteps};
+  expect_close(wanted, train<SimpleTrainer>(fed), kPlainRoundings);
 }
 
 TEST(UnevenBatchesTest, SynchronisedStatisticsWeightTowersByTheirSizes) {

@@ -13,13 +13,13 @@
 namespace belfry {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\v\f";
+constexpr std::string_view kBlanksInLine = " \t\r\v\f";
 constexpr std::int64_t kLargestIndex = std::numeric_limits<std::int32_t>::max();
 
 // Takes the next word off the line; empty at its end.
 std::string_view take_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-  const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanksInLine), line.size()));
+  const std::string_view word = line.substr(0, line.find_first_of(kBlanksInLine));
   line.remove_prefix(word.size());
   return word;
 }
@@ -58,7 +58,7 @@ class Parser {
 
  private:
   void parse_line(std::string_view line) {
-    if (line.find_first_not_of(kBlanks) == std::string_view::npos) return;
+    if (line.find_first_not_of(kBlanksInLine) == std::string_view::npos) return;
     // A line of multilabel may name no class: then it begins with a blank, or with its first feature.
     std::string_view rest = line;
     const std::string_view first = take_word(rest);

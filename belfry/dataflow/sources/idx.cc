@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-constexpr const char* kRemedy = "Fetch the file again.";
+constexpr const char* kFetchAgain = "Fetch the file again.";
 
 std::uint32_t big_endian(const unsigned char* bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
@@ -58,13 +58,13 @@ Header read_header(ByteSource& file, const std::string& path) {
   for (unsigned axis = 0; axis < rank; ++axis) {
     unsigned char size[4] = {};
     BELFRY_CHECK_AS(FileError, file.read(size, sizeof size) == sizeof size,
-                    "[read_idx] expected {} dimensions, but '{}' ends before them. {}", rank, path, kRemedy);
+                    "[read_idx] expected {} dimensions, but '{}' ends before them. {}", rank, path, kFetchAgain);
     header.shape.push_back(big_endian(size));
   }
   const auto data_bytes = checked_bytes(header.dtype, header.shape);
   BELFRY_CHECK_AS(FileError, data_bytes.has_value(),
                   "[read_idx] expected a size that memory can hold, got {} in '{}'. {}", to_string(header.shape), path,
-                  kRemedy);
+                  kFetchAgain);
   header.data_bytes = *data_bytes;
   return header;
 }
@@ -74,7 +74,7 @@ void check_length(const Header& header, const ByteSource& file, const std::strin
   BELFRY_CHECK_AS(FileError, claimed <= file.max_bytes(),
                   "[read_idx] expected {} bytes for {} {}, got {} {} in '{}'. The file is truncated or damaged. {}",
                   claimed, name_of(header.dtype), to_string(header.shape), file.gzipped() ? "at most" : "only",
-                  file.max_bytes(), path, kRemedy);
+                  file.max_bytes(), path, kFetchAgain);
 }
 
 void to_host_order(Array& array) {
@@ -94,11 +94,11 @@ Array read_idx(const std::string& path) {
   const std::size_t got = file.read(array.raw(), array.bytes());
   BELFRY_CHECK_AS(FileError, got == array.bytes(),
                   "[read_idx] expected {} bytes of elements for {} {}, got only {} in '{}'. The file is truncated. {}",
-                  array.bytes(), name_of(header.dtype), to_string(header.shape), got, path, kRemedy);
+                  array.bytes(), name_of(header.dtype), to_string(header.shape), got, path, kFetchAgain);
   char extra = 0;
   BELFRY_CHECK_AS(FileError, file.read(&extra, 1) == 0,
                   "[read_idx] expected the end of '{}' after {} {}, got more bytes. {}", path, name_of(header.dtype),
-                  to_string(header.shape), kRemedy);
+                  to_string(header.shape), kFetchAgain);
   to_host_order(array);
   return array;
 }

@@ -18,7 +18,7 @@
 namespace belfry {
 namespace {
 
-std::string where_of(const std::string& path) { return fmt::format("[checkpoint] the index '{}'", path); }
+std::string where_of_index(const std::string& path) { return fmt::format("[checkpoint] the index '{}'", path); }
 
 std::vector<std::string> names_in(const nlohmann::json& in, const char* field, const std::string& where) {
   std::vector<std::string> names = small_json::strings(in, field, where);
@@ -101,14 +101,14 @@ bool is_checkpoint_name(std::string_view name, std::string_view prefix) {
 
 std::optional<CheckpointIndex> read_checkpoint_index(const std::string& path) {
   if (!file_exists(path)) return std::nullopt;
-  const std::string where = where_of(path);
+  const std::string where = where_of_index(path);
   const nlohmann::json in = small_json::parse(read_file(path), where);
   return CheckpointIndex{.kept = names_in(in, "checkpoints", where), .removing = names_in(in, "removing", where)};
 }
 
 void write_checkpoint_index(const std::string& path, const CheckpointIndex& index) {
   write_file_atomically(
-      path, small_json::format({{"checkpoints", index.kept}, {"removing", index.removing}}, where_of(path)));
+      path, small_json::format({{"checkpoints", index.kept}, {"removing", index.removing}}, where_of_index(path)));
 }
 
 std::optional<std::string> latest_checkpoint(const std::string& directory, const std::string& index) {

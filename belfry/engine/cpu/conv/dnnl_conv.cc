@@ -13,15 +13,15 @@ namespace belfry {
 namespace {
 
 // Which operand of the op is which argument of the primitive.
-struct Operand {
+struct ConvOperand {
   int arg = 0;
   int input = -1, output = -1;
   enum class Kind { image, filter, bias } kind = Kind::image;
 };
 
-std::vector<Operand> operands_of(const ConvCall& call) {
-  using enum Operand::Kind;
-  std::vector<Operand> all;
+std::vector<ConvOperand> operands_of(const ConvCall& call) {
+  using enum ConvOperand::Kind;
+  std::vector<ConvOperand> all;
   switch (call.pass) {
     case ConvPass::forward:
       all = {{DNNL_ARG_SRC, 0, -1, image}, {DNNL_ARG_WEIGHTS, 1, -1, filter}, {DNNL_ARG_DST, -1, 0, image}};
@@ -43,14 +43,14 @@ std::vector<Operand> operands_of(const ConvCall& call) {
 }
 
 // Weights whose groups oneDNN pads have no layout of the op's own: they stay plain, and the kernel reorders them.
-bool must_be_staged(const Operand& operand, const dnnl_memory_desc_t& descriptor) {
+bool must_be_staged(const ConvOperand& operand, const dnnl_memory_desc_t& descriptor) {
   dnnl_memory_desc_t merged;
-  return operand.kind == Operand::Kind::filter && descriptor.ndims == 5 && !merge_groups(descriptor, merged);
+  return operand.kind == ConvOperand::Kind::filter && descriptor.ndims == 5 && !merge_groups(descriptor, merged);
 }
 
-Layout layout_of(const Operand& operand, dnnl_memory_desc_t descriptor, const ConvGeometry& g) {
-  if (operand.kind == Operand::Kind::bias || must_be_staged(operand, descriptor)) return {};
-  if (operand.kind == Operand::Kind::image) return belfry::layout_of(permuted(descriptor, image_axes(g)));
+Layout layout_of(const ConvOperand& operand, dnnl_memory_desc_t descriptor, const ConvGeometry& g) {
+  if (operand.kind == ConvOperand::Kind::bias || must_be_staged(operand, descriptor)) return {};
+  if (operand.kind == ConvOperand::Kind::image) return belfry::layout_of(permuted(descriptor, image_axes(g)));
   if (descriptor.ndims == 5) {
     const dnnl_memory_desc_t grouped = descriptor;
     merge_groups(grouped, descriptor);
@@ -63,7 +63,7 @@ Layout layout_of(const Operand& operand, dnnl_memory_desc_t descriptor, const Co
 LayoutChoice dnnl_conv_layouts(const KernelContext& c, const ConvCall& call) {
   const DnnlDescriptor d = dnnl_conv_descriptor(call);
   LayoutChoice choice = plain_layouts(c);
-  for (const Operand& operand : operands_of(call)) {
+  for (const ConvOperand& operand : operands_of(call)) {
     const Layout layout = layout_of(operand, d.argument(operand.arg), call.g);
     if (operand.input >= 0)
       choice.inputs[static_cast<std::size_t>(operand.input)] = layout;
@@ -77,7 +77,7 @@ KernelPtr make_dnnl_conv(const ConvCall& call) {
   std::vector<DnnlArgument> arguments;
   std::optional<Stage> stage;
   const DnnlDescriptor d = dnnl_conv_descriptor(call);
-  for (const Operand& operand : operands_of(call)) {
+  for (const ConvOperand& operand : operands_of(call)) {
     const dnnl_memory_desc_t descriptor = d.argument(operand.arg);
     arguments.push_back({operand.arg, operand.input, operand.output, descriptor});
     if (must_be_staged(operand, descriptor))

@@ -110,6 +110,13 @@ void DnnlAttributes::append_relu(float slope) {
 void DnnlAttributes::commit() { dnnl_check(dnnl_primitive_attr_set_post_ops(handle_, post_ops_), "set post-ops"); }
 dnnl_primitive_attr_t DnnlAttributes::handle() const { return handle_; }
 
+dnnl_memory_desc_t dnnl_matrix(std::int64_t rows, std::int64_t columns, bool transposed) {
+  const dnnl_dims_t dims{rows, columns}, strides{transposed ? 1 : columns, transposed ? rows : 1};
+  dnnl_memory_desc_t out;
+  dnnl_check(dnnl_memory_desc_init_by_strides(&out, 2, dims, dnnl_f32, strides), "matrix descriptor");
+  return out;
+}
+
 DnnlDescriptor make_descriptor(const void* operation, const DnnlAttributes& attributes, const DnnlDescriptor* forward) {
   dnnl_primitive_desc_t pd = nullptr;
   dnnl_check(dnnl_primitive_desc_create(&pd, operation, attributes.handle(), dnnl_cpu_engine(),

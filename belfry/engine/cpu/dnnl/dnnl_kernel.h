@@ -56,6 +56,8 @@ struct DnnlArgument {
   dnnl_memory_desc_t descriptor{};
 };
 
+// A row-major f32 matrix, or the transpose of one.
+dnnl_memory_desc_t dnnl_matrix(std::int64_t rows, std::int64_t columns, bool transposed = false);
 // A descriptor of this operation (any dnnl_*_desc_t); `forward` is the hint that backward operations need.
 DnnlDescriptor make_descriptor(const void* operation, const DnnlAttributes& attributes, const DnnlDescriptor* forward);
 

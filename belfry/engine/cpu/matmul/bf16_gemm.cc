@@ -9,36 +9,36 @@ namespace belfry {
 namespace {
 
 // What is packed of both factors stays in the second-level cache.
-constexpr std::int64_t kDepth = 1024, kColumns = 512, kRows = 256;
+constexpr std::int64_t kBf16Depth = 1024, kBf16Columns = 512, kBf16Rows = 256;
 
 std::size_t packed_bytes(std::int64_t lines, std::int64_t k) {
   return cache_lines(static_cast<std::size_t>(tiles::whole_blocks(lines) * tiles::whole_depth(k)) *
                      sizeof(std::uint16_t));
 }
 std::size_t right_bytes(std::int64_t n, std::int64_t k) {
-  return packed_bytes(std::min(n, kColumns), std::min(k, kDepth));
+  return packed_bytes(std::min(n, kBf16Columns), std::min(k, kBf16Depth));
 }
 
 }  // namespace
 
 std::size_t bf16_gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return right_bytes(n, k) + packed_bytes(std::min(m, kRows), std::min(k, kDepth));
+  return right_bytes(n, k) + packed_bytes(std::min(m, kBf16Rows), std::min(k, kBf16Depth));
 }
 
 void bf16_gemm(const GemmProduct& x, bool relu, void* scratch) {
   auto* right = static_cast<std::uint16_t*>(scratch);
   auto* left = reinterpret_cast<std::uint16_t*>(static_cast<std::byte*>(scratch) + right_bytes(x.n, x.k));
-  for (std::int64_t column = 0; column < x.n; column += kColumns)
-    for (std::int64_t p = 0; p < x.k; p += kDepth) {
-      const std::int64_t columns = std::min(kColumns, x.n - column), k = std::min(kDepth, x.k - p);
+  for (std::int64_t column = 0; column < x.n; column += kBf16Columns)
+    for (std::int64_t p = 0; p < x.k; p += kBf16Depth) {
+      const std::int64_t columns = std::min(kBf16Columns, x.n - column), k = std::min(kBf16Depth, x.k - p);
       tiles::pack_right({.from = x.b.data + (x.b.transposed ? column * x.b.row + p : p * x.b.row + column),
                          .lines = columns,
                          .k = k,
                          .stride = x.b.row,
                          .by_depth = !x.b.transposed,
                          .to = right});
-      for (std::int64_t row = 0; row < x.m; row += kRows) {
-        const std::int64_t rows = std::min(kRows, x.m - row);
+      for (std::int64_t row = 0; row < x.m; row += kBf16Rows) {
+        const std::int64_t rows = std::min(kBf16Rows, x.m - row);
         tiles::pack_left({.from = x.a.data + (x.a.transposed ? p * x.a.row + row : row * x.a.row + p),
                           .lines = rows,
                           .k = k,

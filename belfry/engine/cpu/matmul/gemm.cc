@@ -11,7 +11,7 @@ namespace {
 
 // Blocks of k that leave a panel of b in the first-level cache or close to it; columns and rows that keep what is
 // packed in the second level.
-constexpr std::int64_t kDepth = 256, kColumns = 960, kRows = 480;
+constexpr std::int64_t kBlockDepth = 256, kBlockColumns = 960, kBlockRows = 480;
 
 const simd::GemmKernels& table(Isa isa) { return by_isa(isa, avx2::kGemm, avx512::kGemm); }
 
@@ -22,16 +22,16 @@ std::int64_t even_block(std::int64_t size, std::int64_t most) {
 }
 
 std::size_t right_bytes(std::int64_t n, std::int64_t k, Isa isa) {
-  return cache_lines(static_cast<std::size_t>(simd::gemm_panel_floats(even_block(k, kDepth), std::min(n, kColumns),
-                                                                      table(isa).vector_columns)) *
+  return cache_lines(static_cast<std::size_t>(simd::gemm_panel_floats(
+                         even_block(k, kBlockDepth), std::min(n, kBlockColumns), table(isa).vector_columns)) *
                      sizeof(float));
 }
 
 }  // namespace
 
 std::size_t gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a, Isa isa) {
-  const std::int64_t tile = table(isa).tile_rows, rows = (std::min(m, kRows) + tile - 1) / tile * tile;
-  const auto left = static_cast<std::size_t>(transpose_a ? rows * even_block(k, kDepth) : 0) * sizeof(float);
+  const std::int64_t tile = table(isa).tile_rows, rows = (std::min(m, kBlockRows) + tile - 1) / tile * tile;
+  const auto left = static_cast<std::size_t>(transpose_a ? rows * even_block(k, kBlockDepth) : 0) * sizeof(float);
   return right_bytes(n, k, isa) + cache_lines(left);
 }
 
@@ -39,18 +39,18 @@ void gemm(const GemmProduct& x, void* scratch, Isa isa) {
   const simd::GemmKernels& kernels = table(isa);
   auto* right = static_cast<float*>(scratch);
   auto* left = reinterpret_cast<float*>(static_cast<std::byte*>(scratch) + right_bytes(x.n, x.k, isa));
-  const std::int64_t depth = even_block(x.k, kDepth);
-  for (std::int64_t column = 0; column < x.n; column += kColumns)
+  const std::int64_t depth = even_block(x.k, kBlockDepth);
+  for (std::int64_t column = 0; column < x.n; column += kBlockColumns)
     for (std::int64_t p = 0; p < x.k; p += depth) {
-      const std::int64_t columns = std::min(kColumns, x.n - column), k = std::min(depth, x.k - p);
+      const std::int64_t columns = std::min(kBlockColumns, x.n - column), k = std::min(depth, x.k - p);
       kernels.pack({.from = x.b.data + (x.b.transposed ? column * x.b.row + p : p * x.b.row + column),
                     .row = x.b.transposed ? 1 : x.b.row,
                     .column = x.b.transposed ? x.b.row : 1,
                     .k = k,
                     .n = columns,
                     .to = right});
-      for (std::int64_t row = 0; row < x.m; row += kRows) {
-        const std::int64_t rows = std::min(kRows, x.m - row);
+      for (std::int64_t row = 0; row < x.m; row += kBlockRows) {
+        const std::int64_t rows = std::min(kBlockRows, x.m - row);
         float* y = x.y + row * x.y_row + column;
         const float* start = x.start == nullptr ? nullptr : x.start + row * x.start_row + column;
         simd::Gemm block{.m = rows,
@@ -103,7 +103,7 @@ PackedRight::PackedRight(const GemmProduct& x, void* memory, Isa isa)
                        .to = static_cast<std::uint16_t*>(memory)});
     return;
   }
-  const std::int64_t depth = even_block(x.k, kDepth),
+  const std::int64_t depth = even_block(x.k, kBlockDepth),
                      width = simd::gemm_panel_floats(1, x.n, table(isa).vector_columns);
   for (std::int64_t p = 0; p < x.k; p += depth)
     table(isa).pack({.from = x.b.data + (x.b.transposed ? p : p * x.b.row),
@@ -136,7 +136,7 @@ void PackedRight::multiply_bf16(std::int64_t first, std::int64_t rows) const {
 void PackedRight::multiply(std::int64_t first, std::int64_t rows) const {
   const GemmProduct& x = product_;
   if (x.bf16) return multiply_bf16(first, rows);
-  const std::int64_t depth = even_block(x.k, kDepth),
+  const std::int64_t depth = even_block(x.k, kBlockDepth),
                      width = simd::gemm_panel_floats(1, x.n, table(isa_).vector_columns);
   float* y = x.y + first * x.y_row;
   const float* start = x.start == nullptr ? nullptr : x.start + first * x.start_row;

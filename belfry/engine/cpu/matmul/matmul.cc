@@ -66,24 +66,16 @@ bool is_single(const KernelContext& c) {
   return matrices(b) == 1 && (matrices(a) == 1 || !c.attributes->flag("transpose_a"));
 }
 
-// A row-major matrix, or the transpose of one.
-dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transposed) {
-  const dnnl_dims_t dims{rows, columns}, strides{transposed ? 1 : columns, transposed ? rows : 1};
-  dnnl_memory_desc_t out;
-  dnnl_check(dnnl_memory_desc_init_by_strides(&out, 2, dims, dnnl_f32, strides), "matrix descriptor");
-  return out;
-}
-
 // Ways to use the threads: each its own part, or oneDNN's affair, with all threads or with one.
-constexpr std::string_view kRows = "rows", kDepth = "depth", kTeam = "team", kOneThread = "one_thread";
+constexpr std::string_view kByRows = "rows", kByDepth = "depth", kWithTeam = "team", kOneThread = "one_thread";
 
-std::string_view name_of(MatMulSplit split) { return split == MatMulSplit::rows ? kRows : kDepth; }
+std::string_view name_of(MatMulSplit split) { return split == MatMulSplit::rows ? kByRows : kByDepth; }
 
 // A fixed rule by shape and thread count.
 std::string_view rule_for(const MatMulShape& s, int threads) {
   if (const MatMulSplit split = choose_split(s, threads); split != MatMulSplit::none) return name_of(split);
   // A product this small is done before a second thread has woken up.
-  return 2 * s.m * s.n * s.k < 2'000'000 ? kOneThread : kTeam;
+  return 2 * s.m * s.n * s.k < 2'000'000 ? kOneThread : kWithTeam;
 }
 
 // The same with and without bias and ReLU.
@@ -92,7 +84,7 @@ Algorithms algorithms_of(const KernelContext& c) {
   Algorithms out{.problem = fmt::format("matmul {}x{}x{}{}{} f32", s.m, s.n, s.k, s.transpose_a ? " transpose_a" : "",
                                         s.transpose_b ? " transpose_b" : "")};
   if (takes_tiles(c) || c.threads < 2 || c.output().dtype != f32 || s.m * s.n * s.k == 0 || !is_single(c)) return out;
-  out.names = {std::string(kOneThread), std::string(kTeam)};
+  out.names = {std::string(kOneThread), std::string(kWithTeam)};
   if (const MatMulSplit split = possible_split(s, c.threads); split != MatMulSplit::none)
     out.names.emplace_back(name_of(split));
   const auto rule = std::ranges::find(out.names, rule_for(s, c.threads));  // comes first
@@ -108,9 +100,9 @@ KernelPtr make_dnnl(const KernelContext& c, bool fused) {
   for (MatMulSplit split : {MatMulSplit::rows, MatMulSplit::depth})
     if (how == name_of(split))
       return make_split_matmul(s, split, c.threads, {.bias = fused, .relu = c.attributes->flag("relu")});
-  const dnnl_memory_desc_t a = matrix(s.m, s.k, c.attributes->flag("transpose_a")),
-                           b = matrix(s.k, s.n, c.attributes->flag("transpose_b"));
-  const dnnl_memory_desc_t bias = matrix(1, s.n, false), y = matrix(s.m, s.n, false);
+  const dnnl_memory_desc_t a = dnnl_matrix(s.m, s.k, c.attributes->flag("transpose_a")),
+                           b = dnnl_matrix(s.k, s.n, c.attributes->flag("transpose_b"));
+  const dnnl_memory_desc_t bias = dnnl_matrix(1, s.n, false), y = dnnl_matrix(s.m, s.n, false);
   dnnl_matmul_desc_t desc;
   dnnl_check(dnnl_matmul_desc_init(&desc, &a, &b, fused ? &bias : nullptr, &y), "matmul");
   DnnlAttributes attributes;

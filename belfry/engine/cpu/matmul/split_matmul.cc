@@ -22,14 +22,6 @@ struct Range {
 // The same cut as parallel_for's, which the optimizer's update is cut by.
 Range part_of(std::int64_t n, int part, int parts) { return {n * part / parts, n * (part + 1) / parts}; }
 
-// Dense and row-major, or the transpose of such a one.
-dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transposed = false) {
-  const dnnl_dims_t dims{rows, columns}, strides{transposed ? 1 : columns, transposed ? rows : 1};
-  dnnl_memory_desc_t out;
-  dnnl_check(dnnl_memory_desc_init_by_strides(&out, 2, dims, dnnl_f32, strides), "matrix descriptor");
-  return out;
-}
-
 // One thread's product. Both cuts take some of the columns of `a` as it is stored ([m, k], or [k, m] if transposed);
 // oneDNN's fast products want them side by side, so the thread packs them first, out of the lines it will need again.
 struct Part {
@@ -117,8 +109,8 @@ class SplitMatMul final : public Kernel {
     const bool by_rows = split_ == MatMulSplit::rows;
     const Range columns = part_of(stored_columns(), p, parts);
     const std::int64_t m = by_rows ? columns.size() : s.m, k = by_rows ? s.k : columns.size();
-    const dnnl_memory_desc_t a = matrix(m, k, s.transpose_a), b = matrix(k, s.n), y = matrix(m, s.n),
-                             bias = matrix(1, s.n);
+    const dnnl_memory_desc_t a = dnnl_matrix(m, k, s.transpose_a), b = dnnl_matrix(k, s.n), y = dnnl_matrix(m, s.n),
+                             bias = dnnl_matrix(1, s.n);
     const bool own_bias = by_rows && epilogue_.bias;
     DnnlAttributes attributes;
     if (by_rows && epilogue_.relu) attributes.append_relu();

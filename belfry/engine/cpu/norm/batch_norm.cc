@@ -11,15 +11,15 @@ namespace belfry {
 namespace {
 
 // x as [outer, channels, inner]
-struct Geometry : ChannelGeometry {
+struct BatchNormGeometry : ChannelGeometry {
   double epsilon = 0;
 };
-Geometry geometry(const KernelContext& c, int at) {
+BatchNormGeometry batch_norm_geometry(const KernelContext& c, int at) {
   return {channel_geometry(c, at), c.attributes->get<double>("epsilon")};
 }
 
 template <class T>
-void statistics(const Geometry& g, const T* x, T* mean, T* variance) {
+void statistics(const BatchNormGeometry& g, const T* x, T* mean, T* variance) {
   for_each_channel(g, [&](std::int64_t c) {
     double sum = 0, squares = 0;
     for_each_element(g, c, [&](std::int64_t i) { sum += static_cast<double>(x[i]); });
@@ -38,7 +38,7 @@ struct Parameters {
 };
 
 template <class T>
-void normalise(const Geometry& g, const T* x, const Parameters<T>& p, T* y) {
+void normalise(const BatchNormGeometry& g, const T* x, const Parameters<T>& p, T* y) {
   for_each_channel(g, [&](std::int64_t c) {
     const T scale = p.gamma[c] / std::sqrt(p.variance[c] + static_cast<T>(g.epsilon));
     for_each_element(g, c, [&](std::int64_t i) { y[i] = (x[i] - p.mean[c]) * scale + p.beta[c]; });
@@ -47,7 +47,7 @@ void normalise(const Geometry& g, const T* x, const Parameters<T>& p, T* y) {
 
 // dx = gamma r (dy - E[dy] - xhat E[dy xhat]),  dgamma = sum(dy xhat),  dbeta = sum(dy)
 template <class T>
-void backward(const Geometry& g, const T* dy, const T* x, const Parameters<T>& p, T* dx, T* dgamma, T* dbeta) {
+void backward(const BatchNormGeometry& g, const T* dy, const T* x, const Parameters<T>& p, T* dx, T* dgamma, T* dbeta) {
   for_each_channel(g, [&](std::int64_t c) {
     const T r = 1 / std::sqrt(p.variance[c] + static_cast<T>(g.epsilon)), mean = p.mean[c];
     double sum = 0, product = 0;
@@ -67,7 +67,7 @@ void backward(const Geometry& g, const T* dy, const T* x, const Parameters<T>& p
 
 const KernelRegistration batch_norm_kernel = define_kernel("BatchNorm").make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel([g = geometry(c, 0)](const Buffers& b, const Step&) {
+    return simple_kernel([g = batch_norm_geometry(c, 0)](const Buffers& b, const Step&) {
       statistics(g, b.in<T>(0), b.out<T>(1), b.out<T>(2));
       normalise<T>(g, b.in<T>(0), {b.in<T>(1), b.in<T>(2), b.out<T>(1), b.out<T>(2)}, b.out<T>());
     });
@@ -76,7 +76,7 @@ const KernelRegistration batch_norm_kernel = define_kernel("BatchNorm").make([](
 
 const KernelRegistration batch_norm_grad_kernel = define_kernel("BatchNormGrad").make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel([g = geometry(c, 1)](const Buffers& b, const Step&) {
+    return simple_kernel([g = batch_norm_geometry(c, 1)](const Buffers& b, const Step&) {
       const Parameters<T> parameters{b.in<T>(2), nullptr, b.in<T>(3), b.in<T>(4)};
       backward(g, b.in<T>(0), b.in<T>(1), parameters, b.out<T>(0), b.out<T>(1), b.out<T>(2));
     });
@@ -112,7 +112,7 @@ const KernelRegistration batch_norm_inference_kernel =
         .make([](const KernelContext& c) {
           if (vectorised(c)) return make_vectorised_inference(c);
           return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-            return simple_kernel([g = geometry(c, 0)](const Buffers& b, const Step&) {
+            return simple_kernel([g = batch_norm_geometry(c, 0)](const Buffers& b, const Step&) {
               normalise<T>(g, b.in<T>(0), {b.in<T>(1), b.in<T>(2), b.in<T>(3), b.in<T>(4)}, b.out<T>());
             });
           });

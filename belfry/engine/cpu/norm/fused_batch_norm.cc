@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "belfry/engine/cpu/lanes/channel_layout.h"
+#include "belfry/engine/cpu/lanes/channel_loops.h"
 #include "belfry/engine/cpu/lanes/lane_plan.h"
 #include "belfry/engine/cpu/norm/batch_norm_team.h"
 
 namespace belfry {
 namespace {
 
-int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
 float epsilon_of(const KernelContext& c) { return static_cast<float>(c.attributes->get<double>("epsilon")); }
 
 float alpha_of(const KernelContext& c) { return static_cast<float>(c.attributes->get_or<double>("alpha", 0)); }
@@ -24,18 +24,18 @@ const KernelRegistration forward_kernel =
     define_kernel("FusedBatchNorm")
         .layout_rule([](const KernelContext& c) {
           TensorInfo x = c.input(0);
-          x.layout = channel_layout(x, axis_of(c));
+          x.layout = channel_layout(x, channel_axis_of(c));
           LayoutChoice choice{{x.layout, Layout(), Layout()}, {x.layout, Layout(), Layout()}, {}};
           if (c.attributes->flag("relu")) {
             choice.outputs.emplace_back();
-            choice.workspaces = {{3, mask_shape(x, axis_of(c))}};
+            choice.workspaces = {{3, mask_shape(x, channel_axis_of(c))}};
           }
           if (c.inputs.size() > 3) choice.inputs.push_back(x.layout);
           return choice;
         })
         .in_place(3)
         .make([](const KernelContext& c) {
-          const ActivationView view = activation_view(c.input(0), axis_of(c));
+          const ActivationView view = activation_view(c.input(0), channel_axis_of(c));
           const bool residual = c.inputs.size() > 3, relu = c.attributes->flag("relu");
           return simple_kernel(
               [view, residual, relu, alpha = alpha_of(c), epsilon = epsilon_of(c)](const Buffers& b, const Step&) {
@@ -61,7 +61,7 @@ const KernelRegistration forward_kernel =
 const KernelRegistration backward_kernel =
     define_kernel("FusedBatchNormGrad")
         .layout_rule([](const KernelContext& c) {
-          const Layout layout = channel_layout(c.input(1), axis_of(c));
+          const Layout layout = channel_layout(c.input(1), channel_axis_of(c));
           LayoutChoice choice{{layout, layout, Layout(), Layout(), Layout()}, {layout, Layout(), Layout()}, {}};
           if (c.attributes->flag("relu")) choice.inputs.emplace_back();
           if (c.attributes->flag("sum")) choice.inputs.push_back(layout);
@@ -70,7 +70,7 @@ const KernelRegistration backward_kernel =
         })
         .in_place(0, 3)
         .make([](const KernelContext& c) {
-          const ActivationView view = activation_view(c.input(1), axis_of(c));
+          const ActivationView view = activation_view(c.input(1), channel_axis_of(c));
           const int second = c.attributes->flag("sum") ? static_cast<int>(c.inputs.size()) - 1 : 0;
           const std::size_t own = cache_lines(static_cast<std::size_t>(view.channels) * sizeof(float));
           return simple_kernel(

@@ -6,15 +6,15 @@
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 #include "belfry/engine/cpu/kernel/strided_loop.h"
 #include "belfry/engine/cpu/lanes/channel_layout.h"
+#include "belfry/engine/cpu/lanes/channel_loops.h"
 #include "belfry/engine/cpu/norm/group_norm_team.h"
 
 namespace belfry {
 namespace {
 
-int axis_of(const KernelContext& c) { return static_cast<int>(c.attributes->integer("axis")); }
 std::int64_t groups_of(const KernelContext& c, const Shape& x) {
   const std::int64_t groups = c.attributes->integer("groups");
-  return groups == 0 ? x[axis_of(c)] : groups;
+  return groups == 0 ? x[channel_axis_of(c)] : groups;
 }
 
 // A plain tensor as [examples, before, channels, behind], of which one of the middle ones is 1.
@@ -24,9 +24,9 @@ struct Plain {
 
   Plain(const KernelContext& c, const Shape& x)
       : examples(x[0]),
-        before(x.slice(1, axis_of(c)).elements()),
-        channels(x[axis_of(c)]),
-        behind(x.slice(axis_of(c) + 1, x.rank()).elements()),
+        before(x.slice(1, channel_axis_of(c)).elements()),
+        channels(x[channel_axis_of(c)]),
+        behind(x.slice(channel_axis_of(c) + 1, x.rank()).elements()),
         groups(groups_of(c, x)),
         depth(groups == 0 ? 0 : channels / groups),
         epsilon(c.attributes->get<double>("epsilon")) {}
@@ -110,7 +110,7 @@ void backward(const Plain& p, const Buffers& b) {
 LayoutChoice layouts(const KernelContext& c, std::size_t images, int x) {
   LayoutChoice choice{std::vector<Layout>(c.inputs.size()), std::vector<Layout>(c.outputs.size()), {}};
   if (c.output().dtype != DType::f32) return choice;
-  choice.outputs[0] = channel_layout(c.input(x), axis_of(c));
+  choice.outputs[0] = channel_layout(c.input(x), channel_axis_of(c));
   std::fill_n(choice.inputs.begin(), images, choice.outputs[0]);
   return choice;
 }
@@ -128,7 +128,7 @@ const KernelRegistration group_norm_kernel =
               return simple_kernel(
                   [p = Plain(c, c.input(0).shape)](const Buffers& b, const Step&) { forward<T>(p, b); });
             });
-          const ActivationView view = activation_view(c.input(0), axis_of(c));
+          const ActivationView view = activation_view(c.input(0), channel_axis_of(c));
           return simple_kernel(
               [view, groups = groups_of(c, c.input(0).shape),
                epsilon = static_cast<float>(c.attributes->get<double>("epsilon"))](const Buffers& b, const Step&) {
@@ -158,7 +158,7 @@ const KernelRegistration group_norm_grad_kernel =
               return simple_kernel(
                   [p = Plain(c, c.input(1).shape)](const Buffers& b, const Step&) { backward<T>(p, b); });
             });
-          const ActivationView view = activation_view(c.input(1), axis_of(c));
+          const ActivationView view = activation_view(c.input(1), channel_axis_of(c));
           return simple_kernel(
               [view, groups = groups_of(c, c.input(1).shape)](const Buffers& b, const Step&) {
                 group_norm_backward({.view = view,

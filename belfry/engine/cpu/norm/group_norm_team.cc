@@ -63,9 +63,9 @@ class Examples {
   void* scratch_;
 };
 
-class Forward : Examples {
+class ForwardInGroups : Examples {
  public:
-  explicit Forward(const GroupNormForward& args)
+  explicit ForwardInGroups(const GroupNormForward& args)
       : Examples(args.view, args.norm_groups, args.scratch, args.isa), args_(args) {}
 
   void run() const {
@@ -125,9 +125,9 @@ class Forward : Examples {
   const GroupNormForward& args_;
 };
 
-class Backward : Examples {
+class BackwardInGroups : Examples {
  public:
-  explicit Backward(const GroupNormBackward& args)
+  explicit BackwardInGroups(const GroupNormBackward& args)
       : Examples(args.view, args.norm_groups, args.scratch, args.isa), args_(args) {
     const auto parts = static_cast<std::size_t>(parts_of(view_, team_size()));
     sums_ = reinterpret_cast<double*>(align_scratch(args.scratch) + parts * BatchNormScratch::bytes(plan_));
@@ -217,8 +217,8 @@ class Backward : Examples {
 
 }  // namespace
 
-void group_norm_forward(const GroupNormForward& args) { Forward(args).run(); }
-void group_norm_backward(const GroupNormBackward& args) { Backward(args).run(); }
+void group_norm_forward(const GroupNormForward& args) { ForwardInGroups(args).run(); }
+void group_norm_backward(const GroupNormBackward& args) { BackwardInGroups(args).run(); }
 
 std::size_t group_norm_scratch_bytes(const ActivationView& view, int team, Isa isa) {
   const auto parts = static_cast<std::size_t>(parts_of(view, team));

@@ -9,20 +9,20 @@
 namespace belfry {
 namespace {
 
-struct Geometry {
+struct LayerNormGeometry {
   std::int64_t rows = 0, n = 0;
   double epsilon = 0;
 };
 
 // Of the op whose normalised tensor is input `x` and whose gamma is the next one.
-Geometry geometry(const KernelContext& c, int x) {
+LayerNormGeometry layer_norm_geometry(const KernelContext& c, int x) {
   const Shape& shape = c.input(x).shape;
   return {shape.slice(0, shape.rank() - c.input(x + 1).shape.rank()).elements(), c.input(x + 1).elements(),
           c.attributes->get<double>("epsilon")};
 }
 
 template <class T>
-void forward(const Geometry& g, const Buffers& b) {
+void forward(const LayerNormGeometry& g, const Buffers& b) {
   const T *x = b.in<T>(0), *gamma = b.in<T>(1), *beta = b.in<T>(2);
   T *y = b.out<T>(0), *means = b.out<T>(1), *rstds = b.out<T>(2);
   parallel_for(g.rows, 16, [&](std::int64_t begin, std::int64_t end) {
@@ -42,7 +42,7 @@ void forward(const Geometry& g, const Buffers& b) {
 }
 
 template <class T>
-void backward(const Geometry& g, const Buffers& b) {
+void backward(const LayerNormGeometry& g, const Buffers& b) {
   const T *dy = b.in<T>(0), *x = b.in<T>(1), *gamma = b.in<T>(2), *mean = b.in<T>(3), *rstd = b.in<T>(4);
   T *dx = b.out<T>(0), *dgamma = b.out<T>(1), *dbeta = b.out<T>(2);
   std::fill_n(dgamma, g.n, T(0));
@@ -66,7 +66,7 @@ void backward(const Geometry& g, const Buffers& b) {
 }
 
 // With a fourth input, that is added to the first one, and the sum is output 3.
-KernelPtr make_fast_forward(const KernelContext& c, const Geometry& g) {
+KernelPtr make_fast_forward(const KernelContext& c, const LayerNormGeometry& g) {
   return simple_kernel([g, residual = c.inputs.size() > 3](const Buffers& b, const Step&) {
     layer_norm_forward({.input = b.in<float>(0),
                         .residual = residual ? b.in<float>(3) : nullptr,
@@ -83,7 +83,7 @@ KernelPtr make_fast_forward(const KernelContext& c, const Geometry& g) {
 }
 
 // With a sixth input, that is added to dx.
-KernelPtr make_fast_backward(const KernelContext& c, const Geometry& g) {
+KernelPtr make_fast_backward(const KernelContext& c, const LayerNormGeometry& g) {
   return simple_kernel(
       [g, residual = c.inputs.size() > 5](const Buffers& b, const Step&) {
         layer_norm_backward({.dy = b.in<float>(0),
@@ -101,17 +101,17 @@ KernelPtr make_fast_backward(const KernelContext& c, const Geometry& g) {
       layer_norm_scratch_bytes(g.n, c.threads));
 }
 
-const KernelRegistration forward_kernel = define_kernel("LayerNorm").in_place(0).make([](const KernelContext& c) {
-  const Geometry g = geometry(c, 0);
+const KernelRegistration layer_norm_kernel = define_kernel("LayerNorm").in_place(0).make([](const KernelContext& c) {
+  const LayerNormGeometry g = layer_norm_geometry(c, 0);
   if (c.output().dtype == f32 && g.n > 0) return make_fast_forward(c, g);
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel([g](const Buffers& b, const Step&) { forward<T>(g, b); });
   });
 });
 
-const KernelRegistration backward_kernel =
+const KernelRegistration layer_norm_grad_kernel =
     define_kernel("LayerNormGrad").in_place(0).in_place(1).make([](const KernelContext& c) {
-      const Geometry g = geometry(c, 1);
+      const LayerNormGeometry g = layer_norm_geometry(c, 1);
       if (c.output().dtype == f32 && g.n > 0) return make_fast_backward(c, g);
       return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
         return simple_kernel([g](const Buffers& b, const Step&) { backward<T>(g, b); });
@@ -121,11 +121,11 @@ const KernelRegistration backward_kernel =
 // What the fuse pass makes of a residual sum before or after.
 const KernelRegistration fused_forward_kernel =
     define_kernel("FusedLayerNorm").in_place(0, 3).in_place(3, 3).make([](const KernelContext& c) {
-      return make_fast_forward(c, geometry(c, 0));
+      return make_fast_forward(c, layer_norm_geometry(c, 0));
     });
 const KernelRegistration fused_backward_kernel =
     define_kernel("FusedLayerNormGrad").in_place(0).in_place(1).in_place(5).make([](const KernelContext& c) {
-      return make_fast_backward(c, geometry(c, 1));
+      return make_fast_backward(c, layer_norm_geometry(c, 1));
     });
 
 }  // namespace

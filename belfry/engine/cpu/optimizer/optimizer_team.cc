@@ -12,8 +12,6 @@ namespace {
 constexpr std::int64_t kGrain = 16384;  // weights a thread must have to be worth waking
 constexpr std::int64_t kLine = 16;      // floats in a cache line (doubles in two), which no two threads should share
 
-const simd::OptimizerKernels& table(Isa isa) { return by_isa(isa, avx2::kOptimizer, avx512::kOptimizer); }
-
 std::int64_t blocks_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 
 }  // namespace
@@ -33,21 +31,22 @@ UpdateStep adam_step(const AdamSettings& settings, std::int64_t t) {
 
 void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, std::int64_t n, Isa isa) {
   parallel_for(blocks_of(n, kLine), kGrain / kLine, [&](std::int64_t begin, std::int64_t end) {
-    table(isa).update(step, buffers, begin * kLine, std::min(end * kLine, n));
+    optimizer_kernels(isa).update(step, buffers, begin * kLine, std::min(end * kLine, n));
   });
 }
 
 void apply_update(const UpdateStep& step, const UpdateBuffers<double>& buffers, std::int64_t n, Isa isa) {
   parallel_for(blocks_of(n, kLine), kGrain / kLine, [&](std::int64_t begin, std::int64_t end) {
-    table(isa).update_f64(step, buffers, begin * kLine, std::min(end * kLine, n));
+    optimizer_kernels(isa).update_f64(step, buffers, begin * kLine, std::min(end * kLine, n));
   });
 }
 
 void apply_update(const UpdateStep& step, const UpdateBuffers<float>& buffers, const SecondCopy& copy, Isa isa) {
   BELFRY_BUG_IF(copy.block != 8 && copy.block != 16, "second copy of weights in blocks of {}", copy.block);
   const std::int64_t tiles = copy.outer0 * copy.outer1 * copy.spatial;
-  parallel_for(tiles, kGrain / (copy.block * copy.block),
-               [&](std::int64_t begin, std::int64_t end) { table(isa).update_tiles(step, buffers, copy, begin, end); });
+  parallel_for(tiles, kGrain / (copy.block * copy.block), [&](std::int64_t begin, std::int64_t end) {
+    optimizer_kernels(isa).update_tiles(step, buffers, copy, begin, end);
+  });
 }
 
 }  // namespace belfry

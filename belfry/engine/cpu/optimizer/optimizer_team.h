@@ -13,6 +13,10 @@ using simd::UpdateBuffers;
 using simd::UpdateRule;
 using simd::UpdateStep;
 
+inline const simd::OptimizerKernels& optimizer_kernels(Isa isa) {
+  return by_isa(isa, avx2::kOptimizer, avx512::kOptimizer);
+}
+
 struct AdamSettings {
   double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 16384;  // weights of a block: as many as make a thread worth waking
 
-std::int64_t blocks_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
+std::int64_t blocks_in(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 std::int64_t rows_of_block(std::int64_t width) {
   return std::max<std::int64_t>(1, kBlock / std::max<std::int64_t>(1, width));
 }
@@ -32,7 +32,7 @@ UpdateNorms operator+(const UpdateNorms& a, const UpdateNorms& b) {
 template <class OfBlock>
 UpdateNorms sum_of_blocks(std::int64_t n, std::int64_t size, void* scratch, OfBlock of_block) {
   auto* sums = static_cast<UpdateNorms*>(scratch);
-  const std::int64_t blocks = blocks_of(n, size);
+  const std::int64_t blocks = blocks_in(n, size);
   parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) sums[i] = of_block(i * size, std::min(n, (i + 1) * size));
   });
@@ -44,11 +44,11 @@ UpdateNorms sum_of_blocks(std::int64_t n, std::int64_t size, void* scratch, OfBl
 }  // namespace
 
 std::size_t norm_scratch_bytes(std::int64_t n) {
-  return static_cast<std::size_t>(blocks_of(n, kBlock)) * sizeof(UpdateNorms);
+  return static_cast<std::size_t>(blocks_in(n, kBlock)) * sizeof(UpdateNorms);
 }
 
 std::size_t norm_scratch_bytes(std::int64_t rows, std::int64_t width) {
-  return static_cast<std::size_t>(blocks_of(rows, rows_of_block(width))) * sizeof(UpdateNorms);
+  return static_cast<std::size_t>(blocks_in(rows, rows_of_block(width))) * sizeof(UpdateNorms);
 }
 
 template <class T>

@@ -7,46 +7,44 @@
 namespace belfry {
 namespace {
 
-const simd::GruKernels& kernels() { return by_isa(cpu_isa(), avx2::kGru, avx512::kGru); }
+const simd::GruKernels& gru_kernels() { return by_isa(cpu_isa(), avx2::kGru, avx512::kGru); }
 
 // One row of one step, of f32 or f64; see gru_simd.h for the formulas.
 template <class T>
-struct Row {
+struct GruRow {
   std::int64_t units;
   T* gates;
   const T *sums, *before;
   T *candidate, *h, *next;
 };
 template <class T>
-struct RowGrad {
+struct GruRowGrad {
   std::int64_t units;
   const T *gates, *candidate, *before, *dh;
   T *dstate, *dgates, *dsums;
 };
 
-void forward(const Row<float>& r) {
-  kernels().forward({.units = r.units,
-                     .gates = r.gates,
-                     .sums = r.sums,
-                     .before = r.before,
-                     .candidate = r.candidate,
-                     .h = r.h,
-                     .next = r.next});
+void forward(const GruRow<float>& r) {
+  gru_kernels().forward({.units = r.units,
+                         .gates = r.gates,
+                         .sums = r.sums,
+                         .before = r.before,
+                         .candidate = r.candidate,
+                         .h = r.h,
+                         .next = r.next});
 }
-void backward(const RowGrad<float>& r) {
-  kernels().backward({.units = r.units,
-                      .gates = r.gates,
-                      .candidate = r.candidate,
-                      .before = r.before,
-                      .dh = r.dh,
-                      .dstate = r.dstate,
-                      .dgates = r.dgates,
-                      .dsums = r.dsums});
+void backward(const GruRowGrad<float>& r) {
+  gru_kernels().backward({.units = r.units,
+                          .gates = r.gates,
+                          .candidate = r.candidate,
+                          .before = r.before,
+                          .dh = r.dh,
+                          .dstate = r.dstate,
+                          .dgates = r.dgates,
+                          .dsums = r.dsums});
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-void forward(const Row<double>& row) {
+void forward(const GruRow<double>& row) {
   const std::int64_t units = row.units;
   for (std::int64_t k = 0; k < units; ++k) {
     double &r = row.gates[k], &z = row.gates[k + units], &n = row.gates[k + 2 * units];
@@ -57,7 +55,7 @@ void forward(const Row<double>& row) {
     row.h[k] = row.next[k] = n + z * (row.before[k] - n);
   }
 }
-void backward(const RowGrad<double>& row) {
+void backward(const GruRowGrad<double>& row) {
   const std::int64_t units = row.units;
   for (std::int64_t k = 0; k < units; ++k) {
     const double r = row.gates[k], z = row.gates[k + units], n = row.gates[k + 2 * units];
@@ -110,7 +108,7 @@ class GruForward {
       for (std::int64_t r = 0; r < count; ++r) {
         const std::int64_t at = r * n;
         if (t < lengths[begin + r]) {
-          forward(Row<T>{n, a + 3 * at, sums + 3 * at, state(t) + at, candidate + at, h + at, state(t + 1) + at});
+          forward(GruRow<T>{n, a + 3 * at, sums + 3 * at, state(t) + at, candidate + at, h + at, state(t + 1) + at});
         } else {  // beyond its length a row keeps its state and gives zeros
           std::copy_n(state(t) + at, n, state(t + 1) + at);
           std::fill_n(h + at, n, T{});
@@ -151,8 +149,8 @@ class GruBackward {
       for (std::int64_t r = 0; r < count; ++r) {
         const std::int64_t at = (first + r) * n;
         if (t < lengths[begin + r]) {
-          backward(RowGrad<T>{n, b.in<T>(2) + 3 * at, b.in<T>(3) + at, b.in<T>(4) + at, b.in<T>(5) + at, dstate + r * n,
-                              da + r * 3 * n, ds + r * 3 * n});
+          backward(GruRowGrad<T>{n, b.in<T>(2) + 3 * at, b.in<T>(3) + at, b.in<T>(4) + at, b.in<T>(5) + at,
+                                 dstate + r * n, da + r * 3 * n, ds + r * 3 * n});
         } else {  // the state's gradient passes by
           std::fill_n(da + r * 3 * n, 3 * n, T{});
           std::fill_n(ds + r * 3 * n, 3 * n, T{});

@@ -7,40 +7,39 @@
 namespace belfry {
 namespace {
 
-const simd::LstmKernels& kernels() { return by_isa(cpu_isa(), avx2::kLstm, avx512::kLstm); }
+const simd::LstmKernels& lstm_kernels() { return by_isa(cpu_isa(), avx2::kLstm, avx512::kLstm); }
 
 // One row of one step, of f32 or f64; see lstm_simd.h for the formulas.
 template <class T>
-struct Row {
+struct LstmRow {
   std::int64_t units;
   T* gates;
   const T* c_before;
   T *c, *h, *next;
 };
 template <class T>
-struct RowGrad {
+struct LstmRowGrad {
   std::int64_t units;
   const T *gates, *c_before, *c, *dh;
   T *dstate, *dc, *dgates;
 };
 
-void forward(const Row<float>& r) {
-  kernels().forward({.units = r.units, .gates = r.gates, .c_before = r.c_before, .c = r.c, .h = r.h, .next = r.next});
+void forward(const LstmRow<float>& r) {
+  lstm_kernels().forward(
+      {.units = r.units, .gates = r.gates, .c_before = r.c_before, .c = r.c, .h = r.h, .next = r.next});
 }
-void backward(const RowGrad<float>& r) {
-  kernels().backward({.units = r.units,
-                      .gates = r.gates,
-                      .c_before = r.c_before,
-                      .c = r.c,
-                      .dh = r.dh,
-                      .dstate = r.dstate,
-                      .dc = r.dc,
-                      .dgates = r.dgates});
+void backward(const LstmRowGrad<float>& r) {
+  lstm_kernels().backward({.units = r.units,
+                           .gates = r.gates,
+                           .c_before = r.c_before,
+                           .c = r.c,
+                           .dh = r.dh,
+                           .dstate = r.dstate,
+                           .dc = r.dc,
+                           .dgates = r.dgates});
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-void forward(const Row<double>& r) {
+void forward(const LstmRow<double>& r) {
   for (std::int64_t k = 0; k < r.units; ++k) {
     double *gate = r.gates + k, &i = gate[0], &f = gate[r.units], &g = gate[2 * r.units], &o = gate[3 * r.units];
     i = sigmoid(i), f = sigmoid(f), g = std::tanh(g), o = sigmoid(o);
@@ -48,7 +47,7 @@ void forward(const Row<double>& r) {
     r.h[k] = r.next[k] = o * std::tanh(r.c[k]);
   }
 }
-void backward(const RowGrad<double>& r) {
+void backward(const LstmRowGrad<double>& r) {
   const std::int64_t n = r.units;
   for (std::int64_t k = 0; k < n; ++k) {
     const double i = r.gates[k], f = r.gates[k + n], g = r.gates[k + 2 * n], o = r.gates[k + 3 * n];
@@ -97,7 +96,7 @@ class LstmForward {
       for (std::int64_t r = 0; r < count; ++r) {
         const std::int64_t at = r * n;
         if (t < lengths[begin + r])
-          forward(Row<T>{n, a + 4 * at, c_before + at, c + at, h + at, state(t + 1) + at});
+          forward(LstmRow<T>{n, a + 4 * at, c_before + at, c + at, h + at, state(t + 1) + at});
         else
           skip(n, state(t) + at, c_before + at, c + at, h + at, state(t + 1) + at);
       }
@@ -148,7 +147,8 @@ class LstmBackward {
       for (std::int64_t r = 0; r < count; ++r) {
         const std::int64_t at = r * n;
         if (t < lengths[begin + r])
-          backward(RowGrad<T>{n, gates + 4 * at, c_before + at, c + at, dh + at, dstate + at, dc + at, da + 4 * at});
+          backward(
+              LstmRowGrad<T>{n, gates + 4 * at, c_before + at, c + at, dh + at, dstate + at, dc + at, da + 4 * at});
         else
           std::fill_n(da + 4 * at, 4 * n, T{});  // the state's gradient passes by
       }

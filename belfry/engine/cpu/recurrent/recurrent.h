@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel/indices.h"
@@ -14,6 +15,8 @@
 #include "belfry/engine/cpu/recurrent/panel_matmul_simd.h"
 
 namespace belfry {
+
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // x [time, batch, features]
 struct SequenceShape {

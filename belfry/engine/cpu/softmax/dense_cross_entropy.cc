@@ -10,14 +10,14 @@
 namespace belfry {
 namespace {
 
-struct Rows {
-  explicit Rows(const Shape& logits) : rows(logits.slice(0, logits.rank() - 1).elements()), classes(logits[-1]) {}
+struct LogitRows {
+  explicit LogitRows(const Shape& logits) : rows(logits.slice(0, logits.rank() - 1).elements()), classes(logits[-1]) {}
   std::int64_t rows, classes;
 };
 
 // logits and labels [rows, classes], factor [rows]; loss [rows] or null, gradient [rows, classes] or null
 template <class T>
-void run(const Rows& r, const T* logits, const T* labels, const T* factor, T* loss, T* gradient) {
+void run(const LogitRows& r, const T* logits, const T* labels, const T* factor, T* loss, T* gradient) {
   if constexpr (std::is_same_v<T, float>) {
     dense_cross_entropy({.logits = logits,
                          .labels = labels,
@@ -45,18 +45,19 @@ void run(const Rows& r, const T* logits, const T* labels, const T* factor, T* lo
   });
 }
 
-const KernelRegistration cross_entropy_kernel = define_kernel("SoftmaxCrossEntropy").make([](const KernelContext& c) {
-  return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-    return simple_kernel([r = Rows(c.input(0).shape)](const Buffers& b, const Step&) {
-      run<T>(r, b.in<T>(0), b.in<T>(1), nullptr, b.out<T>(), nullptr);
+const KernelRegistration dense_cross_entropy_kernel =
+    define_kernel("SoftmaxCrossEntropy").make([](const KernelContext& c) {
+      return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
+        return simple_kernel([r = LogitRows(c.input(0).shape)](const Buffers& b, const Step&) {
+          run<T>(r, b.in<T>(0), b.in<T>(1), nullptr, b.out<T>(), nullptr);
+        });
+      });
     });
-  });
-});
 
-const KernelRegistration cross_entropy_grad_kernel =
+const KernelRegistration dense_cross_entropy_grad_kernel =
     define_kernel("SoftmaxCrossEntropyGrad").in_place(1).make([](const KernelContext& c) {
       return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
-        return simple_kernel([r = Rows(c.input(0).shape)](const Buffers& b, const Step&) {
+        return simple_kernel([r = LogitRows(c.input(0).shape)](const Buffers& b, const Step&) {
           run<T>(r, b.in<T>(0), b.in<T>(1), b.in<T>(2), nullptr, b.out<T>());
         });
       });
@@ -64,7 +65,7 @@ const KernelRegistration cross_entropy_grad_kernel =
 
 const KernelRegistration fused_kernel =
     define_kernel("FusedDenseCrossEntropy").in_place(1, 1).make([](const KernelContext& c) {
-      return simple_kernel([r = Rows(c.input(0).shape)](const Buffers& b, const Step&) {
+      return simple_kernel([r = LogitRows(c.input(0).shape)](const Buffers& b, const Step&) {
         run<float>(r, b.in<float>(0), b.in<float>(1), b.in<float>(2), b.out<float>(0), b.out<float>(1));
       });
     });

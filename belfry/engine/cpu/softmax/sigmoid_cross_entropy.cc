@@ -76,9 +76,10 @@ const KernelRegistration gradient_kernel =
       return make(c, {.gradient = 0});
     });
 // Made by the fuse pass, of f32 alone.
-const KernelRegistration fused_kernel = define_kernel("FusedSigmoidCrossEntropy").make([](const KernelContext& c) {
-  return make(c, {.loss = 0, .gradient = 1});
-});
+const KernelRegistration fused_sigmoid_kernel =
+    define_kernel("FusedSigmoidCrossEntropy").make([](const KernelContext& c) {
+      return make(c, {.loss = 0, .gradient = 1});
+    });
 
 }  // namespace
 }  // namespace belfry

@@ -171,7 +171,7 @@ const KernelRegistration cross_entropy_grad_kernel =
       });
     });
 
-const KernelRegistration fused_kernel =
+const KernelRegistration fused_cross_entropy_kernel =
     define_kernel("FusedCrossEntropy").in_place(0, 1).make([](const KernelContext& c) {
       return make_fast(c, {.loss = 0, .gradient = 1});
     });

@@ -9,13 +9,13 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;  // elements a thread must have to be worth waking
+constexpr std::int64_t kTeamGrain = 8192;  // elements a thread must have to be worth waking
 
 const simd::SoftmaxKernels& table(Isa isa) { return by_isa(isa, avx2::kSoftmax, avx512::kSoftmax); }
 
 template <class Args, class Kernel>
 void over_rows(const Args& args, Kernel kernel) {
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, args.classes));
+  const std::int64_t grain = std::max<std::int64_t>(1, kTeamGrain / std::max<std::int64_t>(1, args.classes));
   parallel_for(args.rows, grain, [&](std::int64_t begin, std::int64_t end) { kernel(args, begin, end); });
 }
 

@@ -25,15 +25,15 @@ KernelPtr make_reorder(const TensorInfo& from, const TensorInfo& to) {
 }
 
 LayoutChoice keep(const KernelContext& c) { return {{c.input(0).layout}, {c.input(0).layout}}; }
-KernelPtr make_copy(const KernelContext& c) { return copy_kernel(c.input(0).bytes()); }
+KernelPtr make_plain_copy(const KernelContext& c) { return copy_kernel(c.input(0).bytes()); }
 
 const KernelRegistration reorder_kernel =
     define_kernel("Reorder").layout_rule(keep).follows_inputs().flops(no_flops).make(
         [](const KernelContext& c) { return make_reorder(c.input(0), c.output(0)); });
 const KernelRegistration snapshot_kernel =
-    define_kernel("Snapshot").layout_rule(keep).follows_inputs().elementwise().make(make_copy);
+    define_kernel("Snapshot").layout_rule(keep).follows_inputs().elementwise().make(make_plain_copy);
 const KernelRegistration read_kernel =
-    define_kernel("ReadVariable").layout_rule(keep).follows_inputs().elementwise().make(make_copy);
+    define_kernel("ReadVariable").layout_rule(keep).follows_inputs().elementwise().make(make_plain_copy);
 
 }  // namespace
 

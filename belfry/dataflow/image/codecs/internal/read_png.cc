@@ -14,12 +14,12 @@ namespace {
 constexpr std::uint64_t kMostPerByte = 1032;  // bytes that zlib can make of one
 
 // libpng's reader, with what it has to let go.
-class Reader {
+class PngReader {
  public:
-  explicit Reader(const EncodedImage& file);
-  ~Reader() { png_destroy_read_struct(&png_, &info_, &end_); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  explicit PngReader(const EncodedImage& file);
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, &end_); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
 
   void read_header();
   Array read_pixels(ImageChannels channels);
@@ -54,7 +54,7 @@ class Reader {
   char complaint_[256] = {};
 };
 
-Reader::Reader(const EncodedImage& file) : file_(file), rest_(file.bytes) {
+PngReader::PngReader(const EncodedImage& file) : file_(file), rest_(file.bytes) {
   png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, jump_back, [](png_structp, png_const_charp) {});
   if (png_ != nullptr) info_ = png_create_info_struct(png_);
   if (info_ != nullptr) end_ = png_create_info_struct(png_);
@@ -64,20 +64,20 @@ Reader::Reader(const EncodedImage& file) : file_(file), rest_(file.bytes) {
   if (file.options.strict) png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
 }
 
-void Reader::jump_back(png_structp png, png_const_charp text) {
-  auto* reader = static_cast<Reader*>(png_get_error_ptr(png));
+void PngReader::jump_back(png_structp png, png_const_charp text) {
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
   std::snprintf(reader->complaint_, sizeof(reader->complaint_), "%s", text);
   std::longjmp(reader->back_, 1);
 }
 
-void Reader::give_bytes(png_structp png, png_bytep to, std::size_t count) {
-  auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
+void PngReader::give_bytes(png_structp png, png_bytep to, std::size_t count) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
   if (count > reader->rest_.size()) png_error(png, "Read Error");
   std::memcpy(to, reader->rest_.data(), count);
   reader->rest_ = reader->rest_.subspan(count);
 }
 
-void Reader::read_header() {
+void PngReader::read_header() {
   call([&] {
     png_read_info(png_, info_);
     png_get_IHDR(png_, info_, &width_, &height_, &depth_, &colours_, nullptr, nullptr, nullptr);
@@ -90,12 +90,12 @@ void Reader::read_header() {
 }
 
 // Whether something is transparent in it. (Of a grey one, a grey that is to be so does not make it a colour.)
-bool Reader::has_alpha() const {
+bool PngReader::has_alpha() const {
   if ((colours_ & PNG_COLOR_MASK_ALPHA) != 0) return true;
   return colours_ != PNG_COLOR_TYPE_GRAY && png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
 }
 
-void Reader::choose_transforms(ImageChannels channels) {
+void PngReader::choose_transforms(ImageChannels channels) {
   const bool keep_alpha = channels == ImageChannels::unchanged && has_alpha();
   const bool grey =
       channels == ImageChannels::grey || (channels == ImageChannels::unchanged && colours_ == PNG_COLOR_TYPE_GRAY);
@@ -113,7 +113,7 @@ void Reader::choose_transforms(ImageChannels channels) {
   if (channels == ImageChannels::bgr) png_set_bgr(png_);
 }
 
-Array Reader::read_pixels(ImageChannels channels) {
+Array PngReader::read_pixels(ImageChannels channels) {
   BELFRY_CHECK(channels != ImageChannels::unchanged || depth_ <= 8,
                "[{}] expected 8 bits a channel, got an image of more. Decode it with ImageChannels::rgb or grey, which "
                "makes them 8.",
@@ -137,7 +137,7 @@ Array Reader::read_pixels(ImageChannels channels) {
   return image;
 }
 
-int Reader::orientation() {
+int PngReader::orientation() {
   for (const png_infop info : {info_, end_}) {
     png_uint_32 count = 0;
     png_bytep exif = nullptr;
@@ -149,7 +149,7 @@ int Reader::orientation() {
 }  // namespace
 
 DecodedImage read_png(const EncodedImage& file) {
-  Reader reader(file);
+  PngReader reader(file);
   reader.read_header();
   DecodedImage decoded{reader.read_pixels(file.options.channels), 1};
   if (file.must_orient()) decoded.orientation = reader.orientation();
