@@ -107,7 +107,7 @@ using PlainHostKernel = std::function<void(std::span<const Array> inputs, std::s
 
 using ForwardsRule = std::function<bool(const Attributes&)>;
 
-// The number that leaves the other operand of a binary op as it is.
+// The number that leaves the other operand of a binary op unchanged.
 struct NeutralElement {
   double value = 0;
   bool right_only = false;  // x - 0 is x, but 0 - x is not
@@ -127,7 +127,7 @@ struct OpDef {
   bool stateful = false;
   // Draws random numbers: gets a "seed" attribute from its full name and the replica's index when it is added.
   bool random = false;
-  // Has an effect of its own, so it counts as needed when fetched and is ordered by control paths alone.
+  // Has an effect besides its outputs, so it counts as needed when fetched and is ordered by control paths only.
   bool side_effect = false;
   std::vector<int> updates;  // inputs that name a variable which this op overwrites
   bool overwrites = false;   // the whole of the first of them, without reading the old value

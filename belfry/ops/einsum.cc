@@ -1,5 +1,5 @@
 // Every pair of operands becomes one batched product of matrices [batch..., m, k] x [batch..., k, n], made of the axes
-// that both have and the result keeps (batch), that both have and it sums over (k), and that one has alone (m, n).
+// that both have and the result keeps (batch), that both have and it sums over (k), and that only one has (m, n).
 #include "belfry/ops/einsum.h"
 
 #include <algorithm>
