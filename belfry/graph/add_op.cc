@@ -30,7 +30,7 @@ void check_input(const Node& node, std::size_t i, const Graph& graph) {
                i, foreign(node.inputs[i], made_at(node), "Enter the GraphScope that the tensor was made in."));
 }
 
-// Before anything looks into them: that the operands are there at all.
+// Before anything uses the operands: their graphs must still exist.
 void check_live(const Node& node, const std::vector<Operand>& operands) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (const Tensor& given = operands[i].given(); !is_live_graph(given.graph_id()))
@@ -44,7 +44,7 @@ void check_inputs(const Node& node, const Graph& graph) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i, graph);
 }
 
-// Whether the tensor is a few integers that follow from shapes and constants alone. `known`: what was found out before.
+// Whether the tensor is a few integers that follow from shapes and constants alone. `known`: the results so far.
 bool is_size(const Tensor& t, std::map<const Node*, bool>& known) {
   const Node& node = *t.node();
   if (const auto found = known.find(&node); found != known.end()) return found->second;
@@ -54,7 +54,8 @@ bool is_size(const Tensor& t, std::map<const Node*, bool>& known) {
   return known[&node] = out;
 }
 
-// Made once more in a sub-graph, from the shapes on: what is captured is known only in a run, and makes no shape.
+// Makes a size again in a sub-graph, starting from shapes: if it were captured, it would be known only in a run, too
+// late for shapes.
 Tensor size_inside(const Tensor& outer, Graph& graph) {
   const Node& node = *outer.node();
   if (const Tensor made = graph.size_inside(&node); made) return made;
@@ -63,12 +64,12 @@ Tensor size_inside(const Tensor& outer, Graph& graph) {
   return graph.keep_size(&node, add_tensor(node.def, inputs, {.attributes = node.attributes}));
 }
 
-// In a sub-graph: tensors of the graphs around it become inputs of its own.
+// In a sub-graph: tensors of the graphs around it become inputs of the sub-graph.
 void use_inside(Node& node, Graph& graph) {
   BELFRY_CHECK(
       node.def->updates.empty(),
       "{} expected no assignment inside cond(), while_loop(), scan() or the step of a cell, got one {}. Return the new "
-      "value and assign it outside; a layer with state of its own, like batch norm, stays outside too.",
+      "value and assign it outside; a layer with its own state, like batch norm, must stay outside too.",
       describe(node), made_at(node));
   std::map<const Node*, bool> known;
   for (Tensor& t : node.inputs) {
@@ -84,7 +85,7 @@ void use_inside(Node& node, Graph& graph) {
 void apply_conditions(Node& node, const ScopeState& scope) {
   for (const UpdateConditionFlag& flag : scope.update_conditions) {
     BELFRY_CHECK(node.def->outputs.size() == 1,
-                 "{} expected an update that gives its variable's new value alone under an UpdateCondition, got one "
+                 "{} expected an update that gives only its variable's new value under an UpdateCondition, got one "
                  "with {} outputs {}. Make it outside, or split it.",
                  describe(node), node.def->outputs.size(), made_at(node));
     node.conditions.push_back(flag.variable);
@@ -141,7 +142,7 @@ Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions o
       node->inputs[i] = inputs[i].variable();
   if (graph.around() != nullptr) {
     use_inside(*node, graph);
-    node->name = name();  // what was made for it may have taken the first one
+    node->name = name();  // an input made for it may have taken the first one
   }
   node->control_inputs = scope.control;
   if (!def->updates.empty()) apply_conditions(*node, scope);

@@ -47,14 +47,14 @@ void Attributes::set(std::string name, Attribute value) {
     items_.emplace(at, std::move(name), std::move(value));
 }
 
-// Whoever runs a rule or a kernel puts the op in front and its line behind.
+// The caller of a rule or a kernel adds the op's name in front and its source line at the end.
 void Attributes::missing(std::string_view name) const {
   if (const Attribute* found = find(name))
-    fail("expected an attribute '{}' of the type that is asked for, got {} of another type", name,
+    fail("expected an attribute '{}' of the type that was requested, got {} of another type", name,
          belfry::to_string(*found));
   std::string given;
   for (const auto& [other, value] : items_) given += fmt::format("{}'{}'", given.empty() ? "" : ", ", other);
-  fail("expected an attribute '{}', got {}", name, given.empty() ? "none at all" : "only " + given);
+  fail("expected an attribute '{}', got {}", name, given.empty() ? "none" : "only " + given);
 }
 
 bool equal(const Attributes& a, const Attributes& b) {

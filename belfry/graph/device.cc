@@ -33,7 +33,7 @@ std::string list_of_kinds() {
   return out.empty() ? "none" : out;
 }
 
-// A number that is written as a number: digits, and nothing else.
+// A number written with digits only; -1 for anything else.
 int parse_number(std::string_view text) {
   int number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

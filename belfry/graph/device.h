@@ -3,7 +3,7 @@
 //   const DeviceScope second("cpu:1");
 //   SyncMultiDeviceTrainerReplicated trainer({Device("cpu:0"), Device("cpu:1")});
 //
-// The kinds there are depend on the backends that a program is linked with (engine/backend.h).
+// Which kinds exist depends on the backends that a program is linked with (engine/backend.h).
 #pragma once
 
 #include <compare>
@@ -21,15 +21,15 @@ class Device {
   Device() = default;                                                           // none: the first device of the session
   Device(int number, const Location& where = Location::current());              // NOLINT: "cpu:N"
   Device(const char* name, const Location& where = Location::current());        // NOLINT: braces and scopes take text
-  Device(std::string_view name, const Location& where = Location::current());   // NOLINT: likewise
-  Device(const std::string& name, const Location& where = Location::current())  // NOLINT: likewise
+  Device(std::string_view name, const Location& where = Location::current());   // NOLINT: see above
+  Device(const std::string& name, const Location& where = Location::current())  // NOLINT: see above
       : Device(std::string_view(name), where) {}
-  static Device of(std::string_view kind, int number);  // a kind that exists
+  static Device of(std::string_view kind, int number);  // the kind must exist
 
   bool empty() const { return kind_.empty(); }
   const std::string& kind() const { return kind_; }
   int number() const { return number_; }
-  std::string name() const;  // "cpu:1"; "" of none
+  std::string name() const;  // "cpu:1"; "" if empty
   auto operator<=>(const Device&) const = default;
 
  private:
@@ -42,9 +42,9 @@ using Devices = std::vector<Device>;
 Devices cpu_devices(int count);                 // cpu:0 to cpu:count-1
 std::string to_string(const Devices& devices);  // "cpu:0, cpu:1"
 
-// The kinds that some backend has been registered for, in alphabetical order.
+// The kinds that have a registered backend, in alphabetical order.
 std::vector<std::string> device_kinds();
-// Backends call it when they are registered.
+// Called when a backend is registered.
 void add_device_kind(std::string_view kind);
 
 }  // namespace belfry

@@ -8,8 +8,8 @@ namespace belfry {
 
 class Graph;
 
-// One box an operation, nested in a cluster for each name scope. Edges carry dtype and shape; control edges are dashed.
-// Variables are cylinders, and operations that overwrite one have a double border.
+// One box per operation, nested in a cluster for each name scope. Edges carry dtype and shape; control edges are
+// dashed. Variables are cylinders, and operations that overwrite one have a double border.
 std::string to_dot(const Graph& graph);
 
 // An object with
@@ -19,8 +19,8 @@ std::string to_dot(const Graph& graph);
 //   "collections": {"TRAINABLE_VARIABLES": ["conv0/W"]}
 //   "seed", "finalized"
 // Nodes are in creation order, which is a topological one; an unknown dimension is null. An attribute that is an array
-// is {"dtype", "shape", "values"}, with "min", "max" and "mean" in place of the values above 16 elements. Numbers that
-// JSON has no name for are the strings "nan", "inf" and "-inf".
+// is {"dtype", "shape", "values"}; above 16 elements, "min", "max" and "mean" replace the values. Numbers that JSON
+// cannot express are the strings "nan", "inf" and "-inf".
 std::string to_json(const Graph& graph);
 
 }  // namespace belfry

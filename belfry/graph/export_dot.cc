@@ -9,8 +9,8 @@
 namespace belfry {
 namespace {
 
-// A quoted string of DOT: quotes, backslashes and HTML's entities escaped, line breaks as its own escape, other control
-// characters and bytes that are no UTF-8 replaced (Graphviz refuses them).
+// A quoted string of DOT: quotes, backslashes and HTML entities escaped, line breaks written as \n, other control
+// characters and bytes that are not UTF-8 replaced (Graphviz refuses them).
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {

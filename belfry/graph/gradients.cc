@@ -117,7 +117,7 @@ void check_arguments(const Tensors& ys, const Tensors& xs, const Tensors& grad_y
   check_tensors(ys, "ys", where);
   check_tensors(xs, "xs", where);
   BELFRY_CHECK(grad_ys.empty() || grad_ys.size() == ys.size(),
-               "[gradients] expected {} grad_ys, one a y, got {} (at {}). Leave them all away for ones.", ys.size(),
+               "[gradients] expected {} grad_ys, one per y, got {} (at {}). Omit them all for ones.", ys.size(),
                grad_ys.size(), to_string(where));
   for (const Tensor& y : ys)
     BELFRY_CHECK(is_float(y.dtype()), "[gradients] expected y of a float type, got '{}' of {} (at {}). Use cast().",
@@ -161,8 +161,8 @@ Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const Gradie
 
 namespace {
 
-// Inputs are the forward outputs, then the original inputs; the outputs repeat the former. The gradient function is
-// the user's, and it feeds the latter only.
+// Inputs are the forward outputs, then the original inputs; the outputs repeat the former. The user's gradient function
+// gives gradients of the latter only.
 const OpRegistration custom_gradient_def =
     define_op("CustomGradient")
         .inputs("tensors")
@@ -181,7 +181,7 @@ const OpRegistration custom_gradient_def =
           return c.node()->graph->kept_gradient(c.attributes().integer("gradient"))(c);
         })
         .forwards()
-        .doc("Passes tensors through and replaces their gradient by a user's function.");
+        .doc("Passes tensors through and replaces their gradient with a user's function.");
 
 }  // namespace
 
@@ -197,7 +197,7 @@ Tensors custom_gradient(const Tensors& inputs, const ForwardFunction& forward, B
       grads.push_back(c.has_grad(static_cast<int>(i)) ? c.grad(static_cast<int>(i))
                                                       : add_tensor(find_op("ZerosLike"), {outs[i]}));
     const Tensors inner = backward(ins, outs, grads);
-    BELFRY_CHECK(inner.size() == ins.size(), "[custom_gradient] expected {} gradients, one an input, got {}",
+    BELFRY_CHECK(inner.size() == ins.size(), "[custom_gradient] expected {} gradients, one per input, got {}",
                  ins.size(), inner.size());
     std::ranges::copy(inner, result.begin() + static_cast<std::ptrdiff_t>(count));
     return result;

@@ -13,7 +13,7 @@
 namespace belfry {
 
 struct GradientOptions {
-  Tensors grad_ys{};  // what arrives at each y, of its shape and type; default, and for an empty one: ones
+  Tensors grad_ys{};  // the gradient of each y, of its shape and type; ones if not given or empty
   Tensors stop{};     // tensors that gradients do not flow through
 };
 
@@ -24,7 +24,7 @@ Tensors gradients(const Tensor& y, const Tensors& xs, const GradientOptions& opt
                   const Location& where = Location::current());
 Tensors gradients(const Tensor& y, const std::vector<Variable>& xs, const GradientOptions& options = {},
                   const Location& where = Location::current());
-// For braces: {w} and {x} are lists of what they hold.
+// So that xs may be a braced list of tensors or of variables.
 inline Tensors gradients(const Tensor& y, std::initializer_list<Tensor> xs, const GradientOptions& options = {},
                          const Location& where = Location::current()) {
   return gradients(y, Tensors(xs), options, where);
@@ -34,7 +34,7 @@ inline Tensors gradients(const Tensor& y, std::initializer_list<Variable> xs, co
   return gradients(y, std::vector<Variable>(xs), options, where);
 }
 
-// forward(inputs) with another gradient: `backward(inputs, outputs, output gradients)` gives one tensor an input.
+// forward(inputs) with another gradient: `backward(inputs, outputs, output gradients)` gives one tensor per input.
 using ForwardFunction = std::function<Tensors(const Tensors& inputs)>;
 using BackwardFunction = std::function<Tensors(const Tensors& inputs, const Tensors& outputs, const Tensors& grads)>;
 Tensors custom_gradient(const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward);

@@ -127,7 +127,7 @@ const VariableRecord& Graph::record(const Node* variable) const {
 
 Tensor Graph::size_inside(const Node* outer) const {
   const auto found = sizes_inside_.find(outer);
-  // What a definition that failed had made is not in this graph any more.
+  // What a failed definition had made is no longer in this graph.
   return found == sizes_inside_.end() || &found->second.graph() != this ? Tensor() : found->second;
 }
 

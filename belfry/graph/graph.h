@@ -19,21 +19,22 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// What a layer made of what: a line of describe_layers() (belfry/nn).
+// The shapes of a layer's input and output: a line of describe_layers() (belfry/nn).
 struct LayerShapes {
   std::string name;  // without a tower's prefix
   Shape input{}, output{};
 };
 
-// What a graph that is only tried something out on says of its handles, should one of them be used elsewhere: "in a
-// call that ...", and what to do instead.
+// For the error about a scratch graph's handle that is used elsewhere: where it was made ("in a call that ..."), and
+// what to do instead.
 struct ScratchNote {
   std::string made_in{}, remedy{};
 };
 
 // The end of the error about a handle into a graph that is gone.
 inline constexpr std::string_view kGraphIsGone =
-    "A graph ends with the trainer or the block that owns it: keep that one, or take the handle from the graph in use.";
+    "A graph ends with the trainer or the block that owns it: keep the owner, or take the handle from the graph in "
+    "use.";
 
 class Graph {
  public:
@@ -43,7 +44,7 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // After this, adding an op throws and names it. Running a session does not need it; a trainer does it.
+  // After this, adding an op throws an error that names it. Sessions do not require it; trainers call it.
   void finalize() { finalized_ = true; }
   bool finalized() const { return finalized_; }
 
@@ -78,14 +79,14 @@ class Graph {
   const Graph& outermost() const { return around_ == nullptr ? *this : around_->outermost(); }
   Tensor capture(const Tensor& outer);
   const std::vector<std::pair<Tensor, Tensor>>& captures() const { return captures_; }  // (outer, inner)
-  // A size of a graph around it that was made once more inside; empty if it was not.
+  // The copy, made inside, of a size in a graph around it; empty if there is no copy.
   Tensor size_inside(const Node* outer) const;
   Tensor keep_size(const Node* outer, const Tensor& inner) { return sizes_inside_[outer] = inner; }
 
-  // A scratch graph is not run, and none of its handles is of use in another graph. Whoever makes one gives it to the
-  // real graph to keep: handles that were left somewhere then lead to an error that tells what happened.
+  // A scratch graph is never run, and its handles are of no use in another graph. The code that makes one passes it to
+  // keep() of the real graph, so that later use of such a handle gives an error that tells what happened.
   void mark_scratch(ScratchNote note) { scratch_ = std::move(note); }
-  const ScratchNote& scratch() const { return scratch_; }  // empty unless it is one
+  const ScratchNote& scratch() const { return scratch_; }  // empty unless marked
   void keep(std::unique_ptr<Graph> scratch) { kept_.push_back(std::move(scratch)); }
 
   // For add_op(), get_variable() and the compiler.
@@ -97,7 +98,7 @@ class Graph {
   // Reserves a name scope ("block" or, if it was opened before, "block_1").
   std::string open_scope(const std::string& wanted);
   bool has_name(std::string_view name) const { return by_name_.contains(name); }
-  // A session has compiled something of the graph as it is now: no transaction takes that back any more.
+  // A session has compiled part of the graph: from now on, no transaction takes back what is in it.
   void mark_compiled() { compiled_nodes_.store(nodes_.size(), std::memory_order_relaxed); }
   // Gradient functions given at run time (custom_gradient); the id goes into an attribute.
   std::int64_t keep_gradient(GradientRule rule);
@@ -111,7 +112,7 @@ class Graph {
   std::map<std::string, Node*, std::less<>> by_name_;
   std::map<std::string, int, std::less<>> opened_scopes_;
   std::vector<std::pair<std::string, int>> scope_history_;  // each change of the above: the name, and its count before
-  mutable std::map<std::string, int, std::less<>> next_suffix_;  // only saves looking from 1 on
+  mutable std::map<std::string, int, std::less<>> next_suffix_;  // only saves searching from 1
   std::vector<Variable> variables_;
   std::map<const Node*, VariableRecord> records_;
   std::vector<GradientRule> kept_gradients_;
@@ -119,10 +120,10 @@ class Graph {
   std::vector<LayerShapes> layers_;
   ScratchNote scratch_;
   std::vector<std::unique_ptr<Graph>> kept_;
-  std::unique_ptr<Graph> taken_back_;  // keeps alive what definitions that failed had made
+  std::unique_ptr<Graph> taken_back_;  // keeps alive what failed definitions had made
   std::uint64_t seed_ = 0;
   bool finalized_ = false;
-  std::atomic<std::size_t> compiled_nodes_ = 0;  // several sessions may compile at a time
+  std::atomic<std::size_t> compiled_nodes_ = 0;  // several sessions may compile at once
   Graph* around_ = nullptr;
   std::vector<std::pair<Tensor, Tensor>> captures_;
   std::map<const Node*, Tensor> sizes_inside_;
@@ -132,7 +133,7 @@ class Graph {
 // The graph that ops are added to; throws if no GraphScope is active.
 Graph& current_graph();
 Graph* current_graph_or_null();
-Graph* chosen_graph_or_null();  // by a GraphScope, not by a DefaultGraph
+Graph* chosen_graph_or_null();  // current by a GraphScope, not by a DefaultGraph
 
 struct OpOptions {
   std::string_view name = "";  // under the current name scope; empty: the op's type
@@ -140,7 +141,7 @@ struct OpOptions {
 };
 
 // Adds an op to the current graph (the operands' graph must be the same one). Checks the number of inputs, runs the
-// shape rule, applies the scopes. A name that exists already gets _1, _2, ...; that of a variable is an error.
+// shape rule, applies the scopes. A name that exists already gets _1, _2, ...; for a variable it is an error.
 Node* add_op(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});
 // The usual case: one output.
 Tensor add_tensor(OpRegistration def, const std::vector<Operand>& inputs, OpOptions options = {});

@@ -10,8 +10,8 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// What recompute needs to know of a node: the marked sub-graph that it, or what it is the gradient of, was made in, and
-// the call of gradients() that made it. 0: none.
+// What recompute needs to know about a node: `segment` is the marked sub-graph that it (or the node that it is the
+// gradient of) was made in, `pass` the call of gradients() that made it. 0: none.
 struct RecomputeMark {
   int segment = 0, pass = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 // The table that self-registration fills: written while libraries load and when a user's op registers, read by all.
 struct Registry {
   Mutex mutex;
-  std::map<std::string, OpDef, std::less<>> ops BELFRY_GUARDED_BY(mutex);  // an entry stays and never changes
+  std::map<std::string, OpDef, std::less<>> ops BELFRY_GUARDED_BY(mutex);  // entries stay and never change
 };
 
 Registry& registry() {

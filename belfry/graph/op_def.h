@@ -26,8 +26,8 @@ namespace belfry {
 // sizes that other shapes are made of. Nothing is known of an element that depends on what a run is fed.
 using KnownInts = std::vector<std::optional<std::int64_t>>;
 
-// What a shape rule sees: nothing but shapes, types, attributes and what is known of integers, so that the compiler can
-// run the same rule again with concrete shapes.
+// What a shape rule sees: nothing but shapes, types, attributes and known integers, so that the compiler can run the
+// same rule again with concrete shapes.
 class ShapeContext {
  public:
   ShapeContext(std::span<const Shape> shapes, std::span<const DType> dtypes, const Attributes& attributes,
@@ -37,7 +37,7 @@ class ShapeContext {
   int inputs() const { return static_cast<int>(shapes_.size()); }
   const Shape& input(int index) const { return shapes_[static_cast<std::size_t>(index)]; }
   DType dtype(int index) const { return dtypes_[static_cast<std::size_t>(index)]; }
-  // Of an input; as many elements as it has, or none if nothing is known of it.
+  // The elements of an input, as far as they are known; empty if nothing is known of it.
   const KnownInts& ints(int index) const {
     static const KnownInts none;
     return ints_.empty() ? none : ints_[static_cast<std::size_t>(index)];
@@ -70,7 +70,7 @@ class GradientContext {
   Tensors grads_;
 };
 
-// One shape an output; a single Shape converts by itself.
+// One shape per output; a single Shape converts implicitly.
 struct Shapes : std::vector<Shape> {
   using vector::vector;
   Shapes(const Shape& one) : vector{one} {}  // NOLINT(google-explicit-constructor)
@@ -79,12 +79,12 @@ struct Shapes : std::vector<Shape> {
 using ShapeRule = std::function<Shapes(const ShapeContext&)>;
 using DTypeRule = std::function<std::vector<DType>(const ShapeContext&)>;
 using IntsRule = std::function<KnownInts(const ShapeContext&)>;
-using GradientRule = std::function<Tensors(const GradientContext&)>;  // one a input; empty where none flows
+using GradientRule = std::function<Tensors(const GradientContext&)>;  // one per input; empty where none flows
 
-// What a user's kernel sees: plain arrays, whatever the layout around it, and what the op was added with. The arrays
-// own nothing and are valid until the kernel returns, and so are copies of them. An input may be the very array that
-// the caller of the run feeds, or what other ops read: it is not to be written, through a copy neither. clone() gives
-// an array to keep or to change.
+// What a user's kernel sees: plain arrays, whatever layout the ops around it use, and the op's attributes. The arrays
+// own nothing: they and copies of them are valid until the kernel returns. An input may be the very array that the
+// caller of the run feeds, or one that other ops read: never write to it, not even through a copy. clone() gives an
+// array to keep or to change.
 class HostKernelContext {
  public:
   HostKernelContext(std::span<const Array> inputs, std::span<Array> outputs, const Attributes& attributes)
@@ -107,7 +107,7 @@ using PlainHostKernel = std::function<void(std::span<const Array> inputs, std::s
 
 using ForwardsRule = std::function<bool(const Attributes&)>;
 
-// The number that leaves the other operand of a binary op as it is.
+// The number that leaves the other operand of a binary op unchanged.
 struct NeutralElement {
   double value = 0;
   bool right_only = false;  // x - 0 is x, but 0 - x is not
@@ -117,7 +117,7 @@ struct OpDef {
   std::string name;
   OpKind kind;
   std::vector<std::string> inputs;
-  bool variadic = false;  // the last input may be given any number of times, none included
+  bool variadic = false;  // the last input may be given any number of times, also zero
   std::vector<std::string> outputs;
   ShapeRule shape;
   DTypeRule dtype;  // default: every output has the type of input 0
@@ -127,37 +127,37 @@ struct OpDef {
   bool stateful = false;
   // Draws random numbers: gets a "seed" attribute from its full name and the replica's index when it is added.
   bool random = false;
-  // Has an effect of its own, so it counts as needed when fetched and is ordered by control paths alone.
+  // Has an effect besides its outputs, so it counts as needed when fetched and is ordered by control paths only.
   bool side_effect = false;
   std::vector<int> updates;  // inputs that name a variable which this op overwrites
-  bool overwrites = false;   // it reads nothing of what was there: the first of them gets a new value as a whole
-  // Inputs of which only the shape is used: they do not keep a tensor alive. A variadic input's number stands for all
+  bool overwrites = false;   // the whole of the first of them, without reading the old value
+  // Inputs of which only the shape is used: they do not keep a tensor alive. The number of a variadic input means all
   // that are given.
   std::vector<int> shape_only;
-  // Inputs (integers) whose elements the shape rule reads. Where they do not follow from shapes, the run is cut in two
-  // there: what is behind is planned once they are computed.
+  // Inputs (integers) whose elements the shape rule reads. Where they do not follow from shapes, the run is cut in two:
+  // what comes after is planned once they are computed.
   std::vector<int> sizes;
-  bool keeps_elements = false;  // output 0 is input 0, element by element, under another shape
+  bool keeps_elements = false;  // output 0 is input 0, element by element, in another shape
   IntsRule ints;                // of an op that makes integers: what is known of them before a run
   HostKernel host_kernel;       // a user's op: the kernel itself
-  // Where a value comes from that no op of a run computes.
+  // Where a value that no op of a run computes comes from.
   bool variable = false;       // a variable itself
-  bool must_be_fed = false;    // the caller of the run: it is an error if it does not
+  bool must_be_fed = false;    // the caller of the run, who must feed it
   bool taken = false;          // the session, which takes it from a queue before the run
-  bool source = false;         // brings a value into a part of a run: nothing there computes it, or could again
-  bool everywhere = false;     // a source that is the same in all parts of a run: each has one of its own
-  bool standing = false;       // a source whose memory, if it needs any, holds it before the run begins
+  bool source = false;         // brings a value into a part of a run: nothing there computes it, or could do so again
+  bool everywhere = false;     // a source with the same value in all parts of a run: each part has its own
+  bool standing = false;       // a source whose memory, if it needs any, holds the value before the run begins
   bool silent = false;         // there is nothing to run
   bool across_towers = false;  // the engine gives it the inputs of the ops of its group in all towers
-  // What is left of it when the compiler knows its inputs.
+  // What the compiler may replace it by.
   bool forwards = false;          // output i is input i
   ForwardsRule forwards_if_same;  // output 0 is input 0 if type and shape are the same and the rule agrees
   std::optional<NeutralElement> neutral;
-  // Its value follows from the shapes of its inputs, which it takes for their layout (else: shape_only).
+  // Its value follows from the shapes of its inputs; unlike with shape_only, their layout counts too.
   bool ignores_elements = false;
   std::string doc;
 
-  bool uses_only_shape(int input) const;  // of an input as given, those of a variadic one counted singly
+  bool uses_only_shape(int input) const;  // `input` counts each one given for a variadic input
 };
 
 using OpRegistration = const OpDef*;
@@ -177,7 +177,7 @@ class OpDefinition {
   OpDefinition& random();
   OpDefinition& side_effect();
   OpDefinition& updates(int input);
-  OpDefinition& overwrites(int input);  // updates it, whatever it was
+  OpDefinition& overwrites(int input);  // updates it without reading it
   OpDefinition& variable();
   OpDefinition& must_be_fed();
   OpDefinition& taken();
@@ -196,10 +196,10 @@ class OpDefinition {
   OpDefinition& keeps_elements();
   OpDefinition& ints(IntsRule rule);
   OpDefinition& kernel(HostKernel kernel);
-  OpDefinition& kernel(PlainHostKernel kernel);  // of an op without attributes
+  OpDefinition& kernel(PlainHostKernel kernel);  // for an op without attributes
   OpDefinition& doc(std::string text);
   operator OpRegistration();  // NOLINT(google-explicit-constructor): the end of the statement registers it
-  // The other end: a kind that only the engine makes. No graph has it and find_op() does not know it.
+  // Ends the statement for a kind that only the engine makes: no graph contains it, and find_op() does not find it.
   OpKind engine_kind();
 
  private:
@@ -213,8 +213,8 @@ inline OpDefinition define_op(std::string_view name, const Location& where = Loc
 const OpDef* find_op(std::string_view name);  // nullptr if there is none
 std::vector<const OpDef*> registered_ops();   // sorted by name
 
-// What is known of the integers that an op gives, as its rule says; none for other ops, for several outputs and for
-// tensors of more elements than shapes have use for.
+// What is known of the integers that an op gives, by its rule; empty for ops without one, for several outputs and for
+// tensors larger than shapes need.
 KnownInts infer_ints(const OpDef& def, const ShapeContext& context, std::span<const TensorSpec> outputs);
 
 // Concrete or partial output shapes and types of an op; used when it is added and again by the compiler.

@@ -25,10 +25,10 @@ bool OpKind::declare(const OpDef* def) const {
 OpKind op_kind(std::string_view name) {
   struct Registry {
     Mutex mutex;
-    std::map<std::string, OpKind::Record, std::less<>> records BELFRY_GUARDED_BY(mutex);  // one stays and never changes
+    std::map<std::string, OpKind::Record, std::less<>> records BELFRY_GUARDED_BY(mutex);  // they stay and never change
   };
   if (name.empty()) return {};
-  static Registry& r = *new Registry;  // not destroyed: kinds are constants, which are good until the program has ended
+  static Registry& r = *new Registry;  // not destroyed: kinds are constants, valid until the program has ended
   const MutexLock lock(r.mutex);
   auto at = r.records.find(name);
   if (at == r.records.end()) {

@@ -20,14 +20,14 @@ class OpKind {
  public:
   OpKind() = default;  // of no op: its name is ""
   const std::string& name() const { return record_->name; }
-  // What the op was declared to be, whoever made the node: an op of the graph or a kind that only the engine makes. One
-  // that nothing declares (a fused op) has none of the properties.
+  // The declaration of an op of the graph or of a kind that only the engine makes. A kind without one (a fused op) has
+  // none of the properties.
   const OpDef& definition() const {
     const OpDef* def = record_->def.load(std::memory_order_acquire);
     return def != nullptr ? *def : undeclared();
   }
   bool operator==(const OpKind&) const = default;
-  // By age, not by name: for tables that are only looked up.
+  // In order of creation, not by name: for tables that are only looked up.
   bool operator<(const OpKind& other) const { return record_->number < other.record_->number; }
 
  private:
@@ -44,7 +44,7 @@ class OpKind {
   static const OpDef& undeclared();
   bool declare(const OpDef* def) const;  // false if it is declared already
 
-  const Record* record_ = none();  // one a name, for as long as the program runs
+  const Record* record_ = none();  // one per name, for as long as the program runs
 };
 
 // The kind of that name, whether or not such an op is defined. Any thread may call it at any time, before main() too.

@@ -1,10 +1,10 @@
 // Recompute (activation checkpointing): what is added to the graph inside a RecomputeScope is computed a second time
-// for the gradients instead of being kept from the forward pass. Only what enters the scope and what others need of it
-// stays in memory. The results are the same bits.
+// for the gradients instead of being kept from the forward pass. Only the inputs of the scope and the results that
+// others need stay in memory. All values are bit-identical.
 //
 //   Tensor y = x;
 //   for (int k = 0; k < 16; ++k) {
-//     const RecomputeScope scope;      // one segment a block; x | recompute(block) says the same
+//     const RecomputeScope scope;      // one segment per block; the same as x | recompute(block)
 //     y = block(y);
 //   }
 //
@@ -23,7 +23,7 @@ class RecomputeScope : private ScopeGuard {
   explicit RecomputeScope(const Location& where = Location::current());
 };
 
-// For gradients(): what is made inside belongs to a pass of its own, or to the one it is called from.
+// For gradients(): what is made inside belongs to a new pass, or to the enclosing one if there is one.
 class GradientPassScope : private ScopeGuard {
  public:
   GradientPassScope(Graph& graph, const Location& where);

@@ -1,4 +1,4 @@
-// The scopes under which ops are added: each a guard object, nested like blocks, one stack a thread.
+// The scopes under which ops are added: each a guard object, nested like blocks, one stack per thread.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ namespace belfry {
 
 struct ScopeState;  // everything the guards change; opaque
 
-// Saves the thread's scope state and restores it: what all guards below are made of.
+// Saves the thread's scope state and restores it: the base of the guards below.
 class ScopeGuard {
  public:
   ScopeGuard(const ScopeGuard&) = delete;
@@ -37,8 +37,8 @@ class GraphScope : private ScopeGuard {
 };
 
 // Makes a graph current where no GraphScope is open, for as long as it lives: what a trainer that owns its graph does,
-// so that ops can be made in the constructors of classes derived from it. It may end in any order; the latest living
-// one counts.
+// so that ops can be made in the constructors of classes derived from it. They may end in any order; the latest one
+// alive counts.
 class DefaultGraph {
  public:
   explicit DefaultGraph(Graph& graph);
@@ -70,15 +70,15 @@ class NameScope : private ScopeGuard {
   std::string name_;
 };
 
-// Places ops on a device of the session, DeviceScope("cpu:1") say; none is the first one.
+// Places ops on a device of the session, such as DeviceScope("cpu:1"). An empty device means the first one.
 class DeviceScope : private ScopeGuard {
  public:
   explicit DeviceScope(const Device& device);
-  // For helpers that work on each of several tensors: where the tensor is made, unless a DeviceScope is open already.
+  // For helpers that work on each of several tensors: the tensor's device, unless a DeviceScope is open already.
   static DeviceScope beside(const Tensor& tensor);
 };
 
-// Ops made inside run after `before`, operations and tensors alike. ClearControlDependencies lifts what is active.
+// Ops made inside run after `before`, operations and tensors alike. ClearControlDependencies lifts those active.
 class ControlDependencies : private ScopeGuard {
  public:
   explicit ControlDependencies(const std::vector<Operation>& before, const Location& where = Location::current());
@@ -95,7 +95,7 @@ class ClearControlDependencies : private ScopeGuard {
 class ReplicaScope : private ScopeGuard {
  public:
   explicit ReplicaScope(int index);
-  // The replica has variables of its own, under this prefix ("": none).
+  // The replica has its own variables, under this prefix ("": none).
   ReplicaScope(int index, std::string_view variable_prefix);
 };
 

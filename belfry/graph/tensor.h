@@ -1,4 +1,4 @@
-// Tensor and Operation: light handles into a Graph, freely copied. They are of use as long as the graph lives;
+// Tensor and Operation: light handles into a Graph, freely copied. They are valid as long as the graph lives;
 // afterwards using one is an error.
 #pragma once
 
@@ -19,7 +19,7 @@ class Graph;
 class Variable;
 struct Node;
 
-using GraphId = std::uint32_t;  // each graph has one of its own; 0: none
+using GraphId = std::uint32_t;  // unique to each graph; 0: none
 
 // What is known of a tensor before anything runs. Also the signature of an input: {"image", f32, {kAny, 28, 28, 1}}.
 struct TensorSpec {

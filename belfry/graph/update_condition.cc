@@ -8,7 +8,8 @@
 
 namespace belfry {
 
-// The flag is a variable because its memory lies still: an instruction looks at it without being one of its readers.
+// The flag is a variable because its memory does not move: an instruction can check it without being one of its
+// readers.
 UpdateCondition::UpdateCondition(const Tensor& condition, const Location& where) {
   BELFRY_CHECK(condition && condition.dtype() == DType::boolean && condition.rank() == 0,
                "[UpdateCondition] expected a bool scalar, got {} (at {}). Compare something: equal(count, 0.f).",

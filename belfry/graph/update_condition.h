@@ -1,17 +1,17 @@
-// Updates that happen in some runs only: every k-th, say.
+// Updates that happen in some runs only, such as every k-th.
 //
 //   const Tensor next = count.assign_add(1.f);
 //   const UpdateCondition now(equal(mod(next, 4.f), 0.f));
 //   train = sgd({.learning_rate = 0.1f})->minimize(cost);  // changes w in every fourth run of `train`
 //
-// Each assignment and each optimizer's update that is made while the guard lives takes place in those runs alone in
-// which the condition, a bool scalar, is true; in the others it is skipped, and what it gives is the variable's value
-// as it is. Ops that change no variable run as ever, and so do updates made before or after. A guard inside another
-// one needs both conditions.
+// Assignments and optimizers' updates that are made while the guard lives take place only in the runs in which the
+// condition, a bool scalar, is true. In the others they are skipped and give the variable's unchanged value. Ops that
+// change no variable run as usual, and so do updates made before or after. Under a guard inside another one, both
+// conditions must be true.
 //
-// Why not cond(): its branches are functions of tensors and own no variable. An update writes where its variable lies,
-// so leaving it out is the same as an update that changes nothing: no value has to be kept or put back, and a run
-// without updates costs less, not more. The condition is computed once a run, before the first update that asks.
+// Why not cond(): its branches are functions of tensors and cannot change a variable. An update writes its variable in
+// place, so skipping it is the same as an update that changes nothing: no value has to be kept or put back, and a run
+// without updates costs less, not more. The condition is computed once per run, before the first update that needs it.
 #pragma once
 
 #include "belfry/graph/scope.h"

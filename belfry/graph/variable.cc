@@ -24,8 +24,9 @@ Variable Variable::with_value(const Tensor& value) const {
 }
 
 const std::string& Variable::name() const {
-  BELFRY_CHECK(static_cast<bool>(handle_),
-               "[Variable] expected a variable, got an empty handle. Assign it first, from get_variable() say.");
+  BELFRY_CHECK(
+      static_cast<bool>(handle_),
+      "[Variable] expected a variable, got an empty handle. Assign it first, for example from get_variable().");
   return Operation(handle_).name();
 }
 bool Variable::trainable() const { return handle_.graph().record(node()).trainable; }
@@ -40,7 +41,7 @@ Tensor Variable::value_here(const Location& where) const {
       std::ranges::any_of(with_ancestors(scope.control), [&](const Node* before) { return assigns(*before, node()); });
   return assigned ? read(where) : value_;
 }
-// A conversion cannot know the line it stands in; the variable's own is the user's at least.
+// A conversion cannot know the line it is in; the variable's own line is at least the user's.
 Variable::operator Tensor() const {
   if (!handle_) return {};
   name();  // throws if the graph is gone
@@ -76,11 +77,11 @@ class VariableLookup {
         "size: a variable keeps its shape.",
         name, to_string(options.shape), to_string(where));
     BELFRY_CHECK(!options.trainable || is_float(options.dtype),
-                 "[get_variable '{}'] expected a float to train, got {}. Pass .trainable = false (made at {}).", name,
-                 name_of(options.dtype), to_string(where));
+                 "[get_variable '{}'] expected a float type to train, got {}. Pass .trainable = false (made at {}).",
+                 name, name_of(options.dtype), to_string(where));
     Graph& graph = current_graph();
     GraphTransaction transaction(graph);
-    // A variable's name does not depend on name scopes, and its initial value on no control dependency.
+    // A variable's name does not depend on name scopes, nor its initial value on control dependencies.
     const auto root = NameScope::at("");
     const ClearControlDependencies free;
     VariableRecord record{.initial_value = {}, .trainable = options.trainable};
@@ -93,8 +94,8 @@ class VariableLookup {
     }
     BELFRY_CHECK(
         record.initial_value.shape() == options.shape && record.initial_value.dtype() == options.dtype,
-        "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {}). Let the initializer make "
-        "the shape and type that it is given, or ask for a variable of those.",
+        "[get_variable '{}'] expected an initial value of {} {}, got {} {} (made at {}). The initializer must make "
+        "the shape and type that it is given; or request a variable of the shape and type that it makes.",
         name, name_of(options.dtype), to_string(options.shape), name_of(record.initial_value.dtype()),
         to_string(record.initial_value.shape()), to_string(where));
     const Tensor node = add_tensor(variable_op(), {},
@@ -126,12 +127,11 @@ class VariableLookup {
     const bool exists = static_cast<bool>(found);
     const std::string scopes = fmt::format("variable scope '{}', name scope '{}', at {}", scope.name(),
                                            current_name_scope(), to_string(where));
-    BELFRY_CHECK(
-        !exists || scope.reuse() != Reuse::no,
-        "[get_variable '{}'] expected a new variable, got one that exists already {}. Choose another name or, "
-        "to share it, enter VariableScope::reopen({{.reuse = Reuse::yes}}) first; after an attempt that failed, "
-        "Reuse::automatic finds what is there and makes the rest ({}).",
-        name, exists ? made_at(*found.node()) : "", scopes);
+    BELFRY_CHECK(!exists || scope.reuse() != Reuse::no,
+                 "[get_variable '{}'] expected a new variable, got one that exists already {}. Choose another name or, "
+                 "to share it, enter VariableScope::reopen({{.reuse = Reuse::yes}}) first; after a failed attempt, "
+                 "Reuse::automatic finds what exists and makes the rest ({}).",
+                 name, exists ? made_at(*found.node()) : "", scopes);
     BELFRY_CHECK(
         exists || scope.reuse() != Reuse::yes,
         "[get_variable '{}'] expected a variable that exists, got none under reuse.{} Create it first, or enter "

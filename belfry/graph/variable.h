@@ -2,7 +2,7 @@
 //
 // Within one run every read sees the value the variable had when the run started, unless an assignment comes before
 // the read on a data or control path. Two assignments of one variable in one run must be ordered by such a path.
-// So `v + 1.f` is of the old value, and made under ControlDependencies({v.assign(x)}) of the new one.
+// So `v + 1.f` uses the old value or, made under ControlDependencies({v.assign(x)}), the new one.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 namespace belfry {
 
 class Variable;
-// Makes the initial value, as graph ops, when the variable is created. It may use variables that exist: they are
-// initialised first.
+// Makes the initial value, as graph ops, when the variable is created. It may use variables that exist already: they
+// are initialised first.
 using Initializer = std::function<Tensor(const Shape& shape, DType dtype)>;
 // A scalar cost of a variable.
 using Regularizer = std::function<Tensor(const Tensor& value)>;
@@ -39,10 +39,10 @@ class Variable {
   Tensor initial_value() const;
 
   Tensor value() const { return value_; }  // as of the start of the run
-  // A new read, after whatever ControlDependencies are active.
+  // A new read, after the ControlDependencies that are active.
   Tensor read(const Location& where = Location::current()) const;
-  // What the variable means as an operand or a tensor: value(), or a read() where an assignment of it comes before the
-  // active ControlDependencies. (What a getter has remapped stays what the getter made of it.)
+  // The variable as an operand or a tensor: value(), or a read() if an assignment of it is among the active
+  // ControlDependencies or what these depend on. (If a getter has remapped the variable: always value().)
   Tensor value_here(const Location& where = Location::current()) const;
   operator Tensor() const;  // NOLINT(google-explicit-constructor)
   Tensor handle() const { return handle_; }
@@ -63,7 +63,7 @@ std::string to_string(const Variable& variable);  // "'fc/W' f32 [784, 10]"
 struct VariableRecord {
   Tensor initial_value;
   bool trainable = true;
-  std::string tower_prefix{};  // of a tower with variables of its own, if the name starts with it: "tower1"
+  std::string tower_prefix{};  // of a tower with its own variables, if the name starts with it: "tower1"
 };
 
 struct VariableOptions {
@@ -78,7 +78,7 @@ struct VariableOptions {
 // Creates a variable under the current variable scope or, under reuse, finds it.
 Variable get_variable(std::string_view name, const VariableOptions& options,
                       const Location& where = Location::current());
-// Always a new one with a name made unique, never trainable: state that belongs to one tower.
+// Always a new variable with a name made unique, never trainable: state that belongs to one tower.
 Variable new_variable(std::string_view name, VariableOptions options, const Location& where = Location::current());
 
 }  // namespace belfry

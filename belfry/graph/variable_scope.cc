@@ -30,7 +30,7 @@ void VariableScope::open(std::string full_name, VariableScopeOptions options) {
   opened->parent_ = current;
   name_ = full_name;
   opened->name_ = std::move(full_name);
-  // Inheritance happens now: a later change of the enclosing scope's reuse does not reach in here.
+  // Inheritance happens now: a later change of the enclosing scope's reuse does not affect this one.
   opened->reuse_ = options.reuse == Reuse::no ? current->reuse_ : options.reuse;
   opened->initializer_ = options.initializer ? std::move(options.initializer) : current->initializer_;
   opened->regularizer_ = options.regularizer ? std::move(options.regularizer) : current->regularizer_;

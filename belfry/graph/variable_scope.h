@@ -34,7 +34,7 @@ class VariableScope : private ScopeGuard {
  public:
   explicit VariableScope(std::string_view name, VariableScopeOptions options = {},
                          const Location& where = Location::current());
-  // Opens the current scope (the root too) once more with other options: same name, and no name scope is opened.
+  // Opens the current scope (the root too) again with other options: same name, and no name scope is opened.
   static std::unique_ptr<VariableScope> reopen(VariableScopeOptions options);
   const std::string& name() const;  // full
   const std::string& name_scope() const { return opened_name_scope_; }

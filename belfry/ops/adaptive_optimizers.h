@@ -1,6 +1,6 @@
-// Updates whose rate each element adapts to the squares of its own gradients: PyTorch's RMSprop, Adagrad and Adadelta.
-// As in optimizer.h each is a single op, one pass over memory, and gives the variable's new value; g is the gradient
-// plus weight_decay * w. The functions on rows change and read only those, see sparse_optimizer.h.
+// Updates in which the rate of each element adapts to the squares of its own gradients: PyTorch's RMSprop, Adagrad and
+// Adadelta. As in optimizer.h each is a single op, one pass over memory, and gives the variable's new value; g is the
+// gradient plus weight_decay * w. The functions on rows read and change only those, see sparse_optimizer.h.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,7 @@ struct RmsPropUpdate {
   double momentum = 0;
   double weight_decay = 0;
 };
-// Of the variable's shape and type, 0 at first. Which are given says which form it is.
+// Of the variable's shape and type, 0 at first. Which ones are given selects the form.
 struct RmsPropSlots {
   Variable mean_square;
   Variable mean_gradient{};  // given: centered, by an estimate of the gradient's variance

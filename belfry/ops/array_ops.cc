@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// Between a shape and the same with dimensions of size 1 at these (sorted) axes of the longer one.
+// Add or remove dimensions of size 1 at these (sorted) axes of the longer shape.
 Tensor add_ones(const Operand& x, const Ints& axes, std::string_view name = "");
 Tensor remove_ones(const Operand& x, const Ints& axes, std::string_view name = "");
 
@@ -37,7 +37,7 @@ Shape reshape_rule(const Shape& x, const Shape& wanted) {
   if (open >= 0) {
     BELFRY_CHECK(known != 0,
                  "expected a new shape whose unknown dimension follows from the others, got {} for a tensor of {} "
-                 "elements. Name it",
+                 "elements. Give its size",
                  to_string(wanted), elements);
     out.set(open, elements / known);
   }
@@ -117,7 +117,7 @@ const OpRegistration transpose_def =
         .shape([](const ShapeContext& c) {
           const Ints& permutation = c.attributes().get<Ints>("perm");
           BELFRY_CHECK(static_cast<int>(permutation.size()) == c.input(0).rank(),
-                       "expected {} axes, one a dimension of {}, got {}", c.input(0).rank(), to_string(c.input(0)),
+                       "expected {} axes, one per dimension of {}, got {}", c.input(0).rank(), to_string(c.input(0)),
                        permutation.size());
           Shape out;
           for (std::int64_t axis : permutation) out.push_back(c.input(0)[static_cast<int>(axis)]);

@@ -12,7 +12,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// The same elements in another shape; one dimension may be kAny and is what is left over.
+// The same elements in another shape; one dimension may be kAny and then follows from the others.
 Tensor reshape(const Operand& x, const Sizes& shape, std::string_view name = "");
 // [batch, everything else]
 Tensor batch_flatten(const Operand& x, std::string_view name = "");
@@ -22,12 +22,12 @@ template <std::integral Axis>
 Tensor expand_dims(const Operand& x, Axis axis, std::string_view name = "") {
   return expand_dims(x, Ints{axis}, name);
 }
-// Without these dimensions, which must have size 1; by default all that have.
+// Without these dimensions, which must have size 1; by default without all of size 1.
 Tensor squeeze(const Operand& x, const Ints& axes = {}, std::string_view name = "");
 // Axis i of the result is axis permutation[i] of x; by default the axes are reversed.
 Tensor transpose(const Operand& x, const Ints& permutation = {}, std::string_view name = "");
 
-// One after the other along an axis; the other dimensions agree.
+// Joined along an axis; the other dimensions must agree.
 Tensor concat(const std::vector<Operand>& tensors, int axis, std::string_view name = "");
 template <std::same_as<Tensor> T>  // a template, so that braces mean operands
 Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "",
@@ -38,14 +38,14 @@ Tensor concat(const std::vector<T>& tensors, int axis, std::string_view name = "
 }
 // Pieces of these sizes along an axis: split(x, {1, 2}, 0).
 Tensors split(const Operand& x, const Ints& sizes, int axis, std::string_view name = "");
-// So many equal parts. (split(x, {6}, 0) is one piece of size 6, split(x, 6, 0) six parts.)
+// This many equal parts. (split(x, {6}, 0) is one piece of size 6, split(x, 6, 0) six parts.)
 Tensors split_evenly(const Operand& x, std::int64_t parts, int axis, std::string_view name = "");
 template <std::integral Parts>
 Tensors split(const Operand& x, Parts parts, int axis, std::string_view name = "") {
   return split_evenly(x, parts, axis, name);
 }
-// Tensors of one shape side by side along a new axis, and the parts of one along an axis, which disappears and whose
-// size is known.
+// stack() joins tensors of one shape along a new axis; unstack() gives the parts of one along an axis of known size,
+// which disappears.
 Tensor stack(const std::vector<Operand>& tensors, int axis = 0, std::string_view name = "");
 template <std::same_as<Tensor> T>
 Tensor stack(const std::vector<T>& tensors, int axis = 0, std::string_view name = "",
@@ -61,13 +61,13 @@ Tensor broadcast_to(const Operand& x, const Sizes& shape, std::string_view name 
 Tensor tile(const Operand& x, const Sizes& multiples, std::string_view name = "");
 
 // The box that begins at `begin`, of this size; kAny: to the end. A `begin` that is computed in a run may differ from
-// step to step at no cost, as long as the size does not; one outside of x ends the run with a NumericError.
+// step to step at no cost, as long as the size does not; a box outside x ends the run with a NumericError.
 Tensor slice(const Operand& x, const Sizes& begin, const Sizes& size, std::string_view name = "");
 
 struct PadAmount {
   Size before = 0, after = 0;
 };
-// Surrounded by `value`, in x's type as cast() would make it; one PadAmount an axis.
+// Surrounded by `value`, in x's type as cast() would make it; one PadAmount per axis.
 Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double value = 0, std::string_view name = "");
 
 }  // namespace belfry

@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// Of {q, k, v, a mask if it has a gradient}; a mask that has none is given.
+// A function of {q, k, v} and, if it has a gradient, the mask; any other mask is `mask`.
 Composite composite(const Attributes& attributes, const Tensor& mask) {
   return [options = attention_options(attributes), mask](const Tensors& in) {
     AttentionOptions all = options;
@@ -42,9 +42,9 @@ const OpRegistration attention_def = define_op("Attention")
                                          .gradient(attention_grad)
                                          .doc("Scaled dot-product attention of queries to keys and their values.");
 
-// The probabilities p are made once more, from lse. With dp = dy v':
+// The probabilities p are computed again, from lse. With dp = dy v':
 //   ds = p (dp - sum(dy y)) scale,  dq = ds k,  dk = ds' q,  dv = p' dy
-// y and lse are those of q, k and v: a gradient with respect to them goes there.
+// y and lse are functions of q, k and v, to which gradients with respect to y and lse go.
 const OpRegistration attention_grad_def =
     define_op("AttentionGrad")
         .input("dy")
@@ -81,7 +81,7 @@ Tensors attention_grad(const GradientContext& c) {
   if (c.inputs() > 3) inputs.emplace_back(c.input(3));
   Node* node = add_op(attention_grad_def, inputs, {.attributes = c.attributes()});
   for (int i = 0; i < 3; ++i) out[static_cast<std::size_t>(i)] = node->output(i);
-  // Runs only if somebody asks for the gradient of a mask.
+  // Runs only if the gradient of a mask is needed.
   if (c.inputs() > 3 && is_float(c.input(3).dtype()))
     out[3] = composite_gradients(composite(c.attributes(), {}), {c.input(0), c.input(1), c.input(2), c.input(3)},
                                  c.grad(0))[3];
@@ -114,7 +114,7 @@ Tensor attention_by_parts(const Operand& q, const Operand& k, const Operand& v, 
     allowed = allowed ? allowed * may : may;
   }
   Tensor p = softmax(allowed ? select(greater(allowed, 0.f), scores, -1e30f) : scores);
-  if (allowed) p = p * allowed;  // of no use but to a query that may attend to nothing
+  if (allowed) p = p * allowed;  // matters only for a query that may attend to nothing
   if (on_probabilities) p = on_probabilities(p);
   const Tensor y = matmul(p, apart(v), joined ? "" : name);
   return joined ? merge_heads(y, name) : y;

@@ -25,16 +25,17 @@ struct AttentionOptions {
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionOptions& options = {},
                  std::string_view name = "");
 
-// The last positions of a sequence alone, whose keys and values lie in a cache: q [batch, n, heads * depth] are those
-// at `position` (an i32 or i64 scalar) to position + n - 1, k and v [batch, capacity, heads * depth] hold the
-// sequence's, theirs too. Each query attends to the keys up to its own; what lies behind is not looked at. The same
-// numbers, to rounding, as the last n rows of attention(.causal = true) over the sequence. A position that leaves the
-// capacity ends the run with a NumericError. The mask broadcasts to [batch, heads, n, capacity]; .causal is ignored.
+// Attention of the last n positions of a sequence only, whose keys and values are in a cache: q [batch, n, heads *
+// depth] are the queries at `position` (an i32 or i64 scalar) to position + n - 1; k and v [batch, capacity, heads *
+// depth] hold the keys and values of the sequence, including those positions. Each query attends to the keys up to its
+// own position; later ones are not read. Equals, up to rounding, the last n rows of attention(.causal = true) over the
+// sequence. A position beyond the capacity ends the run with a NumericError. The mask broadcasts to [batch, heads, n,
+// capacity]; .causal is ignored.
 Tensor cached_attention(const Operand& q, const Operand& k, const Operand& v, const Operand& position,
                         const AttentionOptions& options = {}, std::string_view name = "");
 
-// attention() by matrix products and a softmax over scores in memory; `on_probabilities` may change what it gives
-// (dropout).
+// attention() by matrix products and a softmax over scores in memory; `on_probabilities` may change what the softmax
+// gives (dropout).
 Tensor attention_by_parts(const Operand& q, const Operand& k, const Operand& v, const AttentionOptions& options = {},
                           const std::function<Tensor(const Tensor&)>& on_probabilities = {},
                           std::string_view name = "");

@@ -57,8 +57,8 @@ const OpRegistration cast_def =
         })
         .forwards_if_same()
         .doc(
-            "The elements in another type. Floats become integers towards zero, beyond the type's range its end, NaN "
-            "0; integers keep their low bits; anything but 0 is true.");
+            "The elements in another type. Floats become integers by rounding towards zero and clamping to the type's "
+            "range, NaN becomes 0; integers keep their low bits; anything but 0 is true.");
 
 const OpRegistration fill_def =
     define_op("Fill")
@@ -78,7 +78,7 @@ const OpRegistration fill_like_def =
         .not_differentiable()
         .doc("The same number everywhere, in the shape of another tensor.");
 
-// What is not fed is the default; a feed takes the op's place.
+// Its value is the default; a feed replaces the op.
 const OpRegistration placeholder_with_default_def =
     define_op("PlaceholderWithDefault")
         .input("x")

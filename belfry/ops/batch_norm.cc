@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// x is input `at`; the inputs `vectors` have one number a channel. Gives the number of channels.
+// x is input `at`; the inputs `vectors` have one number per channel. Gives the number of channels.
 std::int64_t check_inputs(const ShapeContext& c, int at, std::initializer_list<int> vectors) {
   const double epsilon = c.attributes().get<double>("epsilon");
   BELFRY_CHECK(epsilon >= 0, "expected epsilon of 0 or more, got {}", epsilon);
@@ -73,8 +73,8 @@ const OpRegistration batch_norm_grad_def =
           const Shape channels{check_inputs(c, 1, {2, 3, 4})};
           return Shapes{merge(c.input(0), c.input(1)), channels, channels};
         })
-        // As a function of five independent inputs; mean and variance pass theirs on to BatchNorm. With u, v, w the
-        // gradients of dx, dgamma, dbeta, a = E[dy], b = E[dy xhat], p = E[u], q = E[u xhat], k = gamma r:
+        // As a function of five independent inputs; the gradients of mean and variance go on to BatchNorm. With u, v, w
+        // those of dx, dgamma, dbeta, a = E[dy], b = E[dy xhat], p = E[u], q = E[u xhat], k = gamma r:
         //   to dy: k (u - p - xhat q) + v xhat + w, of which the first term is this op at u
         //   to xhat: G = v dy - k (dy q + u b)
         //   to gamma: r s with s = sum(u dy) - count (a p + b q)

@@ -1,5 +1,5 @@
-// Between a tensor and the shape of another: what the gradients of broadcasting and reductions are made of. The second
-// operand lends only its shape, known when a step is fed, and is not kept alive for it.
+// Ops on a tensor and the shape of another: what the gradients of broadcasting and reductions are made of. Of the
+// second operand only the shape is used, known when a step is fed, so it is not kept alive.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace belfry {
 Tensor sum_to_like(const Operand& x, const Operand& like, std::string_view name = "");  // undoes broadcasting
 Tensor broadcast_like(const Operand& x, const Operand& like, std::string_view name = "");
 Tensor reshape_like(const Operand& x, const Operand& like, std::string_view name = "");  // same number of elements
-// x itself, whose axes axes[i] are as large as like's like_axes[i]: where sizes are unknown, that is checked in a run.
+// x itself, whose axes axes[i] must be as large as like's like_axes[i]: where sizes are unknown, a run checks it.
 Tensor match_sizes(const Operand& x, const Ints& axes, const Operand& like, const Ints& like_axes,
                    std::string_view name = "");
 

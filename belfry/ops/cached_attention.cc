@@ -16,13 +16,13 @@ namespace {
 
 constexpr int kPosition = 3, kMask = 4;
 
-// [n, capacity]: whether the key is not behind the query's own place.
+// [n, capacity]: whether the key is not after the query's own place.
 Tensor visible(const Tensor& q, const Tensor& k, const Tensor& position) {
   const Tensor places = reshape(range(0, size_of(q, 1)) + cast(position, i64), {kAny, 1});
   return less_equal(reshape(range(0, size_of(k, 1)), {1, kAny}), places);
 }
 
-// Of {q, k, v, a mask if it has a gradient}; a mask that has none is given.
+// A function of {q, k, v} and, if it has a gradient, the mask; any other mask is `mask`.
 Composite composite(const Attributes& attributes, const Tensor& position, const Tensor& mask) {
   return [options = attention_options(attributes), position, mask](const Tensors& in) {
     AttentionOptions all = options;

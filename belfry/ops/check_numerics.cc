@@ -6,7 +6,7 @@
 namespace belfry {
 namespace {
 
-// An effect: it is made where only a control edge asks for it, and it is not folded: the error belongs to the run.
+// A side effect: it runs even if only a control edge needs it, and it is not folded: the error belongs to the run.
 const OpRegistration check_numerics_def = define_op("CheckNumerics")
                                               .input("x")
                                               .output("y")

@@ -22,7 +22,7 @@ const OpRegistration sum_squares_def =
         .gradient([](const GradientContext& c) { return Tensors{c.input(0) * (c.grad() * 2.f)}; })
         .doc("The sum of all squares.");
 
-// What goes over all elements is done where each tensor is made; only numbers travel.
+// Work on all elements is done on the device that makes each tensor; only single numbers are transferred.
 Tensor squares_of(const Tensor& t) {
   const DeviceScope device = DeviceScope::beside(t);
   const auto sparse = as_sparse_rows(t);
@@ -45,7 +45,7 @@ Tensor global_norm(const Tensors& tensors, std::string_view name, const Location
     const Tensor sum = squares_of(t);
     total = total ? total + sum : sum;
   }
-  BELFRY_CHECK(static_cast<bool>(total), "[global_norm] expected a tensor or more, got none of {} (at {})",
+  BELFRY_CHECK(static_cast<bool>(total), "[global_norm] expected at least one tensor, got none among {} (at {})",
                tensors.size(), to_string(current_location(where)));
   return sqrt(total, name);
 }

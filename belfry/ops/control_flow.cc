@@ -57,7 +57,7 @@ const OpRegistration cond_def =
           return out;
         })
         .dtype([](const ShapeContext& c) { return dtypes_of(function_of(c.attributes(), "then").outputs); })
-        // Another branch: the gradient of the function that ran.
+        // Another Cond: the gradient of the function that ran.
         .gradient([](const GradientContext& c) {
           const SubGraph &then = function_of(c.attributes(), "then"), &otherwise = function_of(c.attributes(), "else");
           const SubGraphPtr dthen = gradient_of(then, "then_grad"), dotherwise = gradient_of(otherwise, "else_grad");
@@ -150,8 +150,8 @@ std::vector<TensorSpec> loop_specs(const Tensors& start) {
 void check_same_types(const char* where, const char* what, const std::vector<DType>& a, const std::vector<DType>& b) {
   BELFRY_CHECK(a.size() == b.size(), "[{}] expected {}, got {} and {} tensors", where, what, a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
-    BELFRY_CHECK(a[i] == b[i], "[{}] expected {}, got {} and {} as number {}", where, what, name_of(a[i]),
-                 name_of(b[i]), i);
+    BELFRY_CHECK(a[i] == b[i], "[{}] expected {}, got {} and {} at index {}", where, what, name_of(a[i]), name_of(b[i]),
+                 i);
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ Tensors cond(const Operand& predicate, const std::function<Tensors()>& then, con
                    dtypes_of(b->outputs));
   for (std::size_t i = 0; i < a->outputs.size(); ++i)
     BELFRY_CHECK(a->outputs[i].rank() == b->outputs[i].rank(),
-                 "[cond] expected branches that give tensors of the same shapes, got {} and {} as number {}",
+                 "[cond] expected branches that give tensors of the same shapes, got {} and {} at index {}",
                  to_string(a->outputs[i].shape()), to_string(b->outputs[i].shape()), i);
   const Tensors captured = joined(a->captured, b->captured);
   std::vector<Operand> inputs{predicate};
@@ -187,7 +187,7 @@ Tensors while_loop(const LoopTensors& from, const std::function<Tensor(const Ten
   BELFRY_CHECK(decides.dtype() == DType::boolean && decides.rank() == 0,
                "[while_loop] expected a condition that gives a bool scalar, got {} {}", name_of(decides.dtype()),
                to_string(decides.shape()));
-  check_same_types("while_loop", "a body that gives the loop's tensors anew", dtypes_of(start),
+  check_same_types("while_loop", "a body that gives tensors of the loop's types", dtypes_of(start),
                    dtypes_of(pass->outputs));
   for (std::size_t i = 0; i < start.size(); ++i)
     BELFRY_CHECK(compatible(pass->outputs[i].shape(), start[i].shape()),

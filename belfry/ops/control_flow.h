@@ -1,4 +1,4 @@
-// Branches and loops inside a graph, for what unrolling does not fit. The functions build ops and may use tensors of
+// Branches and loops inside a graph, where unrolling is not suitable. The functions build ops and may use tensors of
 // the graph around them; they may not assign variables.
 #pragma once
 
@@ -20,11 +20,11 @@ Tensors cond(const Operand& predicate, const std::function<Tensors()>& then, con
              std::string_view name = "cond");
 
 struct WhileOptions {
-  std::int64_t most = -1;  // stop after so many passes, whatever the condition says; -1: no limit
+  std::int64_t most = -1;  // stop after this many passes, whatever the condition says; -1: no limit
 };
 // Repeats `body` while `condition` gives true (a bool scalar). Both are functions of the loop's tensors; body gives
-// them anew, with the same types and shapes. Differentiable once: the backward pass repeats the forward one, keeping
-// the loop's tensors of every pass.
+// their next values, of the same types and shapes. Differentiable once: the backward pass repeats the forward one,
+// keeping the loop's tensors of every pass.
 //
 //   Tensors end = while_loop({constant(0), x}, [](const Tensors& v) { return v[0] < 10; },
 //                            [&](const Tensors& v) { return Tensors{v[0] + 1, tanh(matmul(v[1], w))}; });

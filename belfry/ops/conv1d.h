@@ -17,8 +17,8 @@ struct Conv1dOptions {
   DataFormat data_format = DataFormat::channels_last;
 };
 
-// x is [batch, length, channels], or [batch, channels, length] with the channels first; the filter is [length, channels
-// in / groups, channels out] in either.
+// x is [batch, length, channels], or [batch, channels, length] with channels_first; the filter is [length, channels
+// in / groups, channels out] in both cases.
 Tensor conv1d(const Operand& x, const Operand& filter, const Conv1dOptions& options = {}, std::string_view name = "");
 
 }  // namespace belfry

@@ -28,7 +28,7 @@ const OpRegistration ctc_def =
                        "expected labels and lengths of one type, got {}, {} and {}. Use cast()", name_of(c.dtype(1)),
                        name_of(c.dtype(2)), name_of(c.dtype(3)));
           BELFRY_CHECK(x.rank() == 3, "expected logits of shape [time, batch, classes], got {}", to_string(x));
-          BELFRY_CHECK(x[2] != 0, "expected logits of a class or more, got {}", to_string(x));
+          BELFRY_CHECK(x[2] != 0, "expected logits of at least one class, got {}", to_string(x));
           const std::int64_t blank = c.attributes().integer("blank");
           BELFRY_CHECK(x[2] == kAny || (blank >= -x[2] && blank < x[2]), "expected a blank among {} classes, got {}",
                        x[2], blank);
@@ -49,7 +49,7 @@ const OpRegistration ctc_def =
 
 Tensor ctc_loss(const CtcInputs& inputs, const CtcOptions& options, std::string_view name, const Location& where) {
   const LocationScope location(where);
-  const bool sequences = inputs.logits.rank() == 3;  // the shape rule complains about others
+  const bool sequences = inputs.logits.rank() == 3;  // the shape rule rejects others
   const Tensor logits = options.time_major || !sequences ? inputs.logits : transpose(inputs.logits, {1, 0, 2});
   return add_tensor(ctc_def, {log_softmax(logits), inputs.labels, inputs.logit_lengths, inputs.label_lengths},
                     {.name = name, .attributes = {{"blank", static_cast<std::int64_t>(options.blank)}}});

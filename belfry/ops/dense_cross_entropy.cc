@@ -17,7 +17,7 @@ Shape rows_rule(const ShapeContext& c) {
   check_one_float_type(c);
   const Shape& logits = c.input(0);
   BELFRY_CHECK(logits.rank() >= 1, "expected logits of rank 1 or more, got {}", to_string(logits));
-  BELFRY_CHECK(logits[-1] != 0, "expected logits of a class or more, got {}", to_string(logits));
+  BELFRY_CHECK(logits[-1] != 0, "expected logits of at least one class, got {}", to_string(logits));
   check_shape(c, 1, "labels", logits);
   const Shape both = merge(logits, c.input(1));
   return both.without(both.rank() - 1);

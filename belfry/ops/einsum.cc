@@ -1,5 +1,5 @@
 // Every pair of operands becomes one batched product of matrices [batch..., m, k] x [batch..., k, n], made of the axes
-// that both have and the result keeps (batch), that both have and it sums over (k), and that one has alone (m, n).
+// that both have and the result keeps (batch), that both have and it sums over (k), and that only one has (m, n).
 #include "belfry/ops/einsum.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace belfry {
 namespace {
 
-using Labels = std::string;  // one character an axis
+using Labels = std::string;  // one character per axis
 
 // A tensor whose axes have names.
 struct Named {
@@ -62,7 +62,8 @@ Tensor aligned(const Named& x, const Labels& order) {
   return missing.empty() ? t : expand_dims(t, missing);
 }
 
-// That letters which both have are of one size, as far as that is not known yet: "..." alone may broadcast.
+// x, checked in the run to have the sizes of `like` for common letters, where these are not known yet: only "..." may
+// broadcast.
 Tensor size_checked(const Named& x, const Named& like) {
   Ints axes, like_axes;
   for (char label : only(x.labels, like.labels)) {
@@ -76,7 +77,7 @@ Tensor size_checked(const Named& x, const Named& like) {
   return axes.empty() ? x.tensor : match_sizes(x.tensor, axes, like.tensor, like_axes);
 }
 
-// For a letter that stands twice in a term: 0 off the diagonal of its axes, then the sum of each row.
+// For a letter that occurs twice in a term: 0 off the diagonal of its axes, then the sum of each row.
 Named diagonals_taken(Named x) {
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     const std::size_t again = x.labels.find(x.labels[i], i + 1);
@@ -97,14 +98,14 @@ Named diagonals_taken(Named x) {
   return x;
 }
 
-// The last `count` axes as one; of none, a new one of size 1.
+// The last `count` axes as one; for a count of 0, a new one of size 1.
 Tensor last_merged(Tensor t, std::size_t count) {
   if (count == 0) return expand_dims(t, -1);
   for (std::size_t i = 1; i < count; ++i) t = merge_last_axes(t);
   return t;
 }
 
-// [batch..., first, second], or with those two in the other order where it saves moving elements.
+// [batch..., first, second], or with those two in the other order if that saves moving elements.
 struct Matrices {
   Tensor tensor;
   bool transposed = false;
@@ -133,7 +134,7 @@ Matrices matrices(const Named& x, const Labels& batch, const Labels& first, cons
   return {last_merged(transpose(t, columns_first), rows.size()), !transposed};
 }
 
-// What has axes [batch..., rows merged, columns merged] in all of its axes, those of a and b.
+// Splits the merged rows and columns of [batch..., rows, columns] into the axes of a and b.
 Named unmerged(const Tensor& product, const Labels& batch, const Named& a, const Named& b) {
   const Labels rows = without(a.labels, batch), columns = without(b.labels, batch);
   Shape shape = product.shape().slice(0, static_cast<int>(batch.size()));
@@ -170,12 +171,12 @@ Named product(Named a, Named b, const Labels& wanted) {
     const Labels order = only(wanted, a.labels + b.labels) + inner;
     return summed({aligned(a, order) * aligned(b, order), order}, inner);
   }
-  // The operand whose axes come first in the result stands left.
+  // The operand whose axes come first in the result is the left one.
   return has(a.labels, free[0]) ? matrix_product(a, b, batch, inner, wanted)
                                 : matrix_product(b, a, batch, inner, wanted);
 }
 
-// The labels that are needed once operand `last` has been taken in: the result's, then those of later operands.
+// The labels that are needed once operand `last` has been combined: the result's, then those of later operands.
 Labels needed_after(const EinsumEquation& equation, std::size_t last) {
   Labels out = equation.output;
   for (std::size_t i = last + 1; i < equation.terms.size(); ++i)

@@ -16,7 +16,7 @@ struct GatherOptions {
 // params[axis + 1:]. An index outside [0, size of the axis) ends the run with a NumericError.
 //
 // Along axis 0 the gradient of params is sparse: it means a tensor of params' shape, but optimizers and gradient
-// processors find in it the few rows that were named (see sparse_rows.h) and touch no others.
+// processors find in it the few rows that were looked up (see sparse_rows.h) and touch no others.
 Tensor gather(const Operand& params, const Operand& indices, const GatherOptions& options = {},
               std::string_view name = "");
 

@@ -16,8 +16,8 @@ const OpRegistration erf_def = define_unary("Erf", floats, "The error function."
   return dy * exp(-square(x)) * (2 * std::numbers::inv_sqrtpi);
 });
 
-// dx = dy (P(x) + x p(x)), where p is the density of the standard normal distribution and P its integral. An op of its
-// own, so that the engine can make it along with gelu.
+// dx = dy (P(x) + x p(x)), where p is the density of the standard normal distribution and P its integral. A separate
+// op, so that the engine can compute it together with gelu.
 Tensor gelu_grad(T dy, T x);
 const OpRegistration gelu_def =
     define_unary("Gelu", floats, "x (1 + erf(x / sqrt(2))) / 2", [](T dy, T x, T) { return gelu_grad(dy, x); });

@@ -29,7 +29,7 @@ struct FixedAndLike {
 FixedAndLike define_one_hot() {
   const auto common = [](OpDefinition& op) -> OpDefinition& {
     return op.output("y").dtype(type_rule).not_differentiable().doc(
-        "One number at each index along a new axis, another elsewhere.");
+        "One number at each index along a new axis, another one elsewhere.");
   };
   OpDefinition fixed = define_op("OneHot"), like = define_op("OneHotLike");
   fixed.input("indices").shape([](const ShapeContext& c) {
@@ -48,7 +48,7 @@ const FixedAndLike one_hot_defs = define_one_hot();
 
 FixedAndLike define_range() {
   const auto common = [](OpDefinition& op) -> OpDefinition& {
-    return op.output("y").dtype(type_rule).not_differentiable().doc("Numbers in steps of one size.");
+    return op.output("y").dtype(type_rule).not_differentiable().doc("Evenly spaced numbers.");
   };
   OpDefinition fixed = define_op("Range"), like = define_op("RangeLike");
   fixed.shape([](const ShapeContext& c) { return Shape{c.attributes().integer("size")}; });

@@ -19,7 +19,7 @@ Shape group_shape(const ShapeContext& c, int at) {
   const Shape& x = c.input(at);
   check_one_float_type(c);
   const int axis = axis_of(c.attributes());
-  const std::int64_t channels = x[axis], groups = c.attributes().integer("groups");  // 0: one a channel
+  const std::int64_t channels = x[axis], groups = c.attributes().integer("groups");  // 0: one per channel
   BELFRY_CHECK(groups >= 0 && (channels == kAny || groups == 0 || channels % groups == 0),
                "expected groups that divide the {} channels of {}, got {}", channels, to_string(x), groups);
   const double epsilon = c.attributes().get<double>("epsilon");
@@ -27,7 +27,7 @@ Shape group_shape(const ShapeContext& c, int at) {
   return {x[0], groups == 0 ? channels : groups};
 }
 
-// A vector of one number a channel in a shape that broadcasts against x.
+// A vector of one number per channel in a shape that broadcasts against x.
 Tensor spread(const Tensor& vector, const Tensor& x, int axis) {
   Ints behind;
   for (int i = axis + 1; i < x.rank(); ++i) behind.push_back(i - axis);
@@ -76,7 +76,7 @@ const OpRegistration group_norm_def =
         })
         .doc("Normalises groups of channels within each example, scales by gamma, adds beta.");
 
-// dx and dgamma once more, made of ops that have gradients: what second derivatives are taken of.
+// dx and dgamma again, made of ops that have gradients, for second derivatives.
 Gradients composed(const Tensor& dy, const Tensor& x, const Tensor& gamma, const Attributes& attributes) {
   const int axis = axis_of(attributes);
   const Tensor from_mean = x - group_mean(x, attributes);
@@ -108,7 +108,7 @@ const OpRegistration group_norm_grad_def =
           return Shapes{merge(c.input(0), c.input(1)), c.input(2), c.input(2)};
         })
         .dtype([](const ShapeContext& c) { return std::vector(3, c.dtype(0)); })
-        // mean and inv_std are functions of x here. Copies of the inputs keep what dy itself owes to x out of it.
+        // mean and inv_std are functions of x here. Copies of the inputs exclude the dependence of dy itself on x.
         .gradient([](const GradientContext& c) {
           const Tensor dy = identity(c.input(0)), x = identity(c.input(1)), gamma = identity(c.input(2));
           const Gradients d = composed(dy, x, gamma, c.attributes());

@@ -1,4 +1,5 @@
-// Normalisation within one example: nothing depends on the rest of the batch, and training is as inference.
+// Normalisation within one example: nothing depends on the rest of the batch, and training does not differ from
+// inference.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace belfry {
 
 struct GroupNormOptions {
-  std::int64_t groups = 32;  // of channels that lie side by side; divides their number
+  std::int64_t groups = 32;  // of adjacent channels; divides their number
   double epsilon = 1e-5;
   DataFormat data_format = DataFormat::nhwc;
 };

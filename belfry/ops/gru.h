@@ -18,13 +18,13 @@ namespace belfry {
 struct GruWeights {
   Tensor w_x{};  // [features, 3 units]
   Tensor w_h{};  // [units, 3 units]
-  Tensor b{};    // [3 units]; may be left out
-  Tensor b_h{};  // [3 units]; may be left out
+  Tensor b{};    // [3 units]; optional
+  Tensor b_h{};  // [3 units]; optional
 };
 
 struct GruOptions {
-  // [batch], i32 or i64: row k takes the first lengths[k] steps. Beyond, its outputs are 0 and its state stays as it
-  // is. A length outside [0, time] ends the run with a NumericError.
+  // [batch], i32 or i64: row k takes the first lengths[k] steps. After these, its outputs are 0 and its state does not
+  // change. A length outside [0, time] ends the run with a NumericError.
   Tensor lengths{};
 };
 
@@ -33,7 +33,7 @@ struct GruResult {
   Tensor last{};  // after the last step of each row: [batch, units]
 };
 
-// x [time, batch, features], of which features must be known; initial [batch, units], left out: zeros.
+// x [time, batch, features], of which features must be known; initial [batch, units], zeros by default.
 GruResult gru(const Operand& x, const GruWeights& weights, const Tensor& initial = {}, const GruOptions& options = {},
               std::string_view name = "");
 

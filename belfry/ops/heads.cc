@@ -25,7 +25,7 @@ const OpRegistration split_last_def =
         })
         .gradient([](const GradientContext& c) { return Tensors{merge_last_axes(c.grad())}; })
         .keeps_elements()
-        .doc("The last axis as two: the parts, and what is in them.");
+        .doc("The last axis as two: the parts, and the elements of each.");
 
 const OpRegistration merge_last_def =
     define_op("MergeLastAxes")

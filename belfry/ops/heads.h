@@ -1,5 +1,5 @@
-// Between vectors and the heads of attention inside them, and other changes of the last axes that work while the sizes
-// of the others are not known.
+// Splitting vectors into the heads of attention and merging them again, and other changes of the last axes that work
+// even if the sizes of the other axes are unknown.
 #pragma once
 
 #include <cstdint>

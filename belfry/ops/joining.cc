@@ -1,4 +1,4 @@
-// Tensors one after the other along an axis, and one taken apart.
+// Tensors joined along an axis, and one taken apart.
 #include <algorithm>
 #include <numeric>
 
@@ -21,7 +21,7 @@ Tensors all_grads(const GradientContext& c) {
   return out;
 }
 
-// The shape of inputs `first` to the last put one after the other.
+// The shape of inputs `first` to the last joined.
 Shape concat_rule(const ShapeContext& c, int first) {
   const int axis = axis_of(c.attributes());
   BELFRY_CHECK(c.inputs() > first, "expected at least one tensor, got none");
@@ -69,7 +69,7 @@ const OpRegistration concat_def = define_op("Concat")
                                       .gradient([](const GradientContext& c) {
                                         return concat_grad(c.grad(), c.node()->inputs, c.attributes().integer("axis"));
                                       })
-                                      .doc("Tensors one after the other along an axis.");
+                                      .doc("Tensors joined along an axis.");
 
 const OpRegistration concat_grad_def =
     define_op("ConcatGrad")

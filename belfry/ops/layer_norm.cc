@@ -53,13 +53,13 @@ const OpRegistration layer_norm_def =
           check_shape(c, 2, "beta", c.input(1));
           return Shapes{c.input(0), rows, rows};
         })
-        // Only y has a gradient: mean and rstd are kept for LayerNormGrad and are nobody else's.
+        // Only y has a gradient: mean and rstd are only for LayerNormGrad.
         .gradient(layer_norm_grad)
         .doc("Normalises over the last axes, scales by gamma, adds beta; the statistics are outputs 1 and 2.");
 
 // With xhat = (x - mean) rstd, g = dy gamma, E = the mean over the normalised axes:
 //   dx = rstd (g - E[g] - xhat E[g xhat]),  dgamma = sum(dy xhat),  dbeta = sum(dy)
-// mean and rstd are those of x: a gradient with respect to them goes to x.
+// mean and rstd are functions of x, to which gradients with respect to them go.
 const OpRegistration layer_norm_grad_def = define_op("LayerNormGrad")
                                                .input("dy")
                                                .input("x")

@@ -5,8 +5,8 @@
 namespace belfry {
 namespace {
 
-// The rules' own decay is "direction_decay": it is no part of the gradient. "weight_decay", which is, belongs to the
-// compiler here: it puts an L2 penalty there.
+// The rules' own decay is "direction_decay": it is not part of the gradient. "weight_decay", which is, is reserved for
+// the compiler here: it folds an L2 penalty into it.
 const UpdateSignature lars_signature{
     .rule = "Lars", .slots = {{"accumulator", "an accumulator"}}, .doc = "One step of LARS"};
 const OpRegistration lars_def = define_update(lars_signature), lars_rows_def = define_rows_update(lars_signature);

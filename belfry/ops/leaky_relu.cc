@@ -31,7 +31,7 @@ const OpRegistration leaky_relu_op =
         })
         .doc("x above 0, else alpha * x");
 
-// dx = y > 0 ? dy : alpha dy. An op of its own, so that the engine can put it into a neighbour's pass over memory.
+// dx = y > 0 ? dy : alpha dy. A separate op, so that the engine can put it into a neighbour's pass over memory.
 const OpRegistration leaky_relu_grad_op =
     define_op("LeakyReluGrad")
         .input("dy")

@@ -18,16 +18,16 @@ namespace belfry {
 struct LstmWeights {
   Tensor w_x{};  // [features, 4 units]
   Tensor w_h{};  // [units, 4 units]
-  Tensor b{};    // [4 units]; may be left out
+  Tensor b{};    // [4 units]; optional
 };
 
 struct LstmState {
-  Tensor h{}, c{};  // [batch, units]; both left out: zeros
+  Tensor h{}, c{};  // [batch, units]; zeros if both are empty
 };
 
 struct LstmOptions {
-  // [batch], i32 or i64: row k takes the first lengths[k] steps. Beyond, its outputs are 0 and its state stays as it
-  // is. A length outside [0, time] ends the run with a NumericError.
+  // [batch], i32 or i64: row k takes the first lengths[k] steps. After these, its outputs are 0 and its state does not
+  // change. A length outside [0, time] ends the run with a NumericError.
   Tensor lengths{};
 };
 

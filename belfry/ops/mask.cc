@@ -30,18 +30,18 @@ const OpRegistration true_places_def =
         .shape([](const ShapeContext& c) {
           const Shape& mask = c.input(0);
           BELFRY_CHECK(c.dtype(0) == boolean && c.input(1).rank() == 1,
-                       "expected a mask of bool and a vector to lend its length, got {} {} and {}", name_of(c.dtype(0)),
+                       "expected a mask of bool and a vector for the length, got {} {} and {}", name_of(c.dtype(0)),
                        to_string(mask), to_string(c.input(1)));
           if (c.inputs() == 2) return c.input(1);
           const int axis = static_cast<int>(c.attributes().integer("axis"));
           BELFRY_CHECK(
               fits(mask, c.input(2), axis),
-              "expected a mask of the shape of axes from {} on of {}, got {}. Give an element for each of theirs", axis,
-              to_string(c.input(2)), to_string(mask));
+              "expected a mask of the shape of axes from {} on of {}, got {}. Give one element for each of theirs",
+              axis, to_string(c.input(2)), to_string(mask));
           return c.input(1);
         })
         .not_differentiable()
-        .doc("The places of a mask that are true, in row-major order, as many as a like has elements.");
+        .doc("The places where a mask is true, in row-major order, as many as like has elements.");
 
 // The numbers of the true elements, counted in row-major order. The mask is for axes of another tensor, if one is
 // given.

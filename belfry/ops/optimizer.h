@@ -1,6 +1,6 @@
 // One update of a variable by an optimizer's rule, each a single op: one pass over memory. The rules, and the order in
 // which they are computed, are those of PyTorch's SGD, Adam and AdamW. Each function gives the variable's new value.
-// Weight decay adds weight_decay * w to the gradient g; decoupled decay shrinks the weight beside the update,
+// Weight decay adds weight_decay * w to the gradient g; decoupled decay shrinks the weight in addition to the update,
 // w -= lr decoupled_decay w.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace belfry {
 
 struct SgdUpdate {
-  double weight_decay = 0;  // decoupled or not is the same here
+  double weight_decay = 0;  // the same as decoupled decay here
 };
 struct MomentumUpdate {
   double momentum = 0.9;

@@ -16,7 +16,7 @@ Tensor maximum(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor minimum(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor pow(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor squared_difference(const Operand& a, const Operand& b, std::string_view name = "");
-// floor(a / b) and what is left, which has the sign of b. Integers by zero give 0.
+// floor(a / b) and the remainder, which has the sign of b. Integers divided by zero give 0.
 Tensor floordiv(const Operand& a, const Operand& b, std::string_view name = "");
 Tensor floormod(const Operand& a, const Operand& b, std::string_view name = "");
 inline Tensor mod(const Operand& a, const Operand& b, std::string_view name = "") { return floormod(a, b, name); }
@@ -72,7 +72,7 @@ Tensor operator-(const Operand& a, const Operand& b);
 Tensor operator*(const Operand& a, const Operand& b);
 Tensor operator/(const Operand& a, const Operand& b);
 Tensor operator-(const Tensor& x);
-// Comparisons of values, as less() and its kin. (a == b compares the handles: equal() is the op.)
+// Comparisons of values: less() and so on. (a == b compares the handles: equal() is the op.)
 inline Tensor operator<(const Operand& a, const Operand& b) { return less(a, b); }
 inline Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a, b); }
 inline Tensor operator>(const Operand& a, const Operand& b) { return greater(a, b); }

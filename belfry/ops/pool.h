@@ -1,4 +1,4 @@
-// Pooling over windows of an image. The average is over the pixels of the image alone: padding does not count.
+// Pooling over windows of an image. The average is over the pixels of the image only: padding does not count.
 #pragma once
 
 #include <string_view>

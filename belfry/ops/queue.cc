@@ -39,7 +39,7 @@ const OpRegistration queue_def =
         .dtype(DType::i32)
         .stateful()
         .not_differentiable()
-        .doc("A line of datapoints, and how many are in it.");
+        .doc("A queue of datapoints, and how many are in it.");
 
 // Input 0 says which queue; its value is not used.
 const OpRegistration take_def =
@@ -69,7 +69,7 @@ const OpRegistration put_def = define_op("QueuePut")
                                    .not_differentiable()
                                    .doc("Puts a copy of its inputs into a queue, as one datapoint.");
 
-// No output, so no shape rule that could complain.
+// The op has no output, so no shape rule could check this.
 void check_components(const Node& queue, const Tensors& values, const Location& where) {
   const std::vector<TensorSpec> wanted = read_components(queue.attributes);
   BELFRY_CHECK(values.size() == wanted.size(), "[queue '{}'] expected {} components, got {} (at {}).", queue.name,

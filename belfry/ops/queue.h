@@ -6,8 +6,8 @@
 //   session.queue(queue)->put({{image, label}});              // from any thread; waits while the queue is full, and
 //                                                             // gives false once it is closed or cancelled
 //
-// A run takes its points before it starts computing, one for each dequeue() that what it computes depends on, in the
-// order in which they were made, and waits for them if need be; data_queue.h says how such a wait ends. Tensors that
+// A run takes its points before it starts computing, one for each dequeue() that its results depend on, in the order in
+// which these were made, and waits for them if necessary; data_queue.h says how such a wait ends. Tensors that
 // are fed are not taken. A run that fails before it computes (a feed is missing, a variable has no value) puts its
 // points back; one that fails while it computes has used them. A dequeue() inside a branch or loop body is an error:
 // take outside and pass the tensors in.
@@ -26,11 +26,11 @@ struct QueueOptions {
   int capacity = 50;  // in points
 };
 
-// What both are: a bounded, first-in first-out line of points. The session that runs the graph owns what is in it.
+// The base of both: a bounded, first-in first-out queue of points. The session that runs the graph owns its contents.
 class PointStore {
  public:
   const std::vector<TensorSpec>& components() const { return components_; }
-  // How many points there are, i32: a value of the moment at which the op happens to run.
+  // How many points there are, i32, at the moment when the op happens to run.
   Tensor size() const { return {node_, 0}; }
   const std::string& name() const;
   Node* node() const { return node_; }
@@ -50,19 +50,19 @@ class Queue : public PointStore {
  public:
   Queue(std::string_view name, std::vector<TensorSpec> components, QueueOptions options = {},
         const Location& where = Location::current());
-  // One tensor a component. Each call is an op of its own, which takes its own point.
+  // One tensor per component. Each call makes a separate op, which takes its own point.
   Tensors dequeue(std::string_view name = "", const Location& where = Location::current()) const {
     return take(name, where);
   }
-  // Puts a copy of the values, in memory that is allocated for it. A full queue is an error: nobody could take from it
-  // while the run waits.
+  // Puts a copy of the values, in newly allocated memory. A full queue is an error: nobody could take from it while the
+  // run waits.
   Operation enqueue(const Tensors& values, std::string_view name = "",
                     const Location& where = Location::current()) const {
     return put(values, name, where);
   }
 };
 
-// The same for points that one run prepares for the next: get() takes what an earlier run's put() left. Nobody waits:
+// The same for points that one run prepares for the next: get() takes what an earlier run's put() left. It never waits:
 // a run that gets from an empty area, or puts into a full one, throws. A run that does both gets first.
 class StagingArea : public PointStore {
  public:

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<DType> type_rule(const ShapeContext& c) { return {c.attributes().get<DType>("dtype")}; }
 
-// Of an op with a "like" that lends its shape, or of one with a fixed shape.
+// For an op with a "like" that gives the shape, or one with a fixed shape.
 Shape random_shape(const ShapeContext& c) {
   const DType dtype = c.attributes().get<DType>("dtype");
   BELFRY_CHECK(is_float(dtype), "expected a floating type, got {}. Use cast()", name_of(dtype));

@@ -18,10 +18,10 @@ struct UniformOptions {
 struct NormalOptions {
   double mean = 0, stddev = 1;
   DType dtype = DType::f32;
-  std::optional<std::int64_t> seed{};  // of the op, where two ops shall draw the same; default: by its name and tower
+  std::optional<std::int64_t> seed{};  // of the op, so that two ops draw the same; default: from its name and tower
 };
 
-// New values at every step. Where the batch is larger or smaller, its first rows are the same.
+// New values at every step. A larger or smaller batch begins with the same rows.
 Tensor random_uniform(const Sizes& shape, const UniformOptions& options = {}, std::string_view name = "",
                       const Location& where = Location::current());
 Tensor random_normal(const Sizes& shape, const NormalOptions& options = {}, std::string_view name = "",

@@ -72,7 +72,7 @@ const OpRegistration count_def = define_op("ReducedCount")
                                      .shape_only(0)
                                      .shape([](const ShapeContext&) { return Shape{}; })
                                      .not_differentiable()
-                                     .doc("How many elements of x a reduction over some axes makes into one.");
+                                     .doc("How many elements of x a reduction over some axes combines into one.");
 
 // As a number if the shape is known, else found when a step is fed.
 Operand count_of(const Tensor& x, const Ints& axes) {
@@ -110,7 +110,7 @@ const OpRegistration min_def =
 // the derivative that a single zero factor has), the product of the others is
 //   for x_i != 0:  p / x_i without zeros,  p / x_i * z with one,    0 with more
 //   for x_i == 0:  p as the only zero,     p * (z - x_i) with two,  0 with more
-// which has the right value always and the right derivative, zeros or not.
+// which has the right value and the right derivative, zeros or not.
 Tensor product_of_others(const Reduced& r) {
   const Tensor zero = equal(r.x, 0.f), nothing = zeros_like(r.x), one = ones_like(r.x);
   const Tensor zeros = sum_kept(cast(zero, r.x.dtype()), r);
@@ -124,7 +124,7 @@ Tensor product_of_others(const Reduced& r) {
 const OpRegistration prod_def = define_reduction("ReduceProd", "The product over some axes.", product_of_others,
                                                  Elements::numbers, {int_product, 1});
 
-// dx = dy x / y. The norm has a corner at 0, where this takes 0.
+// dx = dy x / y. The norm has a corner at 0; the gradient there is 0.
 const OpRegistration l2_norm_def = define_reduction(
     "L2Norm", "The square root of the sum of squares over some axes.",
     [](const Reduced& r) { return r.x * select(equal(r.y, 0.f), 0.f, r.dy / r.y); }, Elements::floats);

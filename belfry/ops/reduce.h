@@ -14,8 +14,8 @@ struct ReduceOptions {
   bool keep_dims = false;  // reduced axes stay, with size 1
 };
 
-// Of no elements: a sum is 0, a product 1, a mean NaN, a maximum the least value of the type, a minimum the greatest, a
-// logsumexp -infinity; none of them is true, and all of them are.
+// Over no elements: a sum is 0, a product 1, a mean NaN, a maximum the least value of the type, a minimum the greatest,
+// a logsumexp -infinity; reduce_any is false and reduce_all is true.
 Tensor reduce_sum(const Operand& x, const ReduceOptions& options = {}, std::string_view name = "");
 Tensor reduce_mean(const Operand& x, const ReduceOptions& options = {}, std::string_view name = "");
 Tensor reduce_max(const Operand& x, const ReduceOptions& options = {}, std::string_view name = "");

@@ -66,7 +66,7 @@ Resize define_resize(const char* name, const char* grad_name, const char* doc, c
 const Resize nearest = define_resize("ResizeNearest", "ResizeNearestGrad", "Images in another size, by nearest pixels.",
                                      "The gradient of ResizeNearest.");
 const Resize bilinear =
-    define_resize("ResizeBilinear", "ResizeBilinearGrad", "Images in another size, by weighting the pixels around.",
+    define_resize("ResizeBilinear", "ResizeBilinearGrad", "Images in another size, by weighting neighbouring pixels.",
                   "The gradient of ResizeBilinear.");
 
 Tensor resize(const Resize& kind, const Operand& x, const ResizeOptions& o, std::string_view name) {

@@ -1,4 +1,4 @@
-// Draws from a part of what logits allow, made of simpler ops.
+// Draws from some of the classes of logits, made of simpler ops.
 #include <limits>
 
 #include "belfry/base/check.h"
@@ -16,7 +16,7 @@ namespace belfry {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
-constexpr float kTiny = 1e-30f;  // for a 0 that is fed: it leaves the largest logit
+constexpr float kTiny = 1e-30f;  // replaces a 0 that is fed, so that only the largest logit counts
 
 bool is_number(const Operand& x, double number) { return x.is_number() && x.number() == number; }
 
@@ -43,7 +43,7 @@ Tensor least_of_top_k(const Tensor& logits, std::int64_t k) {
   return reduce_min(top_k(logits, k).values, {.axes = {-1}, .keep_dims = true});
 }
 
-// The smallest of those before which less than p is used up.
+// The smallest of those before which the larger ones add up to a probability below p.
 Tensor least_of_top_p(const Tensor& logits, const Operand& p) {
   const Tensor sorted = sort(logits, -1, SortOrder::descending);
   const Tensor before = cumsum(softmax(sorted), -1, {.exclusive = true});

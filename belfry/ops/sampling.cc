@@ -32,7 +32,8 @@ const OpRegistration categorical_def =
           check_float(c, 0, "logits");
           const std::int64_t samples = c.attributes().integer("samples");
           BELFRY_CHECK(c.input(0).rank() >= 1 && c.input(0)[-1] != 0,
-                       "expected logits of shape [..., classes] with a class or more, got {}", to_string(c.input(0)));
+                       "expected logits of shape [..., classes] with at least one class, got {}",
+                       to_string(c.input(0)));
           BELFRY_CHECK(samples >= 0, "expected 0 samples or more, got {}", samples);
           Shape out = c.input(0);
           out.set(-1, samples);

@@ -20,15 +20,15 @@ Tensor bernoulli(const Operand& probabilities, const BernoulliOptions& options =
 Tensor categorical(const Operand& logits, std::int64_t samples, std::string_view name = "");
 
 struct SampleOptions {
-  // What logits are divided by: below 1 the likely become likelier. 0 takes the largest.
+  // What logits are divided by: below 1, likely classes become likelier. 0 takes the largest logit.
   Operand temperature = 1.f;
-  std::int64_t top_k = 0;  // only the k largest logits, and what ties with the last of them; 0: all
-  // Only the fewest that have this share of the probability together, the largest first, and what ties with the last.
+  std::int64_t top_k = 0;  // only the k largest logits, and ties with the last of them; 0: all
+  // Only the fewest classes that together have this share of the probability, likeliest first, and ties with the last.
   Operand top_p = 1.f;
 };
-// A class (i64) for each vector along the last axis, drawn from what the options leave of it: logits [..., classes]
-// give [...]. temperature and top_p may be scalars of the graph, of the type of the logits; below 0 is then as 0, which
-// draws among equal logits.
+// A class (i64) for each vector along the last axis, drawn from the classes that the options keep: logits [...,
+// classes] give [...]. temperature and top_p may be scalars of the graph, of the type of the logits; values below 0
+// then count as 0, which draws among equal largest logits.
 Tensor sample_class(const Operand& logits, const SampleOptions& options = {}, std::string_view name = "");
 
 // The entries along the first axis in random order. A gradient goes back to where its entry came from.

@@ -56,7 +56,7 @@ std::int64_t steps_of(const ShapeContext& c, const ScanParts& p) {
   std::int64_t time = kAny;
   for (std::size_t i = p.states; i < p.states + p.sequences; ++i) {
     const Shape& shape = c.input(static_cast<int>(i));
-    BELFRY_CHECK(shape.rank() >= 1, "expected sequences [time, ...], got a scalar as number {}", i - p.states);
+    BELFRY_CHECK(shape.rank() >= 1, "expected sequences [time, ...], got a scalar at index {}", i - p.states);
     BELFRY_CHECK(time == kAny || shape[0] == kAny || shape[0] == time,
                  "expected sequences of one length, got {} and {} steps", time, shape[0]);
     if (shape[0] != kAny) time = shape[0];
@@ -116,7 +116,7 @@ Tensors add_scan(const Tensors& inputs, const ScanParts& parts) {
                                      {"keeps", parts.keeps}}});
 }
 
-// Those of the states that were kept, if any arrived: they do where the gradient is differentiated once more.
+// The gradients of the kept states, if any arrived: they do when the gradient is differentiated again.
 Tensors kept_grads(const GradientContext& c, const ScanParts& p) {
   const std::size_t first = p.states + p.outputs;
   bool arrived = false;
@@ -138,7 +138,7 @@ Tensors states_before(const GradientContext& c, const ScanParts& parts, const Te
   return out;
 }
 
-// How many tensors of each kind there are in the scan that goes back.
+// How many tensors of each kind there are in the backward scan.
 struct GradientCounts {
   std::size_t states, sequences, captured;  // floats among those of the forward scan
   std::size_t kept;                         // gradients of the states that it kept: as many as states, or none
@@ -201,7 +201,7 @@ Tensors scan_grad(const GradientContext& c) {
   append(all, captured);
   const Tensors result = add_scan(all, back);
 
-  // One gradient for each float input: of the states, of the sequences (behind all states), of what was captured.
+  // One gradient for each float input: of the states, of the sequences (after all states), of what was captured.
   Tensors grads = part(result, 0, n.states);
   append(grads, part(result, start.size(), n.sequences));
   append(grads, part(result, n.states, n.captured));

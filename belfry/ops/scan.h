@@ -9,8 +9,8 @@
 //   r.last[0];     // [batch], after the last step
 //   r.outputs[0];  // [time, batch]
 //
-// Differentiable, any number of times. What it keeps for that is the state before each step; the rest of a step is
-// computed again when its gradient comes, from the last step to the first.
+// Differentiable, any number of times. For that it keeps the state before each step; the rest of a step is computed
+// again for its gradient, from the last step to the first.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ struct ScanResult {
 };
 
 struct ScanOptions {
-  bool reverse = false;  // from the last step to the first; outputs stay where their steps are
+  bool reverse = false;  // from the last step to the first; outputs stay in the places of their steps
 };
 
 // sequences [time, ...], one or more, of one length. `body` is called once, to build a step; it may use tensors of the

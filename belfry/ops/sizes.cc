@@ -49,7 +49,7 @@ void check_sizes(const ShapeContext& c, int input, int rank) {
                to_string(c.input(input)), rank == 0 ? ". A vector of sizes is given without braces" : "");
 }
 
-// Numbers, and kAny where a scalar stands.
+// Numbers, and kAny in the places of scalars.
 const OpRegistration pack_sizes_def =
     define_op("PackSizes")
         .inputs("scalars")
@@ -69,7 +69,7 @@ const OpRegistration pack_sizes_def =
           return out;
         })
         .not_differentiable()
-        .doc("Numbers and scalars side by side in a vector.");
+        .doc("Numbers and scalars combined in a vector.");
 
 const OpRegistration complete_sizes_def =
     define_op("CompleteSizes")
@@ -93,7 +93,7 @@ const OpRegistration complete_sizes_def =
           return out;
         })
         .not_differentiable()
-        .doc("Sizes, of which the one that is -1 becomes what is left over of the elements of x.");
+        .doc("Sizes in which the one that is -1 is replaced so that there are as many elements as x has.");
 
 const OpRegistration of_shape_def =
     define_op("OfShape")
@@ -116,7 +116,7 @@ const OpRegistration of_shape_def =
           return out;
         })
         .not_differentiable()
-        .doc("A tensor that has a shape and no elements of interest.");
+        .doc("A tensor of which only the shape is used.");
 
 Tensor as_sizes(const Tensor& integers, std::string_view op) {
   BELFRY_CHECK(integers.dtype() == i64 || integers.dtype() == i32,
@@ -145,8 +145,7 @@ std::optional<Ints> Sizes::numbers() const {
 
 Tensor Sizes::tensor(std::string_view op) const {
   if (vector_) {
-    BELFRY_CHECK(vector_.rank() == 1,
-                 "[{}] expected a vector as sizes, got '{}' {}. Put scalars side by side in braces.", op,
+    BELFRY_CHECK(vector_.rank() == 1, "[{}] expected a vector as sizes, got '{}' {}. List scalars in braces.", op,
                  vector_.name(), to_string(vector_.shape()));
     return as_sizes(vector_, op);
   }

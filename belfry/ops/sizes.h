@@ -1,12 +1,12 @@
-// Sizes that may be known only in a run: of a shape, of a box, or places along axes. Numbers and integer scalars of the
-// graph side by side, or one vector of integers:
+// Sizes that may be known only in a run: of a shape, of a box, or places along axes. A list of numbers and integer
+// scalars of the graph, or one vector of integers:
 //
 //   Tensor z = random_normal({size_of(x, 0), 20});      // as many rows as x has
 //   Tensor e = random_normal(shape_of(mean));
 //   Tensor y = reshape(x, {size_of(x, 0), 7, -1});
 //
-// What follows from shapes is known when a step is planned and costs nothing when it runs. Where a size follows from
-// data, the run is cut there, and what is behind is planned for each size that comes (kept like other plans).
+// What follows from shapes is known when a step is planned and costs nothing when it runs. Where a size depends on
+// data, the run is cut, and what comes after is planned for each size that occurs (kept like other plans).
 #pragma once
 
 #include <concepts>
@@ -52,11 +52,11 @@ class Sizes {
   Sizes(const Ints& numbers);                                   // NOLINT(google-explicit-constructor)
   Sizes(const Tensor& vector) : vector_(vector) {}              // NOLINT(google-explicit-constructor): i32 or i64 [n]
 
-  // The numbers, if all are.
+  // The sizes, if all are numbers.
   std::optional<Ints> numbers() const;
-  // One by one; none of a vector.
+  // The sizes as listed; empty if they are given as a vector.
   const std::vector<Size>& listed() const { return sizes_; }
-  // i64 [n]; `op` is who asks, for errors.
+  // i64 [n]; `op` is the one that asks, for errors.
   Tensor tensor(std::string_view op) const;
 
  private:

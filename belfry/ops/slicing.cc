@@ -110,7 +110,8 @@ const OpRegistration pad_def =
           const Ints &before = c.attributes().get<Ints>("before"), &after = c.attributes().get<Ints>("after");
           BELFRY_CHECK(
               before.size() == c.input(0).dims().size(),
-              "expected a padding for each of the {} dimensions of {}, got {}. Use {{0, 0}} for those that stay",
+              "expected a padding for each of the {} dimensions of {}, got {}. Use {{0, 0}} for those that stay the "
+              "same",
               c.input(0).rank(), to_string(c.input(0)), before.size());
           Shape out = c.input(0);
           for (int i = 0; i < out.rank(); ++i) {
@@ -170,7 +171,7 @@ Tensor pad(const Operand& x, const std::vector<PadAmount>& paddings, double valu
   BELFRY_CHECK(
       static_cast<int>(paddings.size()) == t.rank(),
       "[pad] expected a padding for each of the {} dimensions of {}, got {} (made at {}). Use {{0, 0}} for those "
-      "that stay.",
+      "that stay the same.",
       t.rank(), to_string(t), paddings.size(), to_string(current_location(x.where())));
   return place_at(t, begin, of_shape(shape_of(t) + begin + behind.tensor("pad"), "pad"), {}, value, name);
 }

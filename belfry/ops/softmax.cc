@@ -44,7 +44,7 @@ const OpRegistration log_softmax_def =
 // What is known of the shape of labels and losses: that of logits without the classes.
 Shape rows_rule(const ShapeContext& c) {
   const Shape logits = logits_rule(c).front(), rows = logits.without(logits.rank() - 1);
-  BELFRY_CHECK(logits[-1] != 0, "expected logits of a class or more, got {}", to_string(logits));
+  BELFRY_CHECK(logits[-1] != 0, "expected logits of at least one class, got {}", to_string(logits));
   check_label_type(c, 1, "labels");
   check_shape(c, 1, "labels", rows);
   return merge(rows, c.input(1));

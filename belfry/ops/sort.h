@@ -1,5 +1,5 @@
 // Order along an axis. NaN counts as the largest; equal elements keep their order. Indices are i64, and gradients flow
-// through the values alone.
+// only through the values.
 #pragma once
 
 #include <string_view>
@@ -21,8 +21,8 @@ struct TopK {
 // The k largest of each vector along the last axis, the largest first.
 TopK top_k(const Operand& x, std::int64_t k, std::string_view name = "");
 
-// y[..., i, ...] = x[..., indices[..., i, ...], ...]: all axes but the one agree. An index outside the axis ends the
-// run with a NumericError.
+// y[..., i, ...] = x[..., indices[..., i, ...], ...]: all other axes agree. An index outside the axis ends the run with
+// a NumericError.
 Tensor take_along_axis(const Operand& x, const Operand& indices, int axis = -1, std::string_view name = "");
 
 }  // namespace belfry

@@ -1,9 +1,9 @@
 // Updates of a table by a sparse gradient: only the rows that it has are read and written.
 //
-// The rules are those of optimizer.h, adaptive_optimizers.h and layerwise_optimizers.h, applied to those rows alone. So
-// slots are lazy: the accumulator, m and v of a row stand still while the row is not looked up, where the dense rule
-// would let them decay and move the row on; weight decay, decoupled or not, too acts on a row only when it is looked
-// up. Adam's step counts updates of the table, not of the row. Each function gives the variable's new value.
+// The rules are those of optimizer.h, adaptive_optimizers.h and layerwise_optimizers.h, applied to those rows only. So
+// slots are lazy: the accumulator, m and v of a row do not change while the row is not looked up, whereas the dense
+// rule would let them decay and keep moving the row; weight decay, decoupled or not, also acts on a row only when it is
+// looked up. Adam's step counts updates of the table, not of the row. Each function gives the variable's new value.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Along an axis that comes or goes: made of concat, split and dimensions of size 1.
+// Joining along a new axis and its reverse: made of concat, split and dimensions of size 1.
 #include <algorithm>
 
 #include "belfry/base/check.h"

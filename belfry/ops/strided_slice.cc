@@ -16,7 +16,7 @@ namespace {
 
 Shape sliced(const Shape& x, const Attributes& attributes) {
   const Ints& step = attributes.get<Ints>("step");
-  BELFRY_CHECK(static_cast<int>(step.size()) <= x.rank(), "expected at most {} ranges, one a dimension of {}, got {}",
+  BELFRY_CHECK(static_cast<int>(step.size()) <= x.rank(), "expected at most {} ranges, one per dimension of {}, got {}",
                x.rank(), to_string(x), step.size());
   Shape out = x;
   for (std::size_t i = 0; i < step.size(); ++i) {
@@ -58,19 +58,19 @@ const OpRegistration strided_slice_def =
         .gradient([](const GradientContext& c) {
           return Tensors{add_tensor(strided_slice_grad_def, {c.input(0), c.grad()}, {.attributes = c.attributes()})};
         })
-        .doc("Every so manieth element between two bounds along each axis.");
+        .doc("Every n-th element between two bounds along each axis.");
 
 Tensor slice_with(const Tensor& x, const Attributes& attributes) {
   return add_tensor(strided_slice_def, {x}, {.attributes = attributes});
 }
 
-// Ranges whose bounds a run computes: input 0 lends its shape, the others are the bounds of the first axes.
+// Ranges whose bounds a run computes: input 0 gives the shape, the others are the bounds of the first axes.
 Shape bounds_rule(const ShapeContext& c) {
   const Ints& step = c.attributes().get<Ints>("step");
   BELFRY_CHECK(static_cast<int>(step.size()) <= c.input(0).rank(),
-               "expected at most {} ranges, one a dimension of {}, got {}", c.input(0).rank(), to_string(c.input(0)),
+               "expected at most {} ranges, one per dimension of {}, got {}", c.input(0).rank(), to_string(c.input(0)),
                step.size());
-  BELFRY_CHECK(std::ranges::find(step, 0) == step.end(), "expected steps other than 0, got one that is");
+  BELFRY_CHECK(std::ranges::find(step, 0) == step.end(), "expected steps other than 0, got a step of 0");
   return {c.input(0).rank()};
 }
 KnownInts known_ranges(const ShapeContext& c, std::int64_t ResolvedRange::* part) {

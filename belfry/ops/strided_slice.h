@@ -13,14 +13,14 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// begin:end:step. Negative bounds count from the end, those outside stop at it; without a bound, to the end of the axis
-// in the step's direction. Bounds may be integer scalars of the graph.
+// begin:end:step. Negative bounds count from the end, those outside the axis are clamped to it; without a bound, the
+// range reaches to that end of the axis. Bounds may be integer scalars of the graph.
 struct SliceRange {
   std::optional<Size> begin{}, end{};
   std::int64_t step = 1;  // not 0
 };
 
-// One range an axis, axes beyond them are taken whole: x[1:, ::-2] is strided_slice(x, {{.begin = 1}, {.step = -2}}).
+// One range per axis; further axes are taken whole: x[1:, ::-2] is strided_slice(x, {{.begin = 1}, {.step = -2}}).
 Tensor strided_slice(const Operand& x, const std::vector<SliceRange>& ranges, std::string_view name = "");
 
 // The order along these axes reversed.

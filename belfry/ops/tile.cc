@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-// A repeated axis is two to the kernel: which copy, and where in it.
+// A repeated axis counts as two for the kernel: which copy, and where in it.
 void check_axes(const Shape& x, int axes) {
   BELFRY_CHECK(axes <= kMaxRank,
                "expected at most {} dimensions, those that are repeated counted twice, got {} for {}. Reshape first",
@@ -121,9 +121,9 @@ Tensor tile(const Operand& x, const Sizes& multiples, std::string_view name) {
   BELFRY_CHECK(
       compatible(each.shape(), Shape{t.rank()}),
       "[tile] expected a multiple for each of the {} dimensions of {}, got {} (made at {}). Use 1 for those that "
-      "stay.",
+      "stay the same.",
       t.rank(), to_string(t), to_string(each.shape()), to_string(current_location(x.where())));
-  if (each.shape()[0] == kAny) each = reshape(each, {t.rank()});  // or a vector of one would stand for all
+  if (each.shape()[0] == kAny) each = reshape(each, {t.rank()});  // else a vector of one would broadcast to all
   return tile_like(t, of_shape(shape_of(t) * each, "tile"), name);
 }
 

@@ -18,7 +18,7 @@ const OpRegistration argmax_def =
           const Shape& x = c.input(0);
           const auto axis = static_cast<int>(c.attributes().integer("axis"));
           BELFRY_CHECK(axis >= -x.rank() && axis < x.rank(), "expected an axis of {}, got {}", to_string(x), axis);
-          BELFRY_CHECK(x[axis] != 0, "expected an element or more along axis {}, got {}", axis, to_string(x));
+          BELFRY_CHECK(x[axis] != 0, "expected at least one element along axis {}, got {}", axis, to_string(x));
           return x.without(axis < 0 ? axis + x.rank() : axis);
         })
         .doc("The index of the largest element along an axis.");

@@ -12,7 +12,7 @@ namespace belfry {
 Tensor argmax(const Operand& x, int axis = -1, std::string_view name = "");
 
 // For each row of predictions [N, classes]: is the target's entry among the k largest? All that tie with the k-th are.
-// A target that is no class, or whose entry is not finite, is not.
+// A target that is not a class, or whose entry is not finite, is not.
 Tensor in_top_k(const Operand& predictions, const Operand& targets, int k, std::string_view name = "");
 
 // An f32 vector: 1 where the label is not among the topk largest logits, else 0. Its mean is the error rate.

@@ -40,7 +40,7 @@ const OpRegistration zeros_like_op =
 const OpRegistration ones_like_op =
     define_unary("OnesLike", any, "Ones in the shape of x.", nullptr).ignores_elements();
 
-// dx = y > 0 ? dy : 0. An op of its own, so that the engine can put it into a neighbour's pass over memory.
+// dx = y > 0 ? dy : 0. A separate op, so that the engine can put it into a neighbour's pass over memory.
 Tensor relu_grad(T dy, T y);
 const OpRegistration relu_op =
     define_unary("Relu", numbers, "max(x, 0)", [](T dy, T, T y) { return relu_grad(dy, y); });

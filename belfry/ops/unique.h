@@ -8,12 +8,12 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// The distinct elements of a vector in the order in which they appear first. How many there are follows from data: what
-// is behind it is planned for each number that comes (see sizes.h).
+// The distinct elements of a vector in the order in which they first appear. How many there are depends on data: what
+// comes after is planned for each number that occurs (see sizes.h).
 Tensor unique(const Operand& x, std::string_view name = "");
 
-// The same in a fixed shape, for which one plan does: `values` and `counts` are as long as x, and what is behind the
-// first `size` entries is 0.
+// The same in a fixed shape, for which one plan is enough: `values` and `counts` are as long as x, and 0 after the
+// first `size` entries.
 struct UniqueCounts {
   Tensor values;  // [n]
   Tensor index;   // i64 [n]: where in `values` each element of x is

@@ -33,7 +33,7 @@ const OpRegistration update_slice_def =
           const Tensor part = c.input(1), begin = c.input(2);
           return Tensors{add_update(c.grad(), zeros_like(part), begin), slice_at(c.grad(), begin, part), Tensor()};
         })
-        .doc("A tensor with a box written anew at a place that a run computes.");
+        .doc("A tensor with a box overwritten at a place that a run computes.");
 
 const OpRegistration assign_slice_def = define_op("AssignSlice")
                                             .input("variable")

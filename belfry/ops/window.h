@@ -6,7 +6,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// Height and width; one number stands for both.
+// Height and width; one number means both.
 struct Extent {
   std::int64_t height = 1, width = 1;
   constexpr Extent() = default;
@@ -20,8 +20,8 @@ struct Pads {
   bool operator==(const Pads&) const = default;
 };
 
-// same: ceil(size / stride) outputs, what is missing is split with the odd one at the end, as TensorFlow does.
-// valid: windows that lie inside the image only. explicit_: as given.
+// same: ceil(size / stride) outputs; the padding for that is split evenly, an odd one at the end, as in TensorFlow.
+// valid: only windows that lie inside the image. explicit_: as given.
 class Padding {
  public:
   enum class Kind : std::uint8_t { same, valid, explicit_ };

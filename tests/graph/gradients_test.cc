@@ -42,7 +42,7 @@ TEST_F(GradientsTest, GradYsAreCheckedAgainstYs) {
     return error_of([&] { gradients({y}, {x}, {.grad_ys = grad_ys}); });
   };
   const std::string at = "(at gradients_test.cc:" + std::to_string(__LINE__ - 2) + ").";
-  EXPECT_EQ(text({x, x}), "[gradients] expected 1 grad_ys, one a y, got 2 " + at + " Leave them all away for ones.");
+  EXPECT_EQ(text({x, x}), "[gradients] expected 1 grad_ys, one per y, got 2 " + at + " Omit them all for ones.");
   EXPECT_EQ(text({constant(Array::full(f32, {3}, 1), "three")}),
             "[gradients] expected grad_ys[0] of the shape and type of y 'y' f32 [2], got 'three' f32 [3] " + at);
   EXPECT_EQ(text({constant(1.f, "one")}),  // does not broadcast either

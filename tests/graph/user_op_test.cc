@@ -119,13 +119,13 @@ TEST_F(UserOpTest, AMissingAttributeNamesTheOpAndItsLine) {
     return error_of([&] { Session(graph).run(y); });
   };
   const std::string made = " (made at user_op_test.cc:" + std::to_string(__LINE__ - 3) + ") (called at ";
-  EXPECT_EQ(error_with({}).find("[UserLeaky 'UserLeaky'] expected an attribute 'slope', got none at all" + made), 0U);
+  EXPECT_EQ(error_with({}).find("[UserLeaky 'UserLeaky'] expected an attribute 'slope', got none" + made), 0U);
   EXPECT_EQ(error_with({{"slop", 0.1}})
                 .find("[UserLeaky 'UserLeaky_1'] expected an attribute 'slope', got only 'slop'" + made),
             0U);
   EXPECT_EQ(error_with({{"slope", 2}})
-                .find("[UserLeaky 'UserLeaky_2'] expected an attribute 'slope' of the type that is asked for, got 2 of "
-                      "another type" +
+                .find("[UserLeaky 'UserLeaky_2'] expected an attribute 'slope' of the type that was requested, got 2 "
+                      "of another type" +
                       made),
             0U);
 }

@@ -56,7 +56,7 @@ TEST(VariableScope, TheErrorAboutAnExistingVariableSaysHowToShareIt) {
                        "variable_scope_test.cc:"))
       << text;
   EXPECT_NE(text.find("Choose another name or, to share it, enter VariableScope::reopen({.reuse = Reuse::yes}) "
-                      "first; after an attempt that failed, Reuse::automatic finds what is there and makes the rest "
+                      "first; after a failed attempt, Reuse::automatic finds what exists and makes the rest "
                       "(variable scope '', name scope '', at variable_scope_test.cc:"),
             std::string::npos)
       << text;

@@ -303,7 +303,7 @@ TEST_F(RecomputeTest, OneInsideAnotherIsAnError) {
   const Tensor x = constant(1.f);
   const std::string error = error_of(
       [&] { x | recompute([](const Tensor& t) { return t | recompute([](const Tensor& u) { return tanh(u); }); }); });
-  EXPECT_TRUE(contains(error, "[recompute] expected no recompute around it, got one inside another (at ")) << error;
+  EXPECT_TRUE(contains(error, "[recompute] expected no recompute inside another, got one (at ")) << error;
   EXPECT_TRUE(contains(error, "recompute_test.cc")) << error;
   EXPECT_TRUE(contains(error, "Mark the whole or its parts, not both.")) << error;
 }
@@ -313,7 +313,7 @@ TEST_F(RecomputeTest, GradientsInsideAScopeAreAnError) {
   const RecomputeScope segment;
   const Tensor y = exp(w);
   const std::string error = error_of([&] { gradients(y, {w}); });
-  EXPECT_TRUE(contains(error, "[gradients] expected no RecomputeScope around it, got one (at ")) << error;
+  EXPECT_TRUE(contains(error, "[gradients] expected no open RecomputeScope, got one (at ")) << error;
   EXPECT_TRUE(contains(error, "Close the scope first")) << error;
 }
 

@@ -103,7 +103,7 @@ TEST_F(ArrayOpsTest, TransposePermutesAnyType) {
     for (int j = 0; j < 4; ++j)
       for (int k = 0; k < 2; ++k) EXPECT_EQ(y.item((i * 4 + j) * 2 + k), k * 12 + i * 4 + j);
   EXPECT_EQ(transpose(placeholder(f32, {kAny, 3, 5}), {0, 2, 1}).shape(), Shape({kAny, 5, 3}));
-  expect_error([&] { transpose(input(counting({2, 3})), {0}); }, "expected 2 axes, one a dimension of [2, 3], got 1");
+  expect_error([&] { transpose(input(counting({2, 3})), {0}); }, "expected 2 axes, one per dimension of [2, 3], got 1");
   expect_error([&] { transpose(input(counting({2, 3})), {0, 0}); },
                "[transpose] expected every axis once, got axis 0 twice");
 }

@@ -102,7 +102,7 @@ TEST_F(BasicTest, IntegersOfAnyTypeStandBesideATensor) {
   EXPECT_EQ(bools(std::size_t{2} <= x), (std::vector<bool>{false, true, true}));
   EXPECT_EQ(values<std::int64_t>(x * 2LL + 1u), (std::vector<std::int64_t>{3, 5, 7}));
   EXPECT_EQ(error_of([&] { (void)(x + ((std::int64_t{1} << 53) + 2)); }),
-            "[operand] expected a number of at most 2^53 in size, got 9007199254740994 (at basic_test.cc:" +
+            "[operand] expected a number of magnitude at most 2^53, got 9007199254740994 (at basic_test.cc:" +
                 std::to_string(__LINE__ - 2) + "). Use constant().");
 }
 

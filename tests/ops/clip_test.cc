@@ -113,8 +113,9 @@ TEST_F(ClipTest, MistakesAreNamed) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   const Tensor x = placeholder(f32, {2});
-  has(error_of([&] { global_norm({}); }), "[global_norm] expected a tensor or more, got none of 0 (at ");
-  has(error_of([&] { global_norm({Tensor(), Tensor()}); }), "[global_norm] expected a tensor or more, got none of 2");
+  has(error_of([&] { global_norm({}); }), "[global_norm] expected at least one tensor, got none among 0 (at ");
+  has(error_of([&] { global_norm({Tensor(), Tensor()}); }),
+      "[global_norm] expected at least one tensor, got none among 2");
   has(error_of([&] { clip_by_global_norm({x}, 0.f); }), "[clip_by_global_norm] expected a norm above 0, got 0 (at ");
   has(error_of([&] { clip_by_global_norm({x}, 0.f); }), "clip_test.cc:");
   has(error_of([&] { sum_squares(placeholder(i32, {2})); }), "expected elements of f32 or f64, got i32. Use cast()");

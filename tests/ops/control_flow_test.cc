@@ -101,7 +101,7 @@ TEST_F(ControlFlowTest, BranchesOfDifferentTypesOrShapesAreAnError) {
   const Tensor x = number(3), yes = placeholder({"yes", boolean, {}});
   EXPECT_NE(error_of([&] {
               cond(yes, [&] { return Tensors{x}; }, [&] { return Tensors{cast(x, i32)}; });
-            }).find("[cond] expected branches that give tensors of the same types, got f32 and i32 as number 0"),
+            }).find("[cond] expected branches that give tensors of the same types, got f32 and i32 at index 0"),
             std::string::npos);
   EXPECT_NE(error_of([&] {
               cond(yes, [&] { return Tensors{x}; }, [&] { return Tensors{x, x}; });

@@ -95,8 +95,8 @@ TEST_F(ConvTransposeTest, AGivenSizeIsTakenIfTheConvolutionLeadsBack) {
   EXPECT_EQ(shape({8, 7, 7, 3}, {3, 3, 4, 3}, {.strides = 2, .output_size = Extent(13, 14)}), Shape({8, 13, 14, 4}));
   EXPECT_EQ(shape({8, kAny, 7, 3}, {3, 3, 4, 3}, {.strides = 2, .output_size = 13}), Shape({8, 13, 13, 4}));
   const std::string text = error({8, 7, 7, 3}, {3, 3, 4, 3}, {.strides = 2, .output_size = 12});
-  EXPECT_NE(text.find("expected an output_size from which the convolution leads back to the input [8, 7, 7, 3], got 12 "
-                      "x 12, which gives [8, 6, 6, 3]. Leave it out for the usual size"),
+  EXPECT_NE(text.find("expected an output_size that the convolution maps back to the input [8, 7, 7, 3], got 12 x 12, "
+                      "which gives [8, 6, 6, 3]. Omit it for the default size"),
             std::string::npos)
       << text;
 }
@@ -185,9 +185,9 @@ TEST_F(ConvTransposeTest, MistakesAreNamed) {
   has(error({1, 8, 8, 4}, {3, 3, 4, 4}, {.output_size = Extent(0, 8)}),
       "expected output_size of two positive numbers (height, width), got {0, 8}");
   has(error({1, 1, 8, 4}, {3, 3, 4, 4}, {.padding = Padding::explicit_({2, 1, 0, 0})}),
-      "expected padding that leaves something of the output, got 3 for a size of 3 without it");
+      "expected padding smaller than the output, got 3 for a size of 3 without it");
   has(error({1, 0, 8, 4}, {3, 3, 4, 4}, {.padding = Padding::valid}),
-      "expected an input of a pixel or more in both directions, got 0. Use Padding::same");
+      "expected an input of at least 1 x 1 pixels, got a size of 0. Use Padding::same");
   has(error_of([] { conv2d_transpose(placeholder(f32, {1, 8, 8, 4}), placeholder(f64, {3, 3, 4, 4})); }),
       "expected inputs of one floating type, got f32 and f64. Use cast()");
 }

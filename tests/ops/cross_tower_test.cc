@@ -168,10 +168,10 @@ TEST_F(CrossTowerTest, BranchesAndLoopsRefuseIt) {
   const Tensor x = placeholder(f32, {});
   const auto inside = [&] { return Tensors{sum_in(0, x)}; };
   EXPECT_TRUE(contains(error_of([&] { cond(x > 0.f, inside, inside); }),
-                       "[batch_norm 'bn'] expected to be outside of cond() and while_loop()"));
+                       "[batch_norm 'bn'] expected to be outside cond() and while_loop()"));
   EXPECT_TRUE(contains(
       error_of([&] { while_loop({x}, [](X v) { return v[0] > 0.f; }, [](X v) { return Tensors{sum_in(0, v[0])}; }); }),
-      "[batch_norm 'bn'] expected to be outside of cond() and while_loop()"));
+      "[batch_norm 'bn'] expected to be outside cond() and while_loop()"));
 }
 
 TEST_F(CrossTowerTest, ShapesMustAgree) {

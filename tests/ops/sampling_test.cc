@@ -120,7 +120,7 @@ TEST_F(SamplingTest, MistakesNameWhatIsWrong) {
   };
   expect_error([&] { bernoulli(placeholder(i32, {2})); }, "expected probabilities of a floating type, got i32");
   expect_error([&] { categorical(placeholder(f32, {2, 0}), 1); },
-               "expected logits of shape [..., classes] with a class or more, got [2, 0]");
+               "expected logits of shape [..., classes] with at least one class, got [2, 0]");
   expect_error([&] { categorical(placeholder(f32, {2, 3}), -1); }, "expected 0 samples or more, got -1");
   expect_error([&] { random_shuffle(input(1.f)); }, "expected a tensor of rank 1 or more, got a scalar");
 }

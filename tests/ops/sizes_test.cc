@@ -306,7 +306,7 @@ TEST_F(SizesTest, APlaceholderWithADefaultMayBeFed) {
 TEST_F(SizesTest, MistakesSayWhatIsWrong) {
   says([&] { random_normal(x.shape()); }, "Take what is unknown from a tensor: shape_of(x), or {size_of(x, 0), ...}");
   says([&] { zeros(x.shape()); }, "Take what is unknown from a tensor: shape_of(x), or {size_of(x, 0), ...}");
-  says([&] { zeros(x); }, "[fill] expected a vector as sizes, got 'x' [?, 2]. Put scalars side by side in braces.");
+  says([&] { zeros(x); }, "[fill] expected a vector as sizes, got 'x' [?, 2]. List scalars in braces.");
   says([&] { zeros({x}); }, "[fill] expected sizes of type i32 or i64, got 'x' f32 [?, 2]. Use cast().");
   says([&] { zeros({shape_of(x)}); }, "expected scalars as sizes, got [2]. A vector of sizes is given without braces");
   says([&] { zeros({size_of(x, 1) - 3}); }, "expected sizes of 0 or more, got -1 for axis 0");

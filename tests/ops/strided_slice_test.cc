@@ -62,7 +62,7 @@ TEST_F(StridedSliceTest, AxesWithoutARangeAreWholeAndUnknownOnesStayUnknown) {
   std::string text = error_of([&] { strided_slice(x, {{.step = 0}}, "s"); });
   EXPECT_NE(text.find("[StridedSlice 's'] expected steps other than 0, got 0 for axis 0"), std::string::npos) << text;
   text = error_of([&] { strided_slice(x, {{}, {}, {}}); });
-  EXPECT_NE(text.find("expected at most 2 ranges, one a dimension of [2, 3], got 3"), std::string::npos) << text;
+  EXPECT_NE(text.find("expected at most 2 ranges, one per dimension of [2, 3], got 3"), std::string::npos) << text;
 }
 
 TEST_F(StridedSliceTest, ReverseTurnsAxesRound) {

@@ -74,7 +74,7 @@ TEST_F(ForeignHandleTest, LookingIntoAHandleWhoseGraphIsGoneIsAnError) {
   const Handles h = gone();
   const std::string expected =
       "expected a handle into a graph that exists, got one whose graph is gone. A graph ends with the trainer or the "
-      "block that owns it: keep that one, or take the handle from the graph in use.";
+      "block that owns it: keep the owner, or take the handle from the graph in use.";
   EXPECT_EQ(error_of([&] { (void)h.tensor.shape(); }), "[Tensor] " + expected);
   EXPECT_EQ(error_of([&] { (void)h.tensor.dtype(); }), "[Tensor] " + expected);
   EXPECT_EQ(error_of([&] { (void)h.tensor.name(); }), "[Tensor] " + expected);

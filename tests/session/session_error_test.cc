@@ -83,8 +83,8 @@ TEST_F(SessionErrorTest, AVariableThatCannotBeMadeSaysWhatToGive) {
             "a size: a variable keeps its shape.");
   const Initializer other = [](const Shape&, DType) { return constant(Array(1.f)); };
   EXPECT_EQ(error_here([&] { get_variable("v", {.shape = {2}, .initializer = other}); }),
-            "[get_variable 'v'] expected an initial value of f32 [2], got f32 [] (made at HERE). Let the initializer "
-            "make the shape and type that it is given, or ask for a variable of those.");
+            "[get_variable 'v'] expected an initial value of f32 [2], got f32 [] (made at HERE). The initializer must "
+            "make the shape and type that it is given; or request a variable of the shape and type that it makes.");
 }
 
 TEST_F(SessionErrorTest, AWrongFeedShowsBothLines) {

@@ -176,7 +176,7 @@ TEST_F(TowerFuncTest, Rule1InferenceMakesNoTrainable) {
 TEST_F(TowerFuncTest, Rule2TrainablesAreFloats) {
   EXPECT_TRUE(contains(
       verdict([](const Inputs&) { return Tensors{get_variable("n", {.dtype = i32, .initializer = init::zeros()})}; }),
-      "[get_variable 'n'] expected a float to train, got i32. Pass .trainable = false"));
+      "[get_variable 'n'] expected a float type to train, got i32. Pass .trainable = false"));
 }
 
 TEST_F(TowerFuncTest, Rule2StateThatInferenceNeedsIsAModelVariable) {

@@ -7,8 +7,8 @@
 
 namespace belfry {
 
-// Operations made while it lives are attributed to the line of the forward operation that they belong to, also inside
-// the scope of whoever asked for gradients: a trainer, or an optimizer.
+// Operations made while it lives are attributed to the line of the forward operation that they belong to, even inside
+// the LocationScope of the trainer or optimizer that asked for the gradients.
 class ForwardLocation {
  public:
   explicit ForwardLocation(const Location& forward);

@@ -1,5 +1,5 @@
 // All or nothing: what is added to a graph while a transaction lives is taken back at its end, unless keep() was
-// called or a session has compiled some of it meanwhile. So a definition that fails half-way leaves no names, variables
+// called or a session has compiled some of it by then. So a definition that fails half-way leaves no names, variables
 // or collected items behind and can simply be repeated.
 //
 //   GraphTransaction transaction(graph);

@@ -21,7 +21,7 @@ LiveGraphs& live_graphs() {
   return only;
 }
 
-// What this thread found alive when so many graphs had ended.
+// The graph that this thread last found alive, and how many had ended by then.
 struct Found {
   GraphId id = 0;
   std::uint64_t ended = 0;

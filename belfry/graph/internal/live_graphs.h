@@ -5,11 +5,10 @@
 
 namespace belfry {
 
-// The number of a graph that comes into being. No number is given twice.
+// Gives a new graph its number. No number is given twice.
 GraphId add_live_graph();
 void remove_live_graph(GraphId id);
-// True for 0, which stands for no graph at all. Takes no lock as long as a thread asks for the same graph and none
-// ends.
+// True for 0, which means no graph. Takes no lock as long as a thread asks for the same graph and none ends.
 bool is_live_graph(GraphId id);
 
 }  // namespace belfry

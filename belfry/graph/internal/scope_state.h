@@ -18,7 +18,7 @@ struct UpdateConditionFlag {
 
 struct ScopeState {
   Graph* graph = nullptr;
-  bool by_default = false;  // current because of a DefaultGraph, not of a GraphScope
+  bool by_default = false;  // current because of a DefaultGraph, not a GraphScope
   std::string name_scope;   // "" or "a/b"
   std::shared_ptr<OpenedVariableScope> variable_scope;
   Device device;

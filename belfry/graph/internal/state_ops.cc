@@ -84,7 +84,7 @@ OpRegistration assign_add_op() { return assign_add_def; }
 OpRegistration assign_sub_op() { return assign_sub_def; }
 
 void Operand::refuse_number() const {
-  fail("[operand] expected a number of at most 2^53 in size, got {:.0f} (at {}). Use constant().", number_,
+  fail("[operand] expected a number of magnitude at most 2^53, got {:.0f} (at {}). Use constant().", number_,
        to_string(where_));
 }
 

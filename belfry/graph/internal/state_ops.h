@@ -1,4 +1,4 @@
-// The ops that Variable's own methods add, and the initialiser used when nobody names one.
+// The ops that Variable's own methods add, and the default initialiser.
 #pragma once
 
 #include "belfry/graph/op_def.h"

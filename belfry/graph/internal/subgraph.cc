@@ -16,8 +16,8 @@ namespace {
 
 const OpKind kCustomGradient = op_kind("CustomGradient");
 
-// Inside a sub-graph: names go on from the scope around it (so that random ops draw numbers of their own), variables
-// keep their scopes; devices, control dependencies and recompute are the whole function's, not its ops'.
+// Inside a sub-graph: names continue the scope around it (so that random ops draw different numbers), variables keep
+// their scopes; devices, control dependencies and recompute apply to the whole function, not to its ops.
 class SubGraphScope : private ScopeGuard {
  public:
   SubGraphScope(Graph& graph, const std::string& name) {
@@ -40,7 +40,7 @@ std::vector<TensorSpec> specs_of(const Tensors& tensors) {
 }
 
 void check_output(const Tensor& t, const Graph& graph, std::string_view name, std::size_t index) {
-  BELFRY_CHECK(static_cast<bool>(t), "[{}] expected tensors as results, got an empty one as number {}", name, index);
+  BELFRY_CHECK(static_cast<bool>(t), "[{}] expected tensors as results, got an empty one at index {}", name, index);
   BELFRY_CHECK(belongs_to(t, graph), "[{}] expected results that are made inside, got {}", name, foreign(t, "", ""));
 }
 
@@ -56,7 +56,7 @@ SubGraphPtr make_subgraph(const std::vector<TensorSpec>& arguments, std::string_
   out->outputs = body(out->inputs);
   for (std::size_t i = 0; i < out->outputs.size(); ++i) {
     Tensor& t = out->outputs[i];
-    if (t && &t.graph() != out->graph.get()) t = add_tensor(find_op("Identity"), {t});  // a captured one as it is
+    if (t && &t.graph() != out->graph.get()) t = add_tensor(find_op("Identity"), {t});  // a captured tensor, unchanged
     check_output(t, *out->graph, name, i);
   }
   for (const auto& [outer, inner] : out->graph->captures()) {
@@ -165,7 +165,7 @@ bool has_stateful_function(const Attributes& attributes) {
 
 Shapes infer_subgraph(const SubGraph& function, std::span<const Shape> inputs) {
   std::map<std::pair<const Node*, int>, Shape> shapes;
-  std::map<const Node*, KnownInts> known;  // of what shapes in it are made of
+  std::map<const Node*, KnownInts> known;  // integers that shapes in it are made of
   for (std::size_t i = 0; i < inputs.size(); ++i) shapes[{function.inputs[i].node(), 0}] = inputs[i];
   for (const auto& node : function.graph->nodes()) {
     if (shapes.contains({node.get(), 0})) continue;

@@ -1,4 +1,4 @@
-// What activations' gradients, their kernels and the fused programs agree on.
+// Constants shared by activations' gradients, their kernels and the fused programs.
 #pragma once
 
 namespace belfry {

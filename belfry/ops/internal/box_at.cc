@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-// Inputs: what is moved, where the box begins, and what lends the result's shape.
+// Inputs: what is moved, where the box begins, and a tensor of the result's shape.
 Shape box_rule(const ShapeContext& c) {
   const Shape &x = c.input(0), &like = c.input(2);
   check_one_each(c, 1, "begin");
@@ -66,7 +66,7 @@ const OpRegistration box_sizes_def =
           return out;
         })
         .not_differentiable()
-        .doc("The sizes of a box, where -1 is to the end.");
+        .doc("The sizes of a box, where -1 means to the end.");
 
 }  // namespace
 

@@ -10,15 +10,15 @@ namespace belfry {
 
 class ShapeContext;
 
-// y[i] = x[begin + i * step] in like's shape; `begin` i64 [rank] is read in each run. A place outside of x ends it with
-// a NumericError. `steps` one an axis; none: 1.
+// y[i] = x[begin + i * step] in like's shape; `begin` i64 [rank] is read in each run. A place outside x ends the run
+// with a NumericError. `steps`: one per axis; empty: 1.
 Tensor slice_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps = {},
                 std::string_view name = "");
-// The other way round: `value` in like's shape, with x in those places.
+// The reverse: `value` in like's shape, with x in those places.
 Tensor place_at(const Operand& x, const Tensor& begin, const Tensor& like, const Ints& steps = {}, double value = 0,
                 std::string_view name = "");
 
-// The sizes of a box of x that begins at `begin`, where kAny is to the end.
+// The sizes of a box of x that begins at `begin`, where kAny means to the end.
 Tensor box_sizes(const Tensor& x, const Tensor& begin, const Tensor& sizes);
 
 // For shape rules: an input must have a number for each axis of the first.

@@ -1,5 +1,5 @@
-// What the ops of batch normalisation share: between a tensor with channels along one axis (attribute "axis") and
-// vectors of one number a channel. Internal to belfry/ops.
+// What the ops of batch normalisation share: from a tensor with channels along one axis (attribute "axis") to vectors
+// of one number per channel, and back. Internal to belfry/ops.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class Channels {
 
   // A vector in a shape that broadcasts against x.
   Tensor spread(const Tensor& vector) const;
-  // Over everything but the channels.
+  // The sum over everything but the channels.
   Tensor sum(const Tensor& t) const;
-  // How many elements a channel has; at least 1, so that it can divide.
+  // How many elements a channel has; at least 1, so that it can be a divisor.
   Tensor count() const;
 
  private:
@@ -26,7 +26,7 @@ class Channels {
   int axis_;
 };
 
-// For shape rules: x is input `at`, the inputs `vectors` have one number a channel. Gives the number of channels.
+// For shape rules: x is input `at`, the inputs `vectors` have one number per channel. Gives the number of channels.
 std::int64_t check_channels(const ShapeContext& c, int at, std::initializer_list<int> vectors);
 
 }  // namespace belfry

@@ -6,7 +6,7 @@
 namespace belfry {
 namespace {
 
-// What is differentiated begins at tensors of its own: the inputs may depend on each other elsewhere in the graph.
+// Gradients are taken with respect to fresh copies: the inputs may depend on each other elsewhere in the graph.
 Tensors fresh(const Tensors& tensors) {
   Tensors out;
   for (const Tensor& t : tensors) out.push_back(identity(t));

@@ -41,7 +41,7 @@ std::int64_t reach_of(std::int64_t window, std::int64_t dilation) {
   return window == kAny ? kAny : (window - 1) * dilation + 1;
 }
 
-// What the attributes say of padding; all of it 0 unless it is explicit.
+// The padding in the attributes; all of it 0 unless it is explicit.
 Pads given_pads(const Attributes& attributes) {
   const std::string& padding = attributes.get<std::string>("padding");
   BELFRY_CHECK(padding == "SAME" || padding == "VALID" || padding == "EXPLICIT",
@@ -76,11 +76,11 @@ std::int64_t transposed_size(std::int64_t size, std::int64_t reach, std::int64_t
   if (size == kAny) return kAny;
   if (padding == "SAME") return size * stride;
   if (reach == kAny) return kAny;
-  BELFRY_CHECK(size > 0, "expected an input of a pixel or more in both directions, got {}. Use Padding::same", size);
+  BELFRY_CHECK(size > 0, "expected an input of at least 1 x 1 pixels, got a size of {}. Use Padding::same", size);
   if (padding == "VALID") return size * stride + std::max<std::int64_t>(reach - stride, 0);
   const std::int64_t out = (size - 1) * stride + reach - pads;
-  BELFRY_CHECK(out > 0, "expected padding that leaves something of the output, got {} for a size of {} without it",
-               pads, out + pads);
+  BELFRY_CHECK(out > 0, "expected padding smaller than the output, got {} for a size of {} without it", pads,
+               out + pads);
   return out;
 }
 
@@ -151,10 +151,10 @@ ConvGeometry transpose_geometry(const Shape& x, const Shape& filter, const Attri
   g = conv_geometry(y, filter, attributes);
   BELFRY_CHECK(
       compatible(g.output_shape(), x),
-      "expected an output_size from which the convolution leads back to the input {}, got {} x {}, which gives "
-      "{}. Leave it out for the usual size",
+      "expected an output_size that the convolution maps back to the input {}, got {} x {}, which gives {}. Omit it "
+      "for the default size",
       to_string(x), size.height, size.width, to_string(g.output_shape()));
-  const Shape back = merge(g.output_shape(), x);  // a size of x that followed from nothing else
+  const Shape back = merge(g.output_shape(), x);  // takes sizes that follow from nothing else from x
   g.n = back[0], g.oh = back[rows], g.ow = back[columns], g.o = back[g.channels_last ? 3 : 1];
   return g;
 }
@@ -167,7 +167,7 @@ ConvGeometry pool_geometry(const Shape& x, const Attributes& attributes) {
   g.kh = window.height;
   g.kw = window.width;
   resolve_image(g, x, attributes);
-  // A window that lies in the padding alone would have nothing to take the maximum or the mean of.
+  // A window that lies entirely in the padding would have nothing to take the maximum or the mean of.
   BELFRY_CHECK(g.pads.top < g.kh && g.pads.bottom < g.kh && g.pads.left < g.kw && g.pads.right < g.kw,
                "expected padding smaller than the window ({} x {}), got {}, {}, {}, {} (top, bottom, left, right). Use "
                "less padding, or pad() the input first",

@@ -1,5 +1,5 @@
-// From shapes and attributes to the numbers a convolution or pooling is made of. Shape rules and kernels both use it;
-// in a shape rule any size may still be kAny, and what follows from it is then kAny too.
+// The numbers that define a convolution or pooling, from shapes and attributes. Shape rules and kernels both use it; in
+// a shape rule any size may still be kAny, and what follows from it is then kAny too.
 #pragma once
 
 #include "belfry/array/shape.h"
@@ -31,8 +31,8 @@ struct ConvGeometry {
 // left, right} for EXPLICIT, "groups", "data_format" "NHWC" | "NCHW". The filter is [kh, kw, in / groups, out]. Throws
 // Error with a text for the shape rule to pass on.
 ConvGeometry conv_geometry(const Shape& x, const Shape& filter, const Attributes& attributes);
-// Of the convolution that leads from a transposed one's result y back to its input x, which are images and output here.
-// Optional attribute "output_size" Ints{h, w} of y.
+// The geometry of the convolution from a transposed one's result y (here the images) back to its input x (here the
+// output). Optional attribute "output_size" Ints{h, w} of y.
 ConvGeometry transpose_geometry(const Shape& x, const Shape& filter, const Attributes& attributes);
 // The same as conv_geometry with "window" Ints{h, w} instead of a filter; no dilations or groups.
 ConvGeometry pool_geometry(const Shape& x, const Attributes& attributes);

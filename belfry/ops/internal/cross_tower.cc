@@ -16,8 +16,8 @@ CrossTowerGroup gradient_group(const Attributes& a) {
           .total = static_cast<int>(a.integer("total"))};
 }
 
-// One input in the graph; those of all towers where it runs. With S = sum_t x_t and the costs L_t of the towers, the
-// gradient of sum_t L_t to each x_t is sum_t dL_t/dS.
+// It has one input in the graph, and those of all towers when it runs. With S = sum_t x_t and the costs L_t of the
+// towers, the gradient of sum_t L_t to each x_t is sum_t dL_t/dS.
 const OpRegistration cross_tower_sum_def =
     define_op("CrossTowerSum")
         .inputs("x")
@@ -35,7 +35,7 @@ const OpRegistration cross_tower_sum_def =
         })
         .gradient(
             [](const GradientContext& c) { return Tensors{cross_tower_sum(c.grad(), gradient_group(c.attributes()))}; })
-        .doc("The sum of the inputs that this op has in each of the towers.");
+        .doc("The sum of this op's inputs in all towers.");
 
 // The group's name, or the first "name_k" that this tower has not used: so the k-th use in one tower meets the k-th in
 // the others.
@@ -56,7 +56,7 @@ std::string unused_name(const Graph& graph, const CrossTowerGroup& group) {
 Tensor cross_tower_sum(const Operand& x, CrossTowerGroup group, std::string_view name) {
   const Graph& graph = current_graph();
   BELFRY_CHECK(graph.around() == nullptr,
-               "[{} '{}'] expected to be outside of cond() and while_loop(), where all towers take part in every step, "
+               "[{} '{}'] expected to be outside cond() and while_loop(), where all towers take part in every step, "
                "got it inside one (at {}). Move it out.",
                group.layer, group.name, to_string(current_location(x.where())));
   BELFRY_CHECK(group.total >= 1 && group.tower >= 0 && group.tower < group.total,

@@ -61,7 +61,7 @@ class Reader {
     }
   }
 
-  // How many axes of the operand its "..." stands for.
+  // How many axes of the operand are under its "...".
   int hidden_axes(const std::string& term, const Tensor& operand) const {
     const bool dots = term.find(kDots) != std::string::npos;
     const int letters = static_cast<int>(term.size() - (dots ? kDots.size() : 0)), rank = operand.rank();
@@ -125,7 +125,7 @@ class Reader {
   std::string title_, text_;
   const Tensors& operands_;
   const std::string& line_;
-  int hidden_ = 0;  // axes under "...", of the operand that has most
+  int hidden_ = 0;  // the most axes that an operand has under "..."
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The equation of einsum(), read for operands that are there. Internal to ops.
+// The equation of einsum(), read for given operands. Internal to ops.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-// One character an axis: a letter, or a digit for an axis under "...", the same one for axes that broadcast together.
+// One character per axis: a letter, or a digit for an axis under "...", the same one for axes that broadcast together.
 struct EinsumEquation {
   std::vector<std::string> terms;
   std::string output;

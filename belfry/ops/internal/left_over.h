@@ -10,8 +10,8 @@
 
 namespace belfry {
 
-// What is left over of the elements of x for the size that is kAny; none if the others do not divide them. Of an empty
-// x, sizes of 0 stand for its own: [0, 8] has 2 left over for {0, 4, kAny}, as [3, 8] has for {3, 4, kAny}.
+// The size that is kAny: the number of elements of x divided by the other sizes; none if they do not divide it. For an
+// empty x, sizes of 0 cancel with its own: [0, 8] gives 2 for {0, 4, kAny}, as [3, 8] does for {3, 4, kAny}.
 inline std::optional<std::int64_t> left_over(const Shape& x, std::span<const std::int64_t> sizes) {
   if (std::ranges::count(sizes, kAny) != 1) return {};
   const bool cancel = std::ranges::count(x.dims(), 0) == std::ranges::count(sizes, 0);

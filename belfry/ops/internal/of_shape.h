@@ -1,4 +1,4 @@
-// Sizes as a shape: for ops that take a "like", whose shape alone they use.
+// Sizes as a shape: for ops that take a "like", of which they use only the shape.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,10 @@
 
 namespace belfry {
 
-// The sizes as a vector, in which one may be kAny: what is left over of x's elements.
+// The sizes as a vector. One of them may be kAny: it follows from the number of x's elements.
 Tensor complete_sizes(const Tensor& x, const Sizes& sizes, std::string_view op);
 
-// A tensor that lends its shape and is never computed: what ops that take a "like" are given for sizes. kAny is no size
-// here.
+// A tensor of these sizes that is never computed: a "like" for ops that take one. kAny is not allowed here.
 Tensor of_shape(const Sizes& sizes, std::string_view op);
 
 }  // namespace belfry

@@ -15,8 +15,8 @@ using UnaryGradient = Tensor (*)(const Tensor& dy, const Tensor& x, const Tensor
 using BinaryGradient = std::pair<Tensor, Tensor> (*)(const Tensor& dy, const Tensor& a, const Tensor& b,
                                                      const Tensor& y);
 
-// Without a gradient function the op is not differentiable. Operands of a binary op have one type. `ints` says what it
-// makes of integers that shapes are made of.
+// Without a gradient function the op is not differentiable. Operands of a binary op have one type. `ints` is the
+// function on integers that shapes are made of.
 OpDefinition define_unary(const char* name, Elements allowed, const char* doc, UnaryGradient gradient);
 OpDefinition define_binary(const char* name, Elements allowed, const char* doc, BinaryGradient gradient,
                            IntFunction ints = nullptr);

@@ -55,7 +55,7 @@ void check_lengths(const ShapeContext& c, int index, std::int64_t batch) {
 void fail_second_order(const GradientContext& c, const char* op) {
   fail(
       "{} expected gradients of first order, got the gradient of a gradient of {} {}. Write the step out in matmul(), "
-      "sigmoid() and tanh() where a higher order is needed.",
+      "sigmoid() and tanh() if a higher order is needed.",
       describe(*c.node()), op, made_at(*c.node()));
 }
 

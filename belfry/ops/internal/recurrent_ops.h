@@ -10,7 +10,7 @@ namespace belfry {
 // x [time, batch, features] as a matrix [time * batch, features]. A mistake names `op` and the caller's line.
 Tensor flatten_steps(const Operand& x, const char* op);
 
-// Zeros [batch, units], by the shapes of x and of w_h [units, ...] alone.
+// Zeros [batch, units], from only the shapes of x and of w_h [units, ...].
 Tensor zero_state(const Tensor& x, const Tensor& w_h);
 
 struct SequenceSizes {
@@ -28,7 +28,7 @@ Tensor grad_or_zeros(const GradientContext& c, int output);
 // Input `index` is an optional vector of lengths, the last input.
 void check_lengths(const ShapeContext& c, int index, std::int64_t batch);
 
-// What the gradient of a gradient op says.
+// The error for the gradient of a gradient op.
 [[noreturn]] void fail_second_order(const GradientContext& c, const char* op);
 
 }  // namespace belfry

@@ -15,7 +15,7 @@ struct ResolvedRange {
 };
 
 inline ResolvedRange resolve_range(std::int64_t size, std::int64_t begin, std::int64_t end, std::int64_t step) {
-  // Places before the first element of a backward range and behind the last of a forward one are allowed.
+  // Places before the first element of a backward range and after the last of a forward one are allowed.
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   const auto place = [&](std::int64_t bound, std::int64_t otherwise) {
     if (bound == kNoBound) return otherwise;

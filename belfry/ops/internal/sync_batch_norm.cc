@@ -14,8 +14,8 @@
 namespace belfry {
 namespace {
 
-// In f64, where mean(x^2) - mean(x)^2 loses nothing that x in f32 has: the squares of numbers whose mean is 1e6 times
-// their deviation still leave four digits of the variance.
+// In f64, so that mean(x^2) - mean(x)^2 is precise enough for x in f32: even for numbers whose mean is 1e6 times their
+// deviation, four digits of the variance are correct.
 const OpRegistration sums_def =
     define_op("BatchNormSums")
         .input("x")
@@ -30,7 +30,7 @@ const OpRegistration sums_def =
           const auto row = [&](std::int64_t k) { return squeeze(slice(d, {k, 0}, {1, kAny}), {0}); };
           return Tensors{x * channels.spread(row(2) * 2.f) + channels.spread(row(1))};
         })
-        .doc("How many elements a channel has, their sum, and that of their squares, as f64 [3, channels].");
+        .doc("How many elements a channel has, their sum, and the sum of their squares, as f64 [3, channels].");
 
 // With r = 1 / sqrt(variance + epsilon), xhat = (x - mean) r. Given u and v for dgamma and dbeta:
 //   to dy: u xhat + v;  to x: dy u r;  to mean: -r u dbeta;  to variance: -r^2/2 u dgamma
@@ -86,7 +86,7 @@ const OpRegistration blend_def =
                          channels.sum(w * (x - channels.spread(mean))),
                          total};
         })
-        .doc("scale dy + slope (x - mean) + shift, with one number a channel of each but dy and x.");
+        .doc("scale dy + slope (x - mean) + shift, where all but dy and x have one number per channel.");
 
 struct SyncNorm {
   Attributes attributes;
@@ -94,7 +94,7 @@ struct SyncNorm {
   Tensor count;  // at least 1, in x's type
 };
 
-// For the sum L of all towers' costs, with r as above and n elements a channel in all towers:
+// For the sum L of all towers' costs, with r as above and n elements per channel in all towers:
 //   dgamma = sum(dy xhat), dbeta = sum(dy) over this tower's, which the trainer joins with the others';
 //   of the common statistics  M = sum over towers(dmean - gamma r dbeta),  V = sum over towers(dvariance - gamma r^2/2
 //   dgamma);  dx = gamma r dy + M/n + 2 (x - mean) V/n

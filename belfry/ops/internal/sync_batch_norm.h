@@ -8,12 +8,12 @@ namespace belfry {
 
 struct SyncBatchNormResult {
   Tensor y;
-  Tensor mean, variance;  // of all towers' elements, [channels], the same bits in every tower; the variance is biased
-  Tensor count;           // how many those are a channel, [channels]
+  Tensor mean, variance;  // of all towers' elements, [channels], bit-identical in every tower; the variance is biased
+  Tensor count;           // how many elements that is per channel, [channels]
 };
 
-// As batch_norm() with the batches of all towers, of any sizes, one behind the other: y is this tower's part. So is the
-// gradient, of the sum of the towers' costs.
+// As batch_norm() on the batches of all towers, of any sizes, joined: y is this tower's part. So is the gradient, which
+// is that of the sum of the towers' costs.
 SyncBatchNormResult sync_batch_norm(const Operand& x, const Operand& gamma, const Operand& beta,
                                     const BatchNormOptions& options, const CrossTowerGroup& towers);
 

@@ -13,7 +13,8 @@ Shapes updated_shape(const ShapeContext& c);
 void check_alike(const ShapeContext& c, int input, const char* what);
 // One float: a learning rate.
 void check_scalar(const ShapeContext& c, int input, const char* what);
-// A variable that an op overwrites: itself, whatever value a getter makes it show.
+// The operand for a variable that an op overwrites: the variable itself, even if a getter has remapped its value. The
+// source line is that of `beside`.
 Operand updated(const Variable& variable, const Operand& beside);
 
 }  // namespace belfry

@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-// Variable, slots and scalars, and what is to be checked of them; gives the number of the first input behind them.
+// Adds the variable, slots and scalars; gives the index of the first input after them.
 int add_inputs(OpDefinition& op, const UpdateSignature& s, const char* variable) {
   op.input(variable).updates(0);
   int next = 1;

@@ -27,7 +27,7 @@ struct UpdateSignature {
 OpRegistration define_update(const UpdateSignature& signature);
 OpRegistration define_rows_update(const UpdateSignature& signature);
 
-// One update: by a tensor or by rows. The learning rate and the number come as the op has them.
+// One update: by a tensor or by rows. The scalars are in the op's order.
 struct UpdateCall {
   const Variable& variable;
   std::vector<Variable> slots{};
