@@ -106,8 +106,8 @@ TEST_F(InferenceRunnerTest, ItsTensorsInAnotherRunAreAnErrorNotAWaitWithoutEnd) 
     return error_of([&] { run(trainer, {InferenceRunner(five() | batch(2), cost()), RunOp(its_cost, options)}); });
   };
   const std::string expected =
-      "[InferenceRunner 'inference_tower'] expected runs of its own to fetch what takes points from its input, got "
-      "'inference_tower/cost' fetched in another run, while nobody fills the queue "
+      "[InferenceRunner 'inference_tower'] expected only its own runs to fetch what takes points from its input, got "
+      "'inference_tower/cost' fetched in another run, while nothing fills the queue "
       "'inference_tower_inputs/input_queue' (called at ";
   const std::string remedy =
       "). Fetch the training tower's tensor: by name, or, where the tower function keeps it, let it keep that one "
