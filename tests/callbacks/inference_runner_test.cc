@@ -215,7 +215,7 @@ TEST_F(InferenceRunnerTest, AnEmptyFlowIsAnErrorBeforeTheFirstStep) {
   EXPECT_TRUE(text.starts_with(
       "[InferenceRunner 'inference_tower': QueueInput] expected a flow with points, got an empty one (at "))
       << text;
-  EXPECT_TRUE(text.ends_with("batch() leaves out a last batch that is not full, unless it is told Remainder::keep."));
+  EXPECT_TRUE(text.ends_with("batch() omits a last batch that is not full, unless given Remainder::keep."));
   EXPECT_EQ(trainer.global_step(), 0);
 }
 
