@@ -357,7 +357,7 @@ TEST_F(SaversTest, AMetricThatIsNearlyADeclaredOneIsAnErrorWhoeverElseMayPutSome
              MinSaver("error")});
       }),
       "[MinSaver] expected a metric that some callback puts, got 'error'. Did you mean 'errors'? This training puts "
-      "'errors'. Add the callback that puts it, or, if it is run_step() or Mine, let it declare the metric in "
+      "'errors'. Add the callback that puts it, or, if it is run_step() or Mine, make it declare the metric in "
       "setup_graph(): trainer().monitors().declare(*this, \"error\").");
   EXPECT_EQ(trainer.global_step(), 0);
 }
@@ -375,11 +375,11 @@ TEST_F(SaversTest, AnyOtherMetricMayBePutByACallbackThatDeclaresNothingAndTheLog
                                  .name = "Mine"}),
                 MinSaver("loss")});
   EXPECT_TRUE(exists("min-loss-2.safetensors"));
-  EXPECT_EQ(
-      text,
-      "[MinSaver] no callback has declared the metric 'loss'; run_step() or Mine may put it. Who puts it declares "
-      "it in setup_graph(): trainer().monitors().declare(*this, \"loss\"). Who puts none, or declares all, "
-      "overrides declares_metrics() to return true: then a metric that nobody puts is an error at the start.");
+  EXPECT_EQ(text,
+            "[MinSaver] no callback has declared the metric 'loss'; run_step() or Mine may put it. The callback that "
+            "puts it should declare it in setup_graph(): trainer().monitors().declare(*this, \"loss\"). One that puts "
+            "none, or declares all, should override declares_metrics() to return true: then a metric that no callback "
+            "puts is an error at the start.");
 }
 
 TEST_F(SaversTest, BestSaversGoOnFromTheirState) {
