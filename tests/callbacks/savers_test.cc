@@ -312,7 +312,7 @@ TEST_F(SaversTest, AMetricOfEverySecondEpochIsWatchedInThose) {
   ASSERT_EQ(said.lines.size(), 1u);
   EXPECT_EQ(said.lines[0].first, LogLevel::info);
   EXPECT_EQ(said.lines[0].second,
-            "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.");
+            "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is logged only once.");
   EXPECT_TRUE(exists("min-error-4.safetensors"));
 }
 
@@ -320,10 +320,10 @@ TEST_F(SaversTest, TheLastValueSinceThePreviousTurnCountsAndItsStepIsSaid) {
   const testing_support::LogLines log;
   Trainer trainer;
   run(trainer, {put("error", {5, 4}), PeriodicTrigger(MinSaver("error"), {.every_k_epochs = 3})});
-  EXPECT_EQ(
-      log.text,
-      "[MinSaver] 'error' was put at step 4, what is saved is of step 6. Give this callback the period of the one "
-      "that puts it. This is said once.\n");
+  EXPECT_EQ(log.text,
+            "[MinSaver] 'error' was put at step 4, but the model is saved at step 6. Give this callback the period of "
+            "the one "
+            "that puts it. This is logged only once.\n");
   EXPECT_TRUE(exists("min-error-6.safetensors"));
 }
 
@@ -343,7 +343,7 @@ TEST_F(SaversTest, AMetricThatNeverCameIsReportedAtTheEnd) {
   EXPECT_EQ(trainer.global_step(), 6);
   EXPECT_EQ(
       log.text,
-      "[MinSaver] 'error' never came, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
+      "[MinSaver] 'error' was never put, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
 }
 
 // A callback that declares nothing may put anything, but hardly what differs by a letter from what is declared.
