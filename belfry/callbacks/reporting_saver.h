@@ -30,7 +30,7 @@ class ReportingSaver {
   std::string last();                                // the path of the last checkpoint that it keeps, if any; waits
   bool has_saved(std::int64_t step);                 // whether it keeps that checkpoint; waits
   bool is_writing() const { return pending_; }       // as far as these calls have seen
-  bool has_failed() const { return in_a_row_ > 0; }  // the last save of which the end was seen
+  bool has_failed() const { return in_a_row_ > 0; }  // the last save that was seen to end
 
  private:
   void report(const std::string& problem);

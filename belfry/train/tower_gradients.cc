@@ -117,7 +117,7 @@ std::vector<std::size_t> in_turn(const std::vector<GradientsAndVariables>& tower
   return out;
 }
 
-// The averages, spread over the devices in this order but for those of shared variables.
+// The averages, spread over the devices in this order, except for those of shared variables.
 GradientsAndVariables averages_of(const std::vector<GradientsAndVariables>& towers, const Devices& devices,
                                   const std::vector<std::size_t>& order) {
   const NameScope names("average_gradients");

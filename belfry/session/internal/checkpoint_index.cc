@@ -48,7 +48,7 @@ std::string index_meant_by(const std::string& path) {
   return (name == kCheckpointIndex || name.ends_with(kCheckpointIndexExtension)) && file_exists(path) ? path : "";
 }
 
-// " Did you mean ...": of the checkpoints beside it, the newest one of that name or else those of similar names.
+// " Did you mean ...": the newest checkpoint of that name next to it, or otherwise those with similar names.
 std::string checkpoints_near(const std::string& path) {
   namespace fs = std::filesystem;
   const auto [directory, name] = directory_and_name(path);

@@ -24,7 +24,7 @@ struct AskedRun {
     return party == 0 ? fetches : requests[party - 1].fetches;
   }
   const Feeds& feeds_of(std::size_t party) const { return party == 0 ? feeds : requests[party - 1].feeds; }
-  std::string name_of(std::size_t party) const;  // for texts
+  std::string name_of(std::size_t party) const;  // for messages
 };
 
 class HookedRun {
