@@ -18,7 +18,7 @@ namespace belfry {
 
 namespace {
 
-// " Did you mean ...?", or else which hyper-parameters there are.
+// " Did you mean ...?", or otherwise a list of the hyper-parameters.
 std::string known_instead(const Graph& graph, const std::string& wanted) {
   std::vector<std::string> all, made;
   for (const Variable& v : graph.variables()) all.push_back(v.name());
@@ -63,7 +63,7 @@ ScheduledHyperParamSetter::ScheduledHyperParamSetter(std::string parameter, Sche
   std::ranges::sort(schedule_);
   for (std::size_t i = 0; i < schedule_.size(); ++i) {
     BELFRY_CHECK(schedule_[i].first >= 0 && std::isfinite(schedule_[i].second),
-                 "[ScheduledHyperParamSetter] expected times from 0 up and finite values, got {} at {}.",
+                 "[ScheduledHyperParamSetter] expected times of 0 or more and finite values, got {} at {}.",
                  schedule_[i].second, schedule_[i].first);
     BELFRY_CHECK(i == 0 || schedule_[i].first != schedule_[i - 1].first,
                  "[ScheduledHyperParamSetter] expected each time once, got {} twice.", schedule_[i].first);

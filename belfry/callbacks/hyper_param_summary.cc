@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// 0.001 and not 0.0010000000474974513: the value as it was written, which a float only comes near to.
+// 0.001 and not 0.0010000000474974513: the value as it was written, which a float only approximates.
 double as_written(double value) { return exact_number(fmt::format("{}", static_cast<float>(value))); }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// Puts the value of everything that hyper_param() has made, by its name, when the steps of an epoch are done: the value
-// that its last step used, before a schedule sets the next one. Names that another callback puts are left to that.
+// Puts the values of all variables made by hyper_param(), by name, when the steps of an epoch are done: the values that
+// its last step used, before a schedule sets the next ones. Omits names that another callback puts.
 class HyperParamSummary final : public Callback {
  public:
   void setup_graph() override;

@@ -18,11 +18,11 @@ namespace belfry {
 namespace {
 
 constexpr const char* kOtherName =
-    "Give one of them a prefix or a name of its own: ScalarStats(\"cost\", \"test\"), or "
-    "ClassificationError(\"incorrect\", \"test_error\").";
+    "Give one of them a prefix or another name: ScalarStats(\"cost\", \"test\"), or ClassificationError(\"incorrect\", "
+    "\"test_error\").";
 
 constexpr const char* kOtherTower =
-    "Fetch the training tower's tensor: by name, or, where the tower function keeps it, let it keep that one alone: if "
+    "Fetch the training tower's tensor: by name, or, if the tower function stores it, store only that one: if "
     "(get_current_tower_context().is_training()) cost_ = cost.";
 
 // The name that was asked for, or a default one that no other runner has.
@@ -62,7 +62,7 @@ std::map<std::string, double> MeanStats::after_inference() {
   return out;
 }
 
-// A dimension that is not known may be anything: then it is no scalar either.
+// An unknown dimension may have any size, so the tensor does not count as a scalar.
 void ScalarStats::check(const Tensors& fetches) const {
   for (std::size_t i = 0; i < fetches.size(); ++i)
     BELFRY_CHECK(
@@ -159,7 +159,7 @@ bool InferenceRunner::declares_metrics() const {
   return std::ranges::all_of(inferencers_, [](const auto& i) { return i->metrics().has_value(); });
 }
 
-// Its input gives points in its passes; in between, whoever fetches something of its tower would wait for ever.
+// The input gives points only during passes; in between, a run that fetched something of its tower would wait forever.
 class InferenceRunner::Pass {
  public:
   explicit Pass(const InferenceRunner& runner) : runner_(runner) { set({}); }
@@ -184,7 +184,7 @@ void InferenceRunner::before_train() {
   });
 }
 
-// The first time the input starts by itself; what it reads ahead would only lie in memory until then.
+// The first time the input starts by itself; starting it earlier would only keep what it reads ahead in memory.
 void InferenceRunner::restart_input() {
   if (started_) return input_->reset_state();
   started_ = true;
@@ -205,11 +205,10 @@ void InferenceRunner::trigger() {
     try {
       trainer().run_interruptibly([&] { values = session_->run(all, {}, {}, trainer().trained_at()); });
     } catch (const EndOfData&) {
-      BELFRY_CHECK(
-          !size,
-          "[InferenceRunner] expected {} points in a pass of {}, as its size() says, got {}: the numbers would "
-          "be those of a part. Correct the size of the flow, or let it have none.",
-          *size, input_->name(), i);
+      BELFRY_CHECK(!size,
+                   "[InferenceRunner] expected {} points in a pass of {}, as its size() says, got {}: the numbers "
+                   "would be for a part of the data only. Correct the size of the flow, or give it none.",
+                   *size, input_->name(), i);
       break;
     } catch (const StopTraining&) {
       log_info(fmt::format("[InferenceRunner] interrupted after {} datapoints: this pass puts no numbers.", i));
@@ -230,7 +229,7 @@ void InferenceRunner::trigger() {
 }
 
 void InferenceRunner::after_train() {
-  session_.reset();  // with what it keeps of the trainer's, which may be gone before the callback is
+  session_.reset();  // with what it refers to in the trainer, which may be destroyed before the callback
   if (!started_) return;
   for (const Handle<Callback>& callback : callbacks_) callback->after_train();
 }

@@ -1,4 +1,4 @@
-// Inference on a validation set, once an epoch.
+// Inference on a validation set, once per epoch.
 //
 //   InferenceRunner(fashion_mnist("test") | batch(256, Remainder::keep),
 //                   {ScalarStats("cross_entropy"), ClassificationError("incorrect")})
@@ -22,7 +22,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// Says what to fetch of each datapoint, and makes numbers of the values.
+// Says what to fetch for each datapoint, and computes metrics from the values.
 class Inferencer {
  public:
   Inferencer() = default;
@@ -31,9 +31,9 @@ class Inferencer {
   Inferencer& operator=(Inferencer&&) = default;
 
   virtual std::vector<std::string> fetches() const = 0;  // names as in the tower function
-  // Those tensors, when the graph is set up: throws if they are not what it can use.
+  // Gets those tensors when the graph is set up; throws if it cannot use them.
   virtual void check(const Tensors& /*fetches*/) const {}
-  // The names that after_inference() will give, if they are known before.
+  // The names that after_inference() will return, if they are known in advance.
   virtual std::optional<std::vector<std::string>> metrics() const { return std::nullopt; }
   virtual void before_inference() {}
   virtual void on_fetches(const std::vector<Array>& values) = 0;  // of one datapoint, in the order of fetches()
@@ -41,15 +41,16 @@ class Inferencer {
 };
 using Inferencers = std::vector<Handle<Inferencer>>;
 
-// Means of tensors by name: <prefix>_<name>. What each counts as one, ScalarStats and ExampleStats say.
+// Means of tensors by name: <prefix>_<name>. ScalarStats and ExampleStats say what the mean is over.
 class MeanStats : public Inferencer {
  public:
   explicit MeanStats(std::string name, std::string prefix = "validation")
       : MeanStats(std::vector<std::string>{std::move(name)}, std::move(prefix)) {}
   explicit MeanStats(std::vector<std::string> names, std::string prefix = "validation")
       : names_(std::move(names)), prefix_(std::move(prefix)) {}
-  // ScalarStats({"cost", "accuracy"}), which could also be a string of two pointers, or a ScalarStats of name and
-  // prefix. Not an initializer_list: ScalarStats{"cost", "test"} stays one name and a prefix.
+  // For ScalarStats({"cost", "accuracy"}), which could otherwise also mean a string made from two pointers, or a
+  // ScalarStats of name and prefix. Not an initializer_list: ScalarStats{"cost", "test"} is still one name and a
+  // prefix.
   template <std::convertible_to<std::string> Name, std::size_t count>
   explicit MeanStats(const Name (&names)[count], std::string prefix = "validation")
       : MeanStats(std::vector<std::string>(names, names + count), std::move(prefix)) {}
@@ -74,7 +75,7 @@ class MeanStats : public Inferencer {
   std::vector<Sum> sums_;  // by name
 };
 
-// The mean over datapoints of scalars, each datapoint counting alike.
+// The mean of scalars over datapoints, with equal weights.
 class ScalarStats final : public MeanStats {
  public:
   using MeanStats::MeanStats;
@@ -88,8 +89,8 @@ class ExampleStats final : public MeanStats {
   void check(const Tensors& fetches) const override;
 };
 
-// The part of all examples that are wrong, given a vector with 1 for each that is (prediction_incorrect()). Exact, also
-// where the last batch is smaller.
+// The fraction of examples that are wrong, given a vector with 1 for each wrong one (prediction_incorrect()). Exact,
+// also where the last batch is smaller.
 class ClassificationError final : public Inferencer {
  public:
   explicit ClassificationError(std::string name = "incorrect", std::string metric = "validation_error")
@@ -108,22 +109,23 @@ class ClassificationError final : public Inferencer {
 };
 
 struct InferenceRunnerOptions {
-  std::string tower_name{};  // default: "inference_tower", with a number if there is one already
+  std::string tower_name{};  // default: "inference_tower", with a number if that exists already
   Device device = 0;
-  // Before training, the first datapoint is read and matched with the signature, and kept for the first pass. Not, say,
-  // of a flow whose first point is slow to come.
+  // Read the first datapoint before training, check it against the signature, and keep it for the first pass. Turn it
+  // off for a flow whose first point takes long, say.
   bool check_first_point = true;
 };
 
-// Builds an inference tower of the trainer's tower function with an input of its own, and at each trigger runs it over
-// one pass of the data, from its start; one that ends before the input's size() is an error. These runs are no steps:
-// only this input and these inferencers take part. A training that is interrupted ends a pass between two datapoints:
-// it puts no numbers. But for the first datapoint, nothing is read before the first trigger. Several runners need names
-// for their numbers, ScalarStats("cost", "test"): two that put the same name are an error, before training if metrics()
-// tells.
+// Builds an inference tower from the trainer's tower function with a separate input, and at each trigger runs it over
+// one pass of the data, from its start; a pass that ends before the input's size() is an error. These runs are not
+// steps: only this input and these inferencers take part. If training is interrupted, a pass ends between two
+// datapoints and puts no numbers. Except for the first datapoint, nothing is read before the first trigger. Several
+// runners need names for their numbers, ScalarStats("cost", "test"): two that put the same name are an error, before
+// training if metrics() gives the names.
 class InferenceRunner final : public Callback {
  public:
-  // A flow is read ahead by a thread, once through. An input must end, or know its size, and is not a StagingInput.
+  // A thread reads a flow ahead, one pass at a time. An input must end, or know its size, and must not be a
+  // StagingInput.
   InferenceRunner(Flow flow, Inferencers inferencers, InferenceRunnerOptions options = {});
   InferenceRunner(InputSourcePtr input, Inferencers inferencers, InferenceRunnerOptions options = {});
   void attach(Trainer& trainer) override;
@@ -142,8 +144,8 @@ class InferenceRunner final : public Callback {
   Callbacks callbacks_;                                // the input's
   std::vector<std::vector<Fetch>> fetches_;            // by inferencer
   Tensors inputs_;                                     // of the tower
-  std::vector<std::shared_ptr<DataQueue>> queues_;     // that they are taken from
-  std::shared_ptr<const DataQueue::Refusal> refusal_;  // of them, between two passes
+  std::vector<std::shared_ptr<DataQueue>> queues_;     // from which these are taken
+  std::shared_ptr<const DataQueue::Refusal> refusal_;  // given to them between two passes
   std::unique_ptr<HookedSession> session_;
   bool started_ = false;
 };

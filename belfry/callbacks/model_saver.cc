@@ -77,7 +77,7 @@ void BestSaver::before_train() {
 
 void BestSaver::begin(const SaverOptions& files) {
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
-  // The checkpoint that training goes on from knows of this one, but training ended before it was written.
+  // The checkpoint that training continues from mentions this one, but training ended before it was written.
   if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {
     saved_.reset();
     save();
@@ -107,7 +107,7 @@ bool BestSaver::beats(double value, const std::optional<Best>& other) const {
 
 std::size_t BestSaver::count() const { return trainer().monitors().history(metric_).size(); }
 
-// What was put before training belongs to no step of it.
+// Values that were put before training belong to none of its steps.
 void BestSaver::before_epoch() {
   if (!began_) seen_ = count();
   began_ = true;
@@ -124,7 +124,7 @@ void BestSaver::look() {
   const auto [step, value] = trainer().monitors().history(metric_).back();
   if (std::isnan(value)) return log_warning(fmt::format("[{}] '{}' is NaN: not saved.", name(), metric_));
   if (!beats(value, best_) && !beats(value, saved_)) return;
-  saver_->wait();  // which of the two it is
+  saver_->wait();  // to know whether it succeeded
   note_saved();
   if (!beats(value, best_)) return;
   if (model_is_broken(trainer().session(), name())) return;
@@ -135,24 +135,24 @@ void BestSaver::look() {
 }
 
 void BestSaver::say_without_value() {
-  if (trainer().stop_requested()) return;  // whoever would have computed it may have stopped too
+  if (trainer().stop_requested()) return;  // the callback that computes it may have stopped too
   if (!std::exchange(said_none_, true))
-    log_info(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is said once.", name(),
+    log_info(fmt::format("[{}] '{}' has no new value in epoch {}: nothing is saved. This is logged only once.", name(),
                          metric_, trainer().epoch_num()));
 }
 
 void BestSaver::say_of_another_step(std::int64_t step) {
   if (!std::exchange(said_step_, true))
     log_warning(
-        fmt::format("[{}] '{}' was put at step {}, what is saved is of step {}. Give this callback the period of the "
-                    "one that puts it. This is said once.",
+        fmt::format("[{}] '{}' was put at step {}, but the model is saved at step {}. Give this callback the period of "
+                    "the one that puts it. This is logged only once.",
                     name(), metric_, step, trainer().global_step()));
 }
 
 void BestSaver::after_train() {
   if (said_none_ && !found_)
-    log_error(fmt::format("[{}] '{}' never came, nothing was saved.{} Add the callback that puts it.", name(), metric_,
-                          did_you_mean(metric_, trainer().monitors().names())));
+    log_error(fmt::format("[{}] '{}' was never put, nothing was saved.{} Add the callback that puts it.", name(),
+                          metric_, did_you_mean(metric_, trainer().monitors().names())));
   if (saver_ != nullptr) saver_->finish();
 }
 

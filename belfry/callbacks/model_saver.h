@@ -17,16 +17,16 @@ namespace belfry {
 struct ModelSaverOptions {
   std::string directory{};  // default: the run's directory
   int keep = 10;            // newest ones; 0: all
-  int max_failures = 3;     // so many saves that fail in a row end training
-  // Also a model that is broken: NaN in any variable, or infinity in a trainable one or in an optimizer's slot.
+  int max_failures = 3;     // this many failed saves in a row end training
+  // Save even a broken model: one with NaN in any variable, or infinity in a trainable one or in an optimizer's slot.
   bool save_broken = false;
 };
 
-// Saves a checkpoint, model-<global_step>, at each trigger (once an epoch, unless a wrapper says otherwise), when all
-// callbacks have had their turn: it holds what those behind this one have done too. Files are written while training
-// goes on. A training that a signal ends is saved once more, if it has done a step. A save that failed is reported when
-// the next step has ended (see reporting_saver.h), and thrown if it was the last one of the training. A model that is
-// broken is not saved, and no good one is removed for it; the log says so.
+// Saves a checkpoint, model-<global_step>, at each trigger (once per epoch, unless a wrapper says otherwise), after all
+// callbacks were called: it includes what those after this one have done. Files are written while training continues. A
+// training that a signal ends is saved once more, if it has done a step. A failed save is reported when the next step
+// has ended (see reporting_saver.h), and thrown if it was the last one of the training. A broken model is not saved,
+// and no good one is removed for it; the log says so.
 class ModelSaver final : public Callback {
  public:
   explicit ModelSaver(ModelSaverOptions options = {}) : options_(std::move(options)) {}
@@ -48,16 +48,16 @@ class ModelSaver final : public Callback {
 struct BestSaverOptions {
   std::string directory{};  // default: the run's directory
   std::string prefix{};     // default: min-<metric> or max-<metric>
-  int max_failures = 3;     // so many saves that fail in a row end training
+  int max_failures = 3;     // this many failed saves in a row end training
 };
 
-// Keeps the checkpoint with the best value of a metric. It looks when all callbacks have had their turn, so its place
-// in the list does not matter, and what is saved is what the value was measured with: of a metric that is put at other
-// times, the last value since its previous turn counts, with a warning that says of which step it is. A turn without a
-// new value saves nothing and says so once. A metric that nobody will put is an error before training (see
-// Monitors::expect()); one that never came is reported at the end. A NaN is never the best, and a model that is broken
-// is not saved, as by ModelSaver. Nor is a value whose save failed the best: the next one that is better than what was
-// saved before it is saved.
+// Keeps the checkpoint with the best value of a metric. It checks the metric after all callbacks were called, so its
+// place in the list does not matter, and what is saved is what the value was measured with. Of a metric that is put at
+// other times, the last value since the previous check counts, with a warning that gives its step. A check without a
+// new value saves nothing and logs that once. A metric that no callback will put is an error before training (see
+// Monitors::expect()); one that was never put is reported at the end. A NaN is never the best, and a broken model is
+// not saved, as with ModelSaver. A value whose save failed does not count as the best either: the next one that is
+// better than the best saved value is saved.
 class BestSaver : public Callback {
  public:
   BestSaver(std::string metric, bool smallest, BestSaverOptions options);
@@ -82,7 +82,7 @@ class BestSaver : public Callback {
   bool smallest_;
   BestSaverOptions options_;
   std::unique_ptr<ReportingSaver> saver_;
-  std::optional<Best> best_, saved_;  // with the save that is being written, and without it
+  std::optional<Best> best_, saved_;  // including the save that is being written, and without it
   std::size_t count() const;          // values of the metric so far
   void begin(const SaverOptions& files);
   void look();
@@ -92,9 +92,9 @@ class BestSaver : public Callback {
   void say_without_value();
   void say_of_another_step(std::int64_t step);
 
-  std::size_t seen_ = 0;  // of them, at the previous turn, or before the first epoch
+  std::size_t seen_ = 0;  // of them, at the previous check, or before the first epoch
   bool began_ = false;    // seen_ is known
-  bool found_ = false;    // there was a new value at some turn
+  bool found_ = false;    // some check found a new value
   bool said_none_ = false, said_step_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The line on the screen.
+// The progress line on the screen.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ProgressBarOptions {
   std::optional<bool> bar{};  // default: whether the stream is a terminal
 };
 
-// Where an epoch stands, how fast it goes and how long it will take; on a terminal a bar that is drawn anew ten times a
-// second at most, elsewhere one line at the end of each epoch.
+// The progress of an epoch, its speed and the time left; on a terminal a bar that is redrawn at most ten times per
+// second, elsewhere one line at the end of each epoch.
 class ProgressBar final : public Callback {
  public:
   explicit ProgressBar(ProgressBarOptions options = {}) : options_(std::move(options)) {}

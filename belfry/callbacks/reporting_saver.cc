@@ -10,7 +10,7 @@
 namespace belfry {
 
 void ReportingSaver::check(const std::string& name, const SaverOptions& options, int max_failures) {
-  BELFRY_CHECK(max_failures >= 1, "[{}] expected max_failures from 1 up, got {}.", name, max_failures);
+  BELFRY_CHECK(max_failures >= 1, "[{}] expected max_failures of 1 or more, got {}.", name, max_failures);
   check_saver_options(options);
 }
 

@@ -1,5 +1,5 @@
-// ReportingSaver: a Saver in a training, for callbacks that save. A save that failed is an error in the log and a
-// metric, failed_saves/<prefix> (how many so far), as soon as a step ends after it; so many in a row end training.
+// ReportingSaver: a Saver in a training, for callbacks that save. A failed save is an error in the log and a metric,
+// failed_saves/<prefix> (how many so far), as soon as a step ends after it; `max_failures` in a row end training.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ class Trainer;
 
 class ReportingSaver {
  public:
-  // To be called before one is made: throws if these are no use, and touches nothing.
+  // To be called before one is made: throws if these are not valid, and touches nothing.
   static void check(const std::string& name, const SaverOptions& options, int max_failures);
 
-  // Borrows the trainer. `name` leads texts.
+  // Borrows the trainer. `name` begins messages.
   ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures);
 
-  // As Saver::save(). These three throw when it is the last failure that is allowed in a row.
+  // Like Saver::save(). These three throw when the number of failures in a row reaches max_failures.
   void save(std::int64_t step, CheckpointState state);
   void look();  // without waiting
   void wait();
-  // Waits, and throws if the last save failed, whatever is allowed: nothing will mend it.
+  // Waits, and throws if the last save failed, whatever max_failures is: no later save will make up for it.
   void finish();
 
-  std::string last();                                // the path of what it saved last, if it keeps any; waits
-  bool has_saved(std::int64_t step);                 // and keeps it; waits
-  bool is_writing() const { return pending_; }       // as far as these have seen
-  bool has_failed() const { return in_a_row_ > 0; }  // the last save of which the end was seen
+  std::string last();                                // the path of the last checkpoint that it keeps, if any; waits
+  bool has_saved(std::int64_t step);                 // whether it keeps that checkpoint; waits
+  bool is_writing() const { return pending_; }       // as far as these calls have seen
+  bool has_failed() const { return in_a_row_ > 0; }  // the last save that was seen to end
 
  private:
   void report(const std::string& problem);

@@ -31,10 +31,10 @@ void collect(const Trainer& trainer, std::string_view collection, std::vector<st
 }
 
 constexpr const char* kTwice =
-    "Leave one of the two out: a tensor is in MOVING_SUMMARIES or in SUMMARIES, and a collection has one callback "
+    "Remove one of the two: a tensor belongs in MOVING_SUMMARIES or in SUMMARIES, and a collection has one callback "
     "(.extra_callbacks replaces those that train_with_defaults() adds).";
 
-// What becomes of a tensor that is no scalar.
+// The name for the mean of a tensor that is not a scalar.
 std::string mean_of(const std::string& name) { return name + "/mean"; }
 std::string rms_of(const std::string& name) { return name + "/rms"; }
 
@@ -88,7 +88,7 @@ void MovingAverageSummary::restore(const std::string& state) {
 }
 
 MergeAllSummaries::MergeAllSummaries(MergeAllSummariesOptions options) : options_(std::move(options)) {
-  BELFRY_CHECK(options_.every_k_steps >= 0, "[MergeAllSummaries] expected a period from 0 up, got {}.",
+  BELFRY_CHECK(options_.every_k_steps >= 0, "[MergeAllSummaries] expected a period of 0 or more, got {}.",
                options_.every_k_steps);
 }
 

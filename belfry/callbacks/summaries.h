@@ -1,5 +1,5 @@
-// Training's own numbers: from the collections that add_moving_summary() and add_summary() fill to the monitors. Names
-// lose the prefix of the main tower.
+// Puts the numbers of the collections that add_moving_summary() and add_summary() fill into the monitors. Names lose
+// the prefix of the main tower.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct MovingAverageOptions {
 };
 
 // The moving average over the steps of every scalar in MOVING_SUMMARIES (or another collection); put at the end of each
-// epoch, before any trigger_epoch(). The first steps count fully: an average of one step is that step's value.
+// epoch, before any trigger_epoch(). There is no bias to 0: the average after one step is that step's value.
 class MovingAverageSummary final : public Callback {
  public:
   explicit MovingAverageSummary(MovingAverageOptions options = {});
@@ -41,18 +41,18 @@ class MovingAverageSummary final : public Callback {
 
 struct MergeAllSummariesOptions {
   std::int64_t every_k_steps = 0;  // of global_step; 0: with the last hooked run of each epoch
-  // In a run of their own after the step, which takes a point of the data. For summaries that would make steps slower,
-  // or need more memory, along with them.
+  // In a separate run after the step, which takes a point of the data. For summaries that would make the steps slower
+  // or need more memory if fetched in them.
   bool run_alone = false;
   std::string collection = std::string(collection::kSummaries);
 };
 
 // The values of SUMMARIES (or another collection), fetched along with the last step of an epoch and put in
-// after_epoch(), so that they are there before any trigger_epoch(); or along with every k-th step. A scalar is put as
-// it is, of any other tensor its mean and its root mean square.
+// after_epoch(), so that they are there before any trigger_epoch(); or along with every k-th step. A scalar is put
+// unchanged; for any other tensor, its mean and its root mean square are put.
 //
-// Where iterations have no hooked run or several, the last run of an epoch is foreseen by the longest way from one run
-// to the next so far.
+// If iterations have no hooked run or several, the last run of an epoch is predicted from the longest distance between
+// two runs so far.
 class MergeAllSummaries final : public Callback {
  public:
   explicit MergeAllSummaries(MergeAllSummariesOptions options = {});
@@ -69,7 +69,7 @@ class MergeAllSummaries final : public Callback {
   MergeAllSummariesOptions options_;
   std::vector<std::string> names_;
   std::vector<Fetch> fetches_;
-  bool due_ = false;                      // a k-th step has come that has given no values yet
+  bool due_ = false;                      // a k-th step was reached but has given no values yet
   bool asked_ = false;                    // in the current run
   RunValues latest_;                      // of this epoch, to be put at its end
   std::optional<std::int64_t> last_run_;  // the iteration of the last hooked run of a step

@@ -12,12 +12,12 @@ namespace belfry {
 struct FeedInput::State {
   ClaimedFlow flow;
   std::optional<std::int64_t> size;
-  std::string name{};  // for texts
+  std::string name{};  // for messages
   std::vector<TensorSpec> signature{};
   Location where{};  // of the call that set it up
   Tensors placeholders{};
   FlowState consumed{};              // after the last point of a finished run
-  std::optional<DataPoint> first{};  // if it was looked at before the first run: that one's
+  std::optional<DataPoint> first{};  // if it was read before the first run, which then gets it
 };
 
 namespace {
@@ -91,9 +91,9 @@ Callbacks FeedInput::make_callbacks() {
 }
 
 Tensors FeedInput::make_tensors() {
-  BELFRY_CHECK(state_->placeholders.empty(),
-               "[FeedInput] expected one tower, got a second one. Use QueueInput, of which each tower takes its own "
-               "points.");
+  BELFRY_CHECK(
+      state_->placeholders.empty(),
+      "[FeedInput] expected one tower, got a second one. Use QueueInput, from which each tower takes its own points.");
   for (const TensorSpec& spec : signature()) state_->placeholders.push_back(placeholder(spec, where()));
   return state_->placeholders;
 }

@@ -14,7 +14,7 @@ TensorInput::TensorInput(std::function<Tensors()> make, std::optional<std::int64
     : make_(std::move(make)), size_(size) {
   BELFRY_CHECK(make_ != nullptr, "[TensorInput] expected a function that makes the tensors, got none.");
   BELFRY_CHECK(!size || *size >= 1,
-               "[TensorInput] expected a size of 1 or more runs, got {}. Leave it out if a pass has no end.", *size);
+               "[TensorInput] expected a size of 1 or more runs, got {}. Omit it if a pass has no end.", *size);
 }
 
 Tensors TensorInput::make_tensors() {
@@ -70,7 +70,7 @@ class RemappedInput final : public InputSource {
       : input_(std::move(input)), names_(std::move(names)) {}
   std::string name() const override { return "remap_input"; }
   std::optional<std::int64_t> size() const override { return input_->size(); }
-  // Inputs that it does not give are placeholders; which there are is known when it is set up.
+  // Inputs that it does not give are placeholders; which these are is known once it is set up.
   bool feed_free() const override {
     return input_->feed_free() && (!is_set_up() || names_.size() == signature().size());
   }

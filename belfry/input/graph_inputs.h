@@ -11,8 +11,8 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// What graph ops compute: a reading pipeline, random numbers. The function is called for each tower. `size` is how many
-// runs make a pass: for steps_per_epoch, and for inference.
+// Data that graph ops compute: a reading pipeline, random numbers. The function is called for each tower. `size` is how
+// many runs make a pass: for steps_per_epoch, and for inference.
 class TensorInput final : public InputSource {
  public:
   explicit TensorInput(std::function<Tensors()> make, std::optional<std::int64_t> size = std::nullopt);
@@ -27,7 +27,7 @@ class TensorInput final : public InputSource {
 };
 
 // The same values in every step, without any cost: to measure a model alone. Floats are uniform in [0, 1), integers 0.
-// `shapes` gives the unknown dimensions; one a component, or none if the signature has no unknown one.
+// `shapes` gives the unknown dimensions; one per component, or none if the signature has no unknown dimension.
 class DummyConstantInput final : public InputSource {
  public:
   explicit DummyConstantInput(std::vector<Shape> shapes = {}) : shapes_(std::move(shapes)) {}
@@ -39,7 +39,7 @@ class DummyConstantInput final : public InputSource {
   std::vector<Shape> shapes_;
 };
 
-// Placeholders that the user feeds by himself, to a run or through a hook.
+// Placeholders that the user feeds, in a run or through a hook.
 class PlaceholderInput final : public InputSource {
  public:
   bool feed_free() const override { return false; }
@@ -48,15 +48,15 @@ class PlaceholderInput final : public InputSource {
   Tensors make_tensors() override;
 };
 
-// Keeps a point a tower one step ahead: a step gets what an earlier run has put into staging areas, and puts in what
-// the next one will get. `input` is feed-free; not for inference, and does not nest. Areas that are empty are filled
-// before a hooked run; a hooked run that depends on the input stages the next points along, for all towers or none, if
-// all of them are waiting. It does not wait for them: a step begins when its own points are there, and where `input`
-// ends the last points are used as they are without staging.
+// Keeps a point per tower one step ahead: a step gets what an earlier run has put into staging areas, and puts in what
+// the next one will get. `input` must be feed-free and not a StagingInput; not for inference. Empty areas are filled
+// before a hooked run; a hooked run that depends on the input also stages the next points, for all towers or none, if
+// all of these are ready. It does not wait for them: a step begins as soon as its own points are there, and where
+// `input` ends the last points are used as usual, and nothing further is staged.
 //
-// What it gains: what graph ops make of the points (TensorInput) is computed in the run before, beside the step. Next
-// to a QueueInput alone it gains nothing, since that has read its points ahead and a step takes them without copying
-// them; what is staged is copied (./bench --staging). So nothing is staged unless it is asked for.
+// What it gains: what graph ops make of the points (TensorInput) is computed in the run before, at the same time as the
+// step. With a QueueInput it gains nothing, because that has read its points ahead and a step takes them without
+// copying them; what is staged is copied (./bench --staging). So nothing is staged by default.
 class StagingInput final : public InputSource {
  public:
   explicit StagingInput(InputSourcePtr input);

@@ -55,11 +55,10 @@ void check_point(const std::string& where, const std::vector<TensorSpec>& signat
 
 void check_first(const std::string& where, const std::vector<TensorSpec>& signature,
                  const std::optional<std::vector<Array>>& point, const Location& line) {
-  BELFRY_CHECK(
-      point.has_value(),
-      "[{}] expected a flow with points, got an empty one (at {}). Look at what it reads; batch() leaves out a "
-      "last batch that is not full, unless it is told Remainder::keep.",
-      where, to_string(line));
+  BELFRY_CHECK(point.has_value(),
+               "[{}] expected a flow with points, got an empty one (at {}). Check what it reads; batch() omits a last "
+               "batch that is not full, unless given Remainder::keep.",
+               where, to_string(line));
   check_point(where, signature, *point, line);
 }
 

@@ -15,7 +15,7 @@
 
 namespace belfry {
 
-// The thread that fills a queue, and where in the flow the runs are.
+// The thread that fills a queue, and the runs' position in the flow.
 struct QueueInput::State {
   State(Flow f, std::optional<std::int64_t> s, QueueInputOptions o)
       : options(std::move(o)), size(s), flow(std::move(f), "QueueInput"), consumed(position()) {}
@@ -38,7 +38,7 @@ struct QueueInput::State {
     halt();
   }
 
-  // Ends the thread, wherever it waits. Runs that wait for a point go on waiting: towers that rest between two runs may
+  // Ends the thread, wherever it waits. Runs that wait for a point keep waiting: towers that rest between two runs may
   // do so.
   void halt() {
     if (!worker.joinable()) return;
@@ -49,7 +49,7 @@ struct QueueInput::State {
     ahead = true;
   }
 
-  // To what was used. Only where somebody reads on: not every flow can go back far.
+  // Back to the last point that was used. Only if reading continues: not every flow can go back far.
   void go_back() {
     if (ahead || first) flow->restore(*consumed);
     ahead = false;
@@ -68,7 +68,7 @@ struct QueueInput::State {
     } catch (...) {
       error = std::current_exception();
     }
-    if (pausing) return;             // the flow was cut off: this is not its end
+    if (pausing) return;             // the flow was cancelled: this is not its end
     target.close(std::move(error));  // after the handler: see BoundedQueue::close()
   }
 
@@ -78,7 +78,7 @@ struct QueueInput::State {
       if (const auto state = session.taken_state(take)) consumed = std::static_pointer_cast<const FlowState>(state);
   }
 
-  // Drops what was read ahead; `move` says where the flow goes on.
+  // Drops what was read ahead; `move` sets the flow to where it continues.
   template <class Move>
   void read_again(Move&& move) {
     const bool running = worker.joinable();
@@ -86,7 +86,7 @@ struct QueueInput::State {
     try {
       move();
     } catch (...) {
-      stop();  // nobody fills the queue any more: no run may wait for it
+      stop();  // nothing fills the queue any more: no run may wait for it
       throw;
     }
     ahead = false;
@@ -97,10 +97,10 @@ struct QueueInput::State {
 
   QueueInputOptions options;
   std::optional<std::int64_t> size;
-  ClaimedFlow flow;                // the worker's while that runs
-  bool ahead = false;              // the flow stands behind what was used, and may be cancelled
-  std::optional<DataPoint> first;  // if it was looked at before the thread was started: what that begins with
-  std::string name;                // of the input, for texts
+  ClaimedFlow flow;                // used by the worker alone while it runs
+  bool ahead = false;              // the flow is past what was used, and may be cancelled
+  std::optional<DataPoint> first;  // if it was read before the thread was started, which then begins with it
+  std::string name;                // of the input, for messages
   std::vector<TensorSpec> signature;
   std::optional<Queue> queue;
   std::vector<Tensor> takes;  // the first component of each
@@ -148,8 +148,8 @@ std::optional<std::int64_t> QueueInput::size() const { return state_->size; }
 bool QueueInput::endless() const { return state_->flow->endless(); }
 
 void QueueInput::check_first_point() {
-  if (state_->first || state_->points != nullptr) return;  // it has begun: every point is checked
-  state_->ahead = true;                                    // if no point comes
+  if (state_->first || state_->points != nullptr) return;  // reading has begun: every point is checked
+  state_->ahead = true;                                    // even if no point comes
   state_->first = state_->flow->next();
   state_->ahead = false;
   check_first(title(), signature(), state_->first, where());
@@ -190,7 +190,7 @@ Flow batches(Flow flow, std::int64_t batch_size, bool infinite) {
   return std::move(flow) | repeat() | batch(batch_size);
 }
 
-// A finite pass has its remainder as a smaller batch.
+// A finite pass gives its remainder as a smaller batch.
 std::optional<std::int64_t> batches_in_a_pass(const Flow& flow, std::int64_t batch_size, bool infinite) {
   const std::optional<std::int64_t> points = flow.size();
   if (!points || batch_size < 1) return std::nullopt;

@@ -14,10 +14,10 @@
 namespace belfry {
 
 struct StagingInput::State {
-  std::vector<StagingArea> areas{};  // one a tower
+  std::vector<StagingArea> areas{};  // one per tower
   std::vector<Operation> puts{};
   std::vector<Tensor> gets{};    // the first component of each tower's
-  Operation stage{}, unstage{};  // all towers'
+  Operation stage{}, unstage{};  // of all towers
 };
 
 namespace {
@@ -48,19 +48,19 @@ class StagingCallback final : public Callback {
   std::string name() const override { return "StagingInput"; }
 
  private:
-  // A queue that what is staged takes points from.
+  // A queue from which staged points are taken.
   struct Source {
     std::shared_ptr<DataQueue> queue;
-    int points = 0;  // of a step, all towers'
+    int points = 0;  // per step, of all towers
   };
 
   std::uint64_t step() const { return static_cast<std::uint64_t>(trainer().global_step()); }
 
   // Areas are empty before the first run, after one that had no further points to stage, and after one that took points
-  // on the side: a plain run, or a hooked one of which only what other callbacks fetch depends on the input.
+  // without staging others: a plain run, or a hooked one in which only other callbacks' fetches depend on the input.
   //
-  // Random ops among what is staged draw as they would have along with the run before, so that it does not matter which
-  // of the two it was.
+  // Random ops among what is staged draw as they would have in the run before, so that it does not matter whether that
+  // run or this one stages.
   void fill(Session& session) const {
     std::vector<Fetch> missing;
     for (std::size_t i = 0; i < state_->areas.size(); ++i)
@@ -69,8 +69,8 @@ class StagingCallback final : public Callback {
       session.run(missing, {}, {.random_step = staged_by_.value_or(step() - 1)}, trainer().trained_at());
   }
 
-  // A run does not wait for points of the next one: it would stand still with its own, and at the end of the data it
-  // would not run at all.
+  // Whether the next run's points are ready. A run does not wait for them: it would be held up although it has its own
+  // points, and at the end of the data it would not run at all.
   bool next_points_wait(const Session& session) {
     if (!sources_) sources_ = sources_of(session);
     return std::ranges::all_of(*sources_, [](const Source& source) { return source.queue->size() >= source.points; });
@@ -91,7 +91,7 @@ class StagingCallback final : public Callback {
     return out;
   }
 
-  // Whether the run needs a staged point; found out once for each set of fetches.
+  // Whether the run needs a staged point; determined once for each set of fetches.
   bool depends(const RunContext& context) {
     std::vector<Node*> roots;
     for (const Fetch& fetch : context.fetches) {
@@ -123,7 +123,7 @@ namespace {
 
 void check_feed_free(const InputSource& input) {
   BELFRY_CHECK(input.feed_free(),
-               "[StagingInput] expected an input whose data wait in the graph, got {}, which is fed. Use QueueInput.",
+               "[StagingInput] expected an input whose data come from the graph, got {}, which is fed. Use QueueInput.",
                input.name());
 }
 
@@ -136,7 +136,7 @@ StagingInput::StagingInput(InputSourcePtr input) : input_(std::move(input)), sta
 }
 
 void StagingInput::reset_state() {
-  fail("[StagingInput] expected to be used for training, got a reset, as for inference. Use the input inside it.");
+  fail("[StagingInput] expected to be used for training, got a reset, as inference does. Use the input inside it.");
 }
 
 Callbacks StagingInput::make_callbacks() {

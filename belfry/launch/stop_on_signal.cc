@@ -11,21 +11,21 @@ namespace belfry {
 namespace {
 
 void stop(Trainer& trainer, int signal) {
-  log_warning(fmt::format(
-      "[signals] SIG{}: training ends, and what is not saved yet is saved. It waits for {}. A second signal ends the "
-      "program at once.",
-      ::sigabbrev_np(signal), trainer.activity()));
+  log_warning(
+      fmt::format("[signals] SIG{}: training ends, and what is not saved yet is saved. It waits for {}. A second "
+                  "signal ends the program at once.",
+                  ::sigabbrev_np(signal), trainer.activity()));
   trainer.request_stop(fmt::format("signal {}", signal), true);
 }
 
 std::string end_of(const Trainer& trainer) {
   const RunPosition at = trainer.position();
   if (at.epoch < trainer.starting_epoch() || (at.epoch == trainer.starting_epoch() && at.steps_done == 0))
-    return "before a step was done: nothing was saved.";
+    return "before any step was done: nothing was saved.";
   const std::string& checkpoint = trainer.last_checkpoint();
   return fmt::format("after {} of {} steps of epoch {} (global_step {}). {}", at.steps_done, at.steps_per_epoch,
                      at.epoch, trainer.global_step(),
-                     checkpoint.empty() ? "No ModelSaver was there to save it."
+                     checkpoint.empty() ? "There was no ModelSaver to save it."
                                         : fmt::format("The latest checkpoint is '{}'.", checkpoint));
 }
 

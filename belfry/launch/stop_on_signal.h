@@ -16,10 +16,10 @@ namespace belfry {
 class SignalWatch;
 class Trainer;
 
-// Thrown after a training that a signal has ended: after_train() of all callbacks has run.
+// Thrown after a signal has ended a training: after_train() of all callbacks has run.
 class Interrupted : public Error {
  public:
-  Interrupted(int signal, const Trainer& trainer);  // the text says how far it came and where the checkpoint is
+  Interrupted(int signal, const Trainer& trainer);  // the text says how far training came and where the checkpoint is
   int signal() const { return signal_; }
   int exit_code() const { return 128 + signal_; }  // what a shell expects
 
@@ -28,9 +28,9 @@ class Interrupted : public Error {
 };
 
 // While it lives, the first signal lets the trainer finish its step, save and end, as request_stop() does, and the log
-// says at once what that waits for; a second one ends the program. One at a time. At the end the handlers that were
-// there before are put back, and get a signal that throw_if_interrupted() was not asked about. A signal that was
-// ignored when it began (nohup, jobs in the background) stays ignored.
+// says at once what that waits for; a second one ends the program. Only one may live at a time. Its destructor puts the
+// earlier handlers back, and raises the signal again for them unless throw_if_interrupted() was called after it. A
+// signal that was ignored at the start (nohup, jobs in the background) stays ignored.
 class StopOnSignal {
  public:
   explicit StopOnSignal(Trainer& trainer);  // borrowed

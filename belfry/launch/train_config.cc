@@ -19,7 +19,7 @@ InputSourcePtr input_of(const TrainConfig& config, const Location& where) {
   return input ? config.input : InputSourcePtr(QueueInput(config.dataflow));
 }
 
-// A cost for weights that nobody pays is a mistake that shows nowhere else.
+// A regularisation loss that is not part of the cost is a mistake that shows nowhere else.
 void warn_of_unused_regularization(const Graph& graph, const Operation& train_op) {
   const std::vector<Tensor> losses = graph.collections().tensors(collection::kRegularizationLosses);
   if (losses.empty() || !train_op) return;

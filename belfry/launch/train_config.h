@@ -32,8 +32,8 @@ struct TrainConfig {
   InputSourcePtr input{};
   GetOptimizer optimizer{};        // instead of the model's
   bool require_gradients = false;  // a trainable variable without a gradient is an error, not a warning
-  bool check_tower_rules = true;   // by calls of the model's build_graph() that do nothing else (see TowerFuncOptions)
-  // When the cost of a step is NaN or infinite; the trainer's own setting is not looked at.
+  bool check_tower_rules = true;   // with extra calls of the model's build_graph() (see TowerFuncOptions)
+  // When the cost of a step is NaN or infinite; the trainer's own setting is ignored.
   OnBadCost on_bad_cost = OnBadCost::stop_after_epoch;
 
   Callbacks callbacks{};
@@ -52,7 +52,7 @@ struct TrainConfig {
   bool handle_signals = true;
 };
 
-// Returns why training ended, as Trainer::train() does. Throws Interrupted if a signal ended it.
+// Returns the reason why training ended, like Trainer::train(). Throws Interrupted if a signal ended it.
 std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trainer,
                                      const Location& where = Location::current());
 

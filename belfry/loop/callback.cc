@@ -9,7 +9,7 @@ std::string Callback::name() const { return short_class_name(typeid(*this)); }
 
 Trainer& Callback::trainer() const {
   BELFRY_CHECK(trainer_ != nullptr,
-               "[{}] expected to take part in a training, got a call before Trainer::setup_callbacks(). Give the "
+               "[{}] expected to take part in a training, got a call before Trainer::setup_callbacks(). Pass the "
                "callback to a trainer first.",
                name());
   return *trainer_;

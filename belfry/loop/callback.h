@@ -7,17 +7,17 @@
 //     double last_ = 0;
 //   };
 //
-// When each is called, exactly (see Trainer::main_loop):
+// When exactly each is called (see Trainer::main_loop):
 //
 //   setup_graph                      the graph may still grow
-//   before_train                     the session is ready, the graph is not to be changed any more
+//   before_train                     the session is ready, the graph must not change any more
 //   each epoch:  before_epoch
 //     each step: before_run, the step, after_run (both for every run of hooked_session()), then trigger_step
 //     after_epoch, trigger_epoch
-//   after_train                      whatever the end was
+//   after_train                      however training ended
 //
-// The callbacks of a training are called in the order: the input's and the trainer's, the step counter, the user's, the
-// defaults, the monitors. All on the thread that trains.
+// The callbacks of a training are called in this order: the input's and the trainer's, the step counter, the user's,
+// the defaults, the monitors. All calls are on the thread that trains.
 #pragma once
 
 #include <string>
@@ -34,8 +34,8 @@ class Trainer;
 // Files of a callback, for the claim of their directory (see run_directory.h).
 struct Written {
   std::string directory{};
-  // What they are called ("epoch-*.png"), so that those of an earlier run are moved aside. Checkpoints, their indexes
-  // and stats.json are known.
+  // Patterns for their names ("epoch-*.png"), so that those of an earlier run are moved aside. Checkpoints, their
+  // indexes and stats.json need none.
   std::vector<std::string> patterns{};
 };
 
@@ -56,29 +56,30 @@ class Callback {
   virtual void trigger_step() {}
   virtual void after_epoch() {}
   virtual void trigger_epoch() { trigger(); }
-  // What the callback is there for, by default once an epoch; wrappers (triggers.h) call it at other times.
+  // The callback's main action, by default once per epoch; wrappers (triggers.h) call it at other times.
   virtual void trigger() {}
   virtual void after_train() {}
 
-  // What a checkpoint keeps of it, any text, and back. A callback that is resumed goes on as if nothing had happened.
+  // The state that a checkpoint keeps for it, any text, and the way back. A resumed callback continues as if it had not
+  // been interrupted.
   virtual std::string state() const { return ""; }
   virtual void restore(const std::string& /*state*/) {}
 
-  // Where it writes files. Before training these directories are made and claimed for this run alone, and right before
-  // the first step, behind every before_train(), what an earlier run left there is moved aside: what is to be written
-  // before that step goes through Trainer::before_first_step().
+  // Where it writes files. Before training these directories are created and claimed for this run alone. Right before
+  // the first step, after every before_train(), what an earlier run left there is moved aside: write files before that
+  // step only through Trainer::before_first_step().
   virtual std::vector<Written> writes() const { return {}; }
 
-  // Whether all scalars that it puts into the monitors are declared (Monitors::declare()), if it puts any: true for one
-  // that puts none. Where all callbacks say so, a saver that watches a metric which nobody puts is an error before the
-  // first step; where one does not, only a name that is nearly a declared one is (see Monitors::expect()).
+  // Whether all scalars that it puts into the monitors are declared (Monitors::declare()); true for one that puts none.
+  // If this holds for all callbacks, a saver that watches a metric which none of them puts is an error before the first
+  // step; otherwise only a name that is close to a declared one is (see Monitors::expect()).
   virtual bool declares_metrics() const { return false; }
 
   // Whether only the chief of several processes calls it.
   virtual bool chief_only() const { return true; }
-  virtual std::string name() const;  // for texts; default: the class's
+  virtual std::string name() const;  // for messages; default: the class's
 
-  // Of the training that it takes part in; throws before that has called setup_graph().
+  // The trainer of the training that it takes part in; throws before setup_graph().
   Trainer& trainer() const;
   // Called by the trainer, before setup_graph(). A wrapper passes it on.
   virtual void attach(Trainer& trainer) { trainer_ = &trainer; }

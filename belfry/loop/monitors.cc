@@ -14,7 +14,7 @@
 namespace belfry {
 namespace {
 
-// By a slip of the keyboard: a quarter of the name at most.
+// As after a typing error: in a quarter of the name at most.
 bool differs_little(std::string_view a, std::string_view b) {
   return edit_distance(a, b) * 4 <= std::max(a.size(), b.size());
 }
@@ -36,7 +36,7 @@ void Monitors::declare(const Callback& by, const std::string& metric, std::strin
 }
 
 void Monitors::expect(const Callback& by, const std::string& metric) const {
-  if (is_declared(metric) || history_.contains(metric)) return;  // or the run that goes on has put it
+  if (is_declared(metric) || history_.contains(metric)) return;  // or the continued run has put it
   std::vector<std::string> known;
   for (const auto& [name, owner] : declared_) known.push_back(name);
   const std::string silent = silent_callbacks();
@@ -49,13 +49,13 @@ void Monitors::expect(const Callback& by, const std::string& metric) const {
       by.name(), metric, did_you_mean(metric, known),
       known.empty() ? "none" : fmt::format("'{}'", fmt::join(known, "', '")),
       silent.empty() ? ""
-                     : fmt::format(", or, if it is {}, let it declare the metric in setup_graph(): "
+                     : fmt::format(", or, if it is {}, make it declare the metric in setup_graph(): "
                                    "trainer().monitors().declare(*this, \"{}\")",
                                    silent, metric));
   log_info(fmt::format(
-      "[{}] no callback has declared the metric '{}'; {} may put it. Who puts it declares it in "
-      "setup_graph(): trainer().monitors().declare(*this, \"{}\"). Who puts none, or declares all, overrides "
-      "declares_metrics() to return true: then a metric that nobody puts is an error at the start.",
+      "[{}] no callback has declared the metric '{}'; {} may put it. The callback that puts it should declare it in "
+      "setup_graph(): trainer().monitors().declare(*this, \"{}\"). One that puts none, or declares all, should "
+      "override declares_metrics() to return true: then a metric that no callback puts is an error at the start.",
       by.name(), metric, silent, metric));
 }
 
@@ -84,7 +84,7 @@ std::vector<std::string> Monitors::names() const {
   return out;
 }
 
-// A JSON number cannot be NaN or infinite: values go as text that reads back to the same bits.
+// A JSON number cannot be NaN or infinite: values are stored as text that reads back to the same bits.
 std::string Monitors::state() const {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, entries] : history_) {

@@ -1,5 +1,5 @@
 // Monitors: where the numbers of a training go. Callbacks put them; each monitor does something with them (a file, the
-// screen), and the latest values can be asked for.
+// screen), and the latest values can be read.
 //
 //   trainer().monitors().put_scalar("validation_error", 0.08);
 //   trainer().monitors().latest("validation_error");
@@ -17,8 +17,8 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// A monitor is a callback that also gets what is put. Called after all others, so that its trigger_epoch() sees the
-// whole epoch.
+// A monitor is a callback that also gets the scalars that are put. Called after all others, so that its trigger_epoch()
+// sees the whole epoch.
 class Monitor : public Callback {
  public:
   // `step` is the global step at which it was put.
@@ -32,17 +32,18 @@ class Monitors {
 
   void put_scalar(std::string_view name, double value);
 
-  // In setup_graph(): `by` will put scalars of this name. Another callback that does so as well would overwrite them:
-  // that is an error, which ends with `remedy`.
+  // To be called in setup_graph(): `by` will put scalars of this name. Another callback that puts them too would
+  // overwrite them: that is an error, whose text ends with `remedy`.
   void declare(const Callback& by, const std::string& metric,
                std::string_view remedy = "Give one of them another name.");
   bool is_declared(std::string_view metric) const { return declared_.contains(metric); }
-  // In before_train(), by whom waits for the metric. Throws, with the nearest names, if nobody will put it: if all say
-  // that they declare what they put (Callback::declares_metrics()), or if the name is nearly that of a declared metric,
-  // and so a slip. Otherwise somebody who declares nothing may put it, and the log says who.
+  // To be called in before_train(), by a callback `by` that waits for the metric. Throws, with the nearest names, if no
+  // callback will put it: if all say that they declare what they put (Callback::declares_metrics()), or if the name is
+  // so close to that of a declared metric that it is probably a typing error. Otherwise a callback that declares
+  // nothing may put it, and the log says which.
   void expect(const Callback& by, const std::string& metric) const;
 
-  // The value that was put last; nothing if there is none.
+  // The latest value; nothing if there is none.
   std::optional<double> latest(std::string_view name) const;
   struct Entry {
     std::int64_t step = 0;
@@ -51,7 +52,7 @@ class Monitors {
   };
   // All values, the oldest first; empty if there is none.
   const std::vector<Entry>& history(std::string_view name) const;
-  std::vector<std::string> names() const;  // of what was ever put, sorted
+  std::vector<std::string> names() const;  // of all metrics put so far, sorted
 
   // The history as text for a checkpoint, and back.
   std::string state() const;
@@ -62,7 +63,7 @@ class Monitors {
   const std::vector<Handle<Monitor>>& all() const { return all_; }
 
  private:
-  std::string silent_callbacks() const;  // who may put what is not declared: "A or B"
+  std::string silent_callbacks() const;  // those that may put undeclared metrics: "A or B"
   Trainer& trainer_;
   std::vector<Handle<Monitor>> all_;
   std::map<std::string, std::vector<Entry>, std::less<>> history_;

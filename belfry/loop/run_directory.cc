@@ -24,8 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As given where the system does not say: what is wrong shows when it is used. Absolute first, since of what is not
-// there, as the name of a checkpoint without its extension, weakly_canonical() leaves a relative path as it is.
+// Returns the path as given if the system reports an error: that shows when the path is used. Made absolute first,
+// because weakly_canonical() leaves a relative path relative if nothing is there, as for the name of a checkpoint
+// without its extension.
 fs::path canonical(const std::string& path) {
   std::error_code error;
   fs::path out = fs::absolute(path, error);
@@ -36,8 +37,8 @@ fs::path canonical(const std::string& path) {
 std::string reason_of(int errno_value) { return std::generic_category().message(errno_value); }
 
 [[noreturn]] void fail_to_write(const std::string& path, const std::string& reason) {
-  fail<FileError>("[run directory] expected to write to '{}', got: {}. Make that possible, or choose another run_dir.",
-                  path, reason);
+  fail<FileError>("[run directory] expected to write to '{}', got: {}. Fix the cause, or choose another run_dir.", path,
+                  reason);
 }
 
 std::string this_process() {
@@ -51,7 +52,7 @@ std::string claim_text() {
                      fmt::localtime(std::time(nullptr)));
 }
 
-// What the holder has written; it may not have come to that yet.
+// What the holder has written; it may not have written anything yet.
 std::string holder_in(const std::string& file) try {
   const std::string text = read_file(file);
   return text.empty() ? "another process" : text;
@@ -66,7 +67,7 @@ std::string holder_in(const std::string& file) try {
                   is_own ? "wait until that training, of this program itself, has ended" : "end that process");
 }
 
-// The file that was opened is still the one of that name: its holder may have removed it in between.
+// The file that was opened is still the one of that name: its holder may have removed it in the meantime.
 bool is_current(const Descriptor& file, const std::string& path) {
   struct stat opened{}, named{};
   return ::fstat(file.get(), &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
@@ -110,7 +111,7 @@ struct RunDirectory::Lock {
     fail_to_write(directory, reason_of(error));
   }
 
-  // A child that was forked meanwhile has a copy of this, and must not take the parent's claim away.
+  // A child that was forked meanwhile has a copy of this, and must not remove the parent's claim.
   ~Lock() {
     if (::getpid() == owner) ::unlink(path.c_str());
   }

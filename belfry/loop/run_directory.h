@@ -1,9 +1,9 @@
 // RunDirectory: a directory that one run writes to, and no other at the same time.
 //
-//   RunDirectory directory("train_log/gan");  // made if it is not there; throws if a run has it already
+//   RunDirectory directory("train_log/gan");  // created if it does not exist; throws if a run has it already
 //
-// The claim is a lock on a file in it, run.lock, which says who holds it. The system frees the lock of a process that
-// ends, however it ends: what a killed run leaves is no obstacle. Trainer claims what its callbacks write to (see
+// The claim is a lock on a file in it, run.lock, which says who holds it. The system frees the lock when the process
+// ends, however it ends: a killed run does not block the directory. Trainer claims what its callbacks write to (see
 // Callback::writes()).
 #pragma once
 
@@ -18,8 +18,8 @@ namespace belfry {
 
 class RunDirectory {
  public:
-  // Throws FileError, with the process that has it, or if nothing can be written there. On a file system without locks:
-  // a warning.
+  // Throws FileError if another process has it, naming that, or if nothing can be written there. On a file system
+  // without locks, it only logs a warning.
   explicit RunDirectory(std::string path);
   // Frees it, and removes run.lock.
   ~RunDirectory();
@@ -37,18 +37,18 @@ class RunDirectory {
 // All directories that a training writes to.
 class RunDirectories {
  public:
-  // Claims those that the callbacks name. `continued`: what the run goes on from, checkpoints or their directories.
+  // Claims those that the callbacks name. `continued`: what the run continues, checkpoints or their directories.
   RunDirectories(const Callbacks& callbacks, std::vector<std::string> continued);
   ~RunDirectories();
 
-  // Moves what an earlier run left in them aside, unless this one goes on with a run of one of them. To be called when
-  // all that is needed of those files has been read, all checks have passed, and nothing has been written yet.
+  // Moves what an earlier run left in them aside, unless this one continues a run in one of them. To be called when all
+  // that is needed from those files has been read, all checks have passed, and nothing has been written yet.
   void keep_previous_run() const;
 
  private:
   struct Claimed {
     std::unique_ptr<RunDirectory> directory;
-    std::vector<std::string> patterns;  // of files in it
+    std::vector<std::string> patterns;  // for the names of files in it
   };
   bool continues() const;
   std::vector<Claimed> claimed_;

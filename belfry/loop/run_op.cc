@@ -20,7 +20,7 @@ std::set<const Node*> before(const std::vector<Operation>& train_ops) {
   return {all.begin(), all.end()};
 }
 
-// What is waited for by anything that leads to no update itself: by the train ops of a run_step() of one's own.
+// What is waited for by ops that no update depends on: by the train ops of an overridden run_step().
 std::set<const Node*> before_others(const Graph& graph) {
   std::vector<Node*> updates;
   for (const Operation& update : update_ops(graph)) updates.push_back(update.node());
@@ -35,11 +35,10 @@ std::set<const Node*> before_others(const Graph& graph) {
 }  // namespace
 
 RunOp::RunOp(Fetch op, RunOpOptions options, const Location& where) : op_(std::move(op)), options_(options) {
-  BELFRY_CHECK(
-      op_->operation() || op_->tensor() || !op_->name().empty(),
-      "[RunOp] expected an operation, a tensor or a name, got an empty handle (at {}). If the graph is not made "
-      "yet, give a function that is called when it is: RunOp([model] {{ return model->cost_; }}).",
-      to_string(where));
+  BELFRY_CHECK(op_->operation() || op_->tensor() || !op_->name().empty(),
+               "[RunOp] expected an operation, a tensor or a name, got an empty handle (at {}). If the graph is not "
+               "made yet, pass a function that is called when it is: RunOp([model] {{ return model->cost_; }}).",
+               to_string(where));
 }
 
 RunOp::RunOp(std::function<Operation()> make, RunOpOptions options) : make_(std::move(make)), options_(options) {}

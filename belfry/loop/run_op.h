@@ -13,17 +13,17 @@ namespace belfry {
 
 struct RunOpOptions {
   bool before_train = true;      // once, before the loop
-  bool as_trigger = true;        // every trigger(): once an epoch
+  bool as_trigger = true;        // every trigger(): once per epoch
   bool along_with_step = false;  // in the same run as each step
-  bool verbose = false;          // says so in the log when it runs by itself
+  bool verbose = false;          // log when it runs separately
 };
 
-// Runs an operation or tensor; by itself (a run of session(), not a step) or, along_with_step, as part of each step.
+// Runs an operation or tensor: separately (a run of session(), not a step) or, with along_with_step, in each step.
 class RunOp final : public Callback {
  public:
-  // The op is there already, or has a name; an empty handle throws ...
+  // For an op that exists already, or has a name; an empty handle throws.
   explicit RunOp(Fetch op, RunOpOptions options = {}, const Location& where = Location::current());
-  // ... or it is made, or found where a model keeps it, in setup_graph().
+  // For an op that `make` makes, or finds in a model, when setup_graph() calls it.
   explicit RunOp(std::function<Operation()> make, RunOpOptions options = {});
 
   void setup_graph() override;
@@ -40,9 +40,9 @@ class RunOp final : public Callback {
   RunOpOptions options_;
 };
 
-// Runs the UPDATE_OPS of the graph (or what another collection holds) that no train op has taken along, in the same run
-// as each step. The train ops are the trainer's or, if it has a run_step() of its own, whatever waits for an update. A
-// hooked run of nothing, as NoOpTrainer's, is no step.
+// Runs the UPDATE_OPS of the graph (or what another collection holds) that no train op runs already, in the same run as
+// each step. The train ops are the trainer's or, if it overrides run_step(), all ops that wait for an update. A hooked
+// run of nothing, like NoOpTrainer's, is not a step.
 class RunUpdateOps final : public Callback {
  public:
   explicit RunUpdateOps(std::string collection = std::string(collection::kUpdateOps))
@@ -57,7 +57,7 @@ class RunUpdateOps final : public Callback {
   std::vector<Fetch> updates_;
 };
 
-// A callback from functions; those that are left out do nothing.
+// A callback from functions; omitted ones do nothing.
 struct CallbackFunctions {
   std::function<void(Trainer&)> setup_graph{}, before_train{}, before_epoch{}, trigger_step{}, after_epoch{},
       trigger_epoch{}, after_train{};

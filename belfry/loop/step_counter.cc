@@ -36,7 +36,8 @@ void StepCounter::setup_graph() {
   if (variable_) count_ = Operation(variable_.assign_add(1).node());
 }
 
-// A value that was loaded counts on. Where the checkpoint's graph had no such variable, it still says the step.
+// Counting continues from a loaded value. If the checkpoint's graph had no such variable, the checkpoint still gives
+// the step.
 void StepCounter::before_train() {
   if (!variable_) return;
   Session& session = trainer().session();

@@ -8,7 +8,7 @@
 namespace belfry {
 
 // n in a user's before_run() of the (n+1)-th run, n + 1 in its after_run() and trigger_step(). Random ops of a hooked
-// run draw by it. If the graph has a global_step() variable, it is counted up in the same run, after all reads.
+// run draw by it. If the graph has a global_step() variable, the same run increments it, after all reads.
 class StepCounter final : public Callback {
  public:
   void setup_graph() override;
@@ -23,8 +23,8 @@ class StepCounter final : public Callback {
   Operation count_;
 };
 
-// The global step as a tensor, i64, for schedules that are part of the graph. The variable behind it, "global_step", is
-// made when first asked for and saved in checkpoints.
+// The global step as a tensor, i64, for schedules that are part of the graph. Its variable, "global_step", is made at
+// the first call and saved in checkpoints.
 Tensor get_global_step();
 
 }  // namespace belfry

@@ -43,7 +43,8 @@ void Trainer::run_epochs() {
       ++epoch_steps_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
       call("trigger_step", &Callback::trigger_step);
-      if (local_step_ + 1 < loop_.steps_per_epoch) end_if_stopped();  // else the epoch is finished, and its hooks run
+      if (local_step_ + 1 < loop_.steps_per_epoch)
+        end_if_stopped();  // otherwise the epoch is finished, and its hooks run
     }
     call("after_epoch", &Callback::after_epoch);
     call_trigger_epoch();
@@ -58,15 +59,14 @@ void Trainer::step() try {
 }
 
 std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
-  BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch from 0 up, got {} (at {}).",
+  BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch of 0 or more, got {} (at {}).",
                options.steps_per_epoch, to_string(where));
-  BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch from 1 up, got {} (at {}).",
+  BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch of 1 or more, got {} (at {}).",
                options.starting_epoch, to_string(where));
-  BELFRY_CHECK(
-      options.starting_epoch <= options.max_epoch,
-      "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got {} and {} (at {}). "
-      "Nothing is left to train: raise max_epoch.",
-      options.starting_epoch, options.max_epoch, to_string(where));
+  BELFRY_CHECK(options.starting_epoch <= options.max_epoch,
+               "[main_loop] expected a starting_epoch of at most max_epoch, the last one, got {} and {} (at {}). "
+               "Nothing is left to train: raise max_epoch.",
+               options.starting_epoch, options.max_epoch, to_string(where));
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
   where_ = where;
@@ -87,7 +87,7 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   try {
     end_steps();
   } catch (const StopTraining&) {  // it has ended
-  } catch (const EndOfData&) {     // likewise
+  } catch (const EndOfData&) {     // it has ended too
   } catch (...) {
     keep_first(error, "Trainer", "end_steps");
   }
@@ -96,7 +96,7 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   return reason;
 }
 
-// Every callback's after_train() runs, whatever the others do; the first error of the training is what is thrown.
+// Every callback's after_train() runs, whatever the others do; the first error of the training is thrown.
 void Trainer::end_loop(std::exception_ptr error) {
   phase_ = Phase::ended;
   doing_ = "after_train";
@@ -105,7 +105,7 @@ void Trainer::end_loop(std::exception_ptr error) {
     try {
       callback->after_train();
     } catch (const StopTraining&) {  // it has ended
-    } catch (const EndOfData&) {     // likewise
+    } catch (const EndOfData&) {     // it has ended too
     } catch (...) {
       if (error == nullptr) log_failed_hook(*callback, "after_train");
       keep_first(error, callback->name(), "after_train");
@@ -164,7 +164,7 @@ void Trainer::unregister_callbacks(std::size_t kept) { callbacks_.resize(kept); 
 void Trainer::setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors,
                               const Location& where) {
   where_ = where;
-  enter(Phase::defining, Phase::defining, "setup_callbacks");  // a second call says so before anything is added
+  enter(Phase::defining, Phase::defining, "setup_callbacks");  // a second call throws before anything is added
   register_callback(StepCounter());
   register_callbacks(callbacks);
   for (const Handle<Monitor>& monitor : monitors) {
@@ -242,15 +242,15 @@ HookedSession& Trainer::hooked_session() const {
 std::string Trainer::explain(std::optional<std::int64_t> batch, const Location& where) const {
   if (!batch) {
     BELFRY_CHECK(hooked_session().has_run(),
-                 "[Trainer::explain] expected a step before, or a batch, got neither (at {}). Pass the size of a "
-                 "tower's batch, or call it behind the first step.",
+                 "[Trainer::explain] expected an earlier step, or a batch, got neither (at {}). Pass the size of a "
+                 "tower's batch, or call it after the first step.",
                  to_string(where));
     return hooked_session().explain(where);
   }
   const std::vector<Operation> ops = train_op ? std::vector<Operation>{train_op} : train_ops();
   BELFRY_CHECK(!ops.empty(),
                "[Trainer::explain] expected a train_op, got a trainer without one (at {}). Call it without a batch "
-               "behind the first step.",
+               "after the first step.",
                to_string(where));
   return session().explain_batch({ops.begin(), ops.end()}, *batch, where);
 }

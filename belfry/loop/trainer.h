@@ -1,17 +1,17 @@
-// Trainer: the loop. It knows steps, epochs and callbacks, and nothing of models, towers or devices:
+// Trainer: the loop. It knows about steps, epochs and callbacks, but not about models, towers or devices:
 //
-//   Trainer trainer;                       // uses the graph that is current, else owns one
+//   Trainer trainer;                       // uses the current graph, or owns one
 //   trainer.train_op = sgd({.learning_rate = 0.1f})->minimize(cost);
 //   trainer.train({.callbacks = {...}, .steps_per_epoch = 100, .max_epoch = 5});
 //
-// or a class of its own that decides what a step is:
+// or a subclass that decides what a step is:
 //
 //   class MyTrainer final : public Trainer {
 //     void run_step() override { hooked_session().run(d_min_); hooked_session().run(g_min_); }
 //   };
 //
-// train() is three calls that can be made alone: setup_callbacks(), initialize(), main_loop(). One thread does all
-// this; request_stop() may be called from any.
+// train() is three calls that can also be made separately: setup_callbacks(), initialize(), main_loop(). One thread
+// makes all of them; request_stop() may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -47,12 +47,12 @@ struct LoopOptions {
 
 struct TrainOptions {
   Callbacks callbacks{};
-  // Of train_with_defaults(): instead of the default ones. Monitors, if none is given, are the default ones too.
+  // For train_with_defaults(): instead of the default ones. If no monitors are given, the default ones are used too.
   std::optional<Callbacks> extra_callbacks{};
   std::vector<Handle<Monitor>> monitors{};
   SessionConfig session_config{};
   SessionInit session_init{};
-  std::optional<std::int64_t> steps_per_epoch{};  // must be given, unless the trainer knows it from its data
+  std::optional<std::int64_t> steps_per_epoch{};  // required, unless the trainer knows it from its data
   int starting_epoch = 1;
   int max_epoch = 99999;  // the last one
   // Where the run's files go; default: train_log/<name of the program>. Claimed for this run if a callback writes
@@ -73,36 +73,36 @@ class Trainer {
 
   // What the default run_step() runs. Alternatively override run_step().
   Operation train_op;
-  // All operations that train, of whichever runs: train_op, if it is set, and those of towers that run by themselves.
+  // All operations that train, in any run: train_op, if it is set, and those of towers with separate runs.
   virtual std::vector<Operation> train_ops() const;
 
   // Phase 1 ends here: callbacks define what they need. Then the session is made and variables get their values. Then
-  // the loop. Each once, in this order; train() does all three. main_loop() and train() return why training ended:
-  // "finished epoch 5", the text of a StopTraining or of a request_stop(), or the end of the data.
+  // the loop runs. Each may be called once, in this order; train() does all three. main_loop() and train() return why
+  // training ended: "finished epoch 5", the text of a StopTraining or of a request_stop(), or the end of the data.
   void setup_callbacks(const Callbacks& callbacks, const std::vector<Handle<Monitor>>& monitors = {},
                        const Location& where = Location::current());
   virtual void initialize(const SessionConfig& config = {}, const SessionInit& init = {},
                           const Location& where = Location::current());
-  // Errors of steps name the line of the call.
+  // Errors in steps name the line of the call.
   std::string main_loop(const LoopOptions& options, const Location& where = Location::current());
   std::string train(const TrainOptions& options, const Location& where = Location::current());
-  // The same with the default callbacks and monitors behind those that are given.
+  // The same with the default callbacks and monitors after the given ones.
   std::string train_with_defaults(TrainOptions options, const Location& where = Location::current());
 
   // Ends training before the next step, or in a step or a before_train() that waits for data; from any thread. With
-  // `save` it is an interruption: savers save what they have not saved yet, and a run_interruptibly() ends too;
-  // without, only one from before the first epoch does. The first reason counts.
+  // `save` it is an interruption: savers save what they have not saved yet, and any run_interruptibly() ends too;
+  // without it, only one from before the first epoch does. The first reason counts.
   void request_stop(std::string reason, bool save = false);
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
-  // What training is about, for people: "the running step", "trigger_epoch of InferenceRunner"; from any thread.
+  // What training is doing, as readable text: "the running step", "trigger_epoch of InferenceRunner"; from any thread.
   std::string activity() const;
-  // For callbacks with runs of their own, one call each: throws StopTraining if training was interrupted (see
-  // request_stop()), and if it is while `run` waits for data from a queue.
+  // For callbacks that make separate runs, one call for each run: throws StopTraining if training was interrupted (see
+  // request_stop()), or is interrupted while `run` waits for data from a queue.
   void run_interruptibly(FunctionRef<void()> run);
   // The same for a wait that is not for a queue, within a step or a run_interruptibly(); elsewhere nothing interrupts
-  // it. Whoever stops training calls `give_up`, on his thread, which makes `wait` throw Cancelled, now or later: that
-  // becomes StopTraining. Every other error stays what it is.
+  // it. The thread that stops training calls `give_up`, which must make `wait` throw Cancelled, now or later: that
+  // becomes StopTraining. Other errors pass unchanged.
   void wait_interruptibly(FunctionRef<void()> wait, FunctionRef<void()> give_up);
 
   const Location& trained_at() const { return where_; }  // the last of these calls
@@ -113,9 +113,9 @@ class Trainer {
   Graph& graph() const { return *graph_; }
   Session& session() const;
   HookedSession& hooked_session() const;  // runs of it are steps: callbacks take part, global_step counts them
-  // The plan of the last step, as Session::explain() prints one; takes no datapoint. With a batch, which needs no step
-  // before: that of a step whose inputs, where their batch is unknown, have so many examples a tower. From initialize()
-  // on, so in callbacks or after train().
+  // The plan of the last step, as Session::explain() prints one; takes no datapoint. With a batch, no earlier step is
+  // needed: the plan is that of a step whose inputs, where their batch is unknown, have this many examples per tower.
+  // From initialize() on, so in callbacks or after train().
   std::string explain(std::optional<std::int64_t> batch = {}, const Location& where = Location::current()) const;
   Monitors& monitors() { return monitors_; }
   const std::string& run_dir() const { return run_dir_; }
@@ -128,52 +128,53 @@ class Trainer {
   std::int64_t local_step() const { return local_step_; }  // of the running step in its epoch, from 0
   std::int64_t iteration() const { return iteration_; }    // finished run_step()s
   std::int64_t global_step() const { return global_step_; }  // finished runs of hooked_session()
-  // In trigger_step(): whether global_step has come to a multiple of k, or passed one, since the trigger_step() before.
-  // Once for each, whether an iteration has one hooked run, none or several.
+  // In trigger_step(): whether global_step has reached or passed a multiple of k since the previous trigger_step(),
+  // whether an iteration has one hooked run, none or several.
   bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
-  RunPosition position() const;  // what a checkpoint of this moment says
-  // Of this run, as a saver has told; empty if there is none.
+  RunPosition position() const;  // what a checkpoint saved now would say
+  // The latest one of this run, as a saver has set it; empty if there is none.
   const std::string& last_checkpoint() const { return last_checkpoint_; }
   void set_last_checkpoint(std::string path) { last_checkpoint_ = std::move(path); }
-  // Of several processes, the one that writes files. Alone: true.
+  // Whether this is the one of several processes that writes files; true for a single process.
   virtual bool is_chief() const { return true; }
 
-  // By name in the graph, or where the trainer looks besides (the main training tower); throws with the nearest names.
+  // By name in the graph, or where else the trainer looks (the main training tower); throws with the nearest names.
   Tensor get_tensor(std::string_view name) const;
 
-  // For callbacks that infer (see inference_towers.h). Throws, as `caller`, unless the trainer has a tower function: a
-  // TowerTrainer has.
+  // For callbacks that infer (see inference_towers.h). Throws, naming `caller`, unless the trainer has a tower
+  // function, as a TowerTrainer does.
   InferenceTowers& inference_towers(std::string_view caller = "inference_towers");
 
   // Called along with the user's callbacks, before them. For inputs and trainers, until setup_callbacks().
   void register_callback(Handle<Callback> callback);
   void register_callbacks(const Callbacks& callbacks);
   const Callbacks& callbacks() const { return callbacks_; }  // all, in the order they are called
-  // For savers: calls `action` when all callbacks of the hook that is being called (trigger_epoch(), say) have had
-  // their turn, so that what is saved is a state between two hooks; at once if none is.
+  // For savers: calls `action` when the current hook (trigger_epoch(), say) has been called for all callbacks, so that
+  // the saved state is one between two hooks; at once outside of hooks.
   void after_this_hook(std::function<void()> action);
-  // The same for who decides by what all of them have put: before anything is saved, so that checkpoints hold what was
-  // decided. May call after_this_hook().
+  // The same for decisions based on what all callbacks have put: `action` is called before anything is saved, so that
+  // checkpoints hold what was decided. It may call after_this_hook().
   void decide_after_this_hook(std::function<void()> action);
   // For callbacks that write, in before_train(): calls `action` when every before_train() has passed and files of an
-  // earlier run have been moved aside, before what after_this_hook() and the like put off; not at all if training ends
-  // before. At once if it is called later.
+  // earlier run have been moved aside, before what after_this_hook() and decide_after_this_hook() defer; not at all if
+  // training ends before that. At once if that moment has passed.
   void before_first_step(std::function<void()> action);
-  // As Callback::declares_metrics(), of run_step().
+  // Like Callback::declares_metrics(), for run_step().
   virtual bool declares_metrics() const { return false; }
 
  protected:
   // Other places to look a name up; empty if there is none.
   virtual Tensor find_tensor(std::string_view name) const;
   virtual InferenceTowers* find_inference_towers() { return nullptr; }
-  // How many steps an epoch has if nobody says so: the size of the data.
+  // How many steps an epoch has if the options do not say: the size of the data.
   virtual std::optional<std::int64_t> default_steps_per_epoch() const { return std::nullopt; }
   // What the session needs besides what the user configured: devices, say.
   virtual SessionConfig adapt(SessionConfig config) const { return config; }
-  // Keeps the first so many, and forgets what a setup that failed has registered after them.
+  // Keeps the first `kept`, and drops what a failed setup has registered after them.
   void unregister_callbacks(std::size_t kept);
-  // Called on the way out of main_loop(), whatever the end was, before any after_train(): whoever runs steps beside the
-  // loop ends them. An error that it throws is the training's, or logged if there was one before.
+  // Called on the way out of main_loop(), however training ended, before any after_train(): trainers that run steps on
+  // other threads end these here. An error that it throws becomes the training's error, or is logged if there is one
+  // already.
   virtual void end_steps() {}
 
  private:
@@ -216,22 +217,22 @@ class Trainer {
   LoopOptions loop_;
   Location where_;  // of the last call that trains or prepares it
   bool in_hook_ = false, in_before_train_ = false;
-  bool said_first_ = false;                                   // the log has the text of the error that is thrown
+  bool said_first_ = false;                                   // the log has the text of the error that will be thrown
   std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
   std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done
-  std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), and whose
+  std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), with the callback
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
   std::int64_t epoch_steps_ = 0;                            // finished run_step()s of the epoch
   bool epoch_ended_ = false;                                // its callbacks have had their last turn
-  std::optional<RunPosition> continued_;                    // of the run that goes on
+  std::optional<RunPosition> continued_;                    // of the continued run
   std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s
   std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
   Waiter waiter_ BELFRY_GUARDED_BY(stop_mutex_) = Waiter::none;  // whose wait for data may be interrupted
   const FunctionRef<void()>* give_up_ BELFRY_GUARDED_BY(stop_mutex_) = nullptr;  // of a wait_interruptibly()
-  // For activity(): a hook's name and whose it is, or something else and nobody's.
+  // For activity(): a hook's name and its callback, or something else without a callback.
   std::atomic<const char*> doing_ = "the set-up of training";
   std::atomic<const Callback*> called_ = nullptr;
 };

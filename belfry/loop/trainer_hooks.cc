@@ -1,4 +1,4 @@
-// The turns of callbacks in each hook, and what they put off until it is over.
+// Calls the callbacks in each hook, and then what they have deferred until its end.
 #include <fmt/format.h>
 
 #include <exception>
@@ -12,19 +12,19 @@
 
 namespace belfry {
 
-// While it is caught: the first error is the one to throw, the others are logged, behind its text. One that arrives
-// twice is one.
+// To be called in a catch block: the first error is the one to throw, the others are logged, after its text. An error
+// that arrives twice counts once.
 void Trainer::keep_first(std::exception_ptr& error, std::string_view who, std::string_view what) {
   const std::exception_ptr caught = std::current_exception();
   if (error == nullptr) error = caught;
   if (error == caught) return;
   if (!std::exchange(said_first_, true))
-    log_error(fmt::format("[Trainer] training ends with this error, which is thrown: {}", text_of(error)));
-  log_error(fmt::format("[{}] after an error that is thrown, {} failed as well: {}", who, what, text_of(caught)));
+    log_error(fmt::format("[Trainer] training ends with this error, which will be thrown: {}", text_of(error)));
+  log_error(fmt::format("[{}] besides the error that will be thrown, {} failed too: {}", who, what, text_of(caught)));
 }
 
-// A stop, or the end of the data in a run of a callback's own, lets the other callbacks have their turn and waits in
-// stop_; an error does not, and is what is thrown if there are both.
+// After a stop, or the end of the data in a callback's separate run, the other callbacks are still called, and the
+// exception waits in stop_; after an error they are not. If there are both, the error is thrown.
 void Trainer::call(const char* hook, void (Callback::*method)()) { end_hook(turns(hook, method)); }
 
 std::exception_ptr Trainer::turns(const char* hook, void (Callback::*method)()) {
@@ -36,7 +36,7 @@ std::exception_ptr Trainer::turns(const char* hook, void (Callback::*method)()) 
   return error;
 }
 
-// What is saved behind it says whether an interruption has cut a callback short.
+// What is saved after it says whether an interruption has cut a callback short.
 void Trainer::call_trigger_epoch() {
   const std::exception_ptr error = turns("trigger_epoch", &Callback::trigger_epoch);
   epoch_ended_ = error == nullptr && (stop_ == nullptr || !save_at_end_);
@@ -79,7 +79,7 @@ bool Trainer::turn(const Callback& callback, const char* hook, FunctionRef<void(
   } catch (const std::exception& e) {
     if (is_clean_end(e)) {
       if (stop_ != nullptr)
-        log_info(fmt::format("[{}] {} wants to stop training as well: {}", callback.name(), hook, e.what()));
+        log_info(fmt::format("[{}] {} wants to stop training too: {}", callback.name(), hook, e.what()));
       else
         stop_ = std::current_exception();
       return true;
@@ -127,13 +127,13 @@ void Trainer::before_first_step(std::function<void()> action) {
     action();
 }
 
-// Also after an error: what a saver was asked to save is saved.
+// They run also after an error: what a saver was asked to save is saved.
 void Trainer::run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error) {
   for (const std::function<void()>& action : std::exchange(actions, {})) {
     try {
       action();
     } catch (...) {
-      keep_first(error, "Trainer", "what was put off until then");
+      keep_first(error, "Trainer", "what was deferred until then");
     }
   }
 }

@@ -16,7 +16,7 @@ void Trainer::request_stop(std::string reason, bool save) {
   if (must_stop(waiter_)) interrupt();
 }
 
-// With the lock, so that the wait is still there when it is given up.
+// Under the lock, so that the wait has not ended when it is told to give up.
 void Trainer::interrupt() {
   session_->interrupt();
   if (give_up_ != nullptr) (*give_up_)();
@@ -27,8 +27,8 @@ std::string Trainer::activity() const {
   return callback == nullptr ? std::string(doing_) : fmt::format("{} of {}", doing_.load(), callback->name());
 }
 
-// A step does not begin any more. Callbacks of a finished epoch may go on with data of their own, unless somebody is in
-// a hurry.
+// No further step begins. Callbacks of a finished epoch may continue with data of their own, unless it is an
+// interruption.
 bool Trainer::must_stop(Waiter waiter) const {
   switch (waiter) {
     case Waiter::none: return false;
@@ -44,13 +44,12 @@ void Trainer::check_stop(Waiter waiter) {
   throw StopTraining(stop_reason_);
 }
 
-// Before the first epoch there is nothing finished for whose sake a callback may go on.
+// Before the first epoch nothing is finished that a callback should still be allowed to complete.
 void Trainer::run_interruptibly(FunctionRef<void()> run) {
   run_as(epoch_num_ < loop_.starting_epoch ? Waiter::step : Waiter::callback, run);
 }
 
-// Whoever requests a stop finds the run not begun, and it does not begin, or finds it begun, and ends its wait for
-// data.
+// A stop that is requested before the run begins keeps it from beginning; a later one ends its wait for data.
 void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
   wait_as(waiter, [&] {
     check_stop(waiter);
@@ -58,7 +57,7 @@ void Trainer::run_as(Waiter waiter, FunctionRef<void()> run) {
   });
 }
 
-// The same for what begins in any case.
+// The same for a run that begins in any case.
 void Trainer::wait_as(Waiter waiter, FunctionRef<void()> run) {
   const Waiter before = set_waiter(waiter);
   try {
@@ -102,9 +101,9 @@ void Trainer::wait_interruptibly(FunctionRef<void()> wait, FunctionRef<void()> g
 Trainer::Waiter Trainer::set_waiter(Waiter waiter) {
   const MutexLock lock(stop_mutex_);
   if (must_stop(waiter))
-    interrupt();  // also a step that goes on behind a callback that could wait
+    interrupt();  // also a step that continues after a callback that could wait
   else if (stop_requested_)
-    session_->forget_interrupt();  // which was the step's: a callback in it may go on
+    session_->forget_interrupt();  // it was for the step: a callback in it may continue
   return std::exchange(waiter_, waiter);
 }
 

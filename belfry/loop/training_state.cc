@@ -22,14 +22,14 @@ std::string key_of(const Trainer& trainer, std::size_t place) {
   return fmt::format("{}{} {}", kCallback, place, trainer.callbacks()[place]->name());
 }
 
-// Of "callback 3 MinSaver": "MinSaver".
+// "MinSaver" for "callback 3 MinSaver".
 std::string_view name_in(std::string_view key) {
   if (!key.starts_with(kCallback)) return {};
   key.remove_prefix(std::string_view(kCallback).size());
   return key.substr(std::min(key.size(), key.find(' ') + 1));
 }
 
-// The state of the same name and place; of the same name if there is one callback and one state of it.
+// The state of the same name and place; of the same name only, if one callback and one state have it.
 States::const_iterator state_for(const Trainer& trainer, std::size_t place, const States& states) {
   if (const auto same = states.find(key_of(trainer, place)); same != states.end()) return same;
   const std::string name = trainer.callbacks()[place]->name();
@@ -40,7 +40,7 @@ States::const_iterator state_for(const Trainer& trainer, std::size_t place, cons
   return is_unique ? std::ranges::find_if(states, is_named) : states.end();
 }
 
-// Nothing if the checkpoint is of a time when it did not say.
+// Nothing if the checkpoint is from a version that did not store it.
 std::optional<RunPosition> position_in(const nlohmann::json& loop) try {
   return RunPosition{.epoch = loop.at("epoch").get<int>(),
                      .steps_done = loop.at("steps_done").get<std::int64_t>(),
@@ -64,7 +64,7 @@ std::string to_string(const RunPosition& at) {
   if (at.next_epoch <= at.epoch)
     return fmt::format("{} of {} steps of epoch {} were done, which begins again", at.steps_done, at.steps_per_epoch,
                        at.epoch);
-  const char* const cut = at.ended ? "" : ", but for what callbacks do at its end";
+  const char* const cut = at.ended ? "" : ", except for what callbacks do at its end";
   return at.epoch == 0 ? "no epoch had begun" : fmt::format("epoch {} was done{}", at.epoch, cut);
 }
 
@@ -78,14 +78,14 @@ RunPosition Trainer::position() const {
           .next_epoch = begun && !done ? epoch_num_ : epoch_num_ + 1};
 }
 
-// Except where only what callbacks do at the end of the epoch is made up for.
+// Does not warn if the training only makes up for what callbacks do at the end of the epoch.
 void Trainer::warn_of_other_epoch() const {
   if (!continued_ || loop_.starting_epoch == continued_->next_epoch || !is_chief()) return;
   if (loop_.steps_per_epoch == 0 && loop_.starting_epoch == continued_->epoch) return;
-  log_warning(
-      fmt::format("[main_loop] expected starting_epoch {}, since of the run that is continued {}, got {} (at {}). Set "
-                  "starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, unless you mean this.",
-                  continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
+  log_warning(fmt::format(
+      "[main_loop] expected starting_epoch {}, because in the continued run {}, got {} (at {}). Set starting_epoch to "
+      "run_position(load_checkpoint(directory).state).next_epoch, unless this is intended.",
+      continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
 }
 
 CheckpointState training_state(Trainer& trainer) {
@@ -112,7 +112,7 @@ void restore_training_state(Trainer& trainer, const std::map<std::string, std::s
     const nlohmann::json in = nlohmann::json::parse(loop->second, nullptr, false);
     const bool known = in.is_object() && in.contains("iteration") && in["iteration"].is_number_integer();
     BELFRY_CHECK_AS(FileError, known,
-                    "[checkpoint] expected the loop's counters, got '{}'. The file is of another program.",
+                    "[checkpoint] expected the loop's counters, got '{}'. The file is from another program.",
                     loop->second);
     trainer.iteration_ = in["iteration"].get<std::int64_t>();
     trainer.continued_ = position_in(in);
@@ -128,10 +128,10 @@ void restore_training_state(Trainer& trainer, const std::map<std::string, std::s
     left.erase("'" + state->first + "'");
   }
   if (!left.empty())
-    log_warning(fmt::format(
-        "[ContinueRun] the checkpoint holds states of {}, and this training has no such callback, or several at other "
-        "places: they are not used.",
-        fmt::join(left, ", ")));
+    log_warning(
+        fmt::format("[ContinueRun] the checkpoint holds states of {}, and this training has no such callbacks, or "
+                    "several in other places: they are not used.",
+                    fmt::join(left, ", ")));
 }
 
 }  // namespace belfry

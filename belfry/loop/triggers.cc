@@ -22,12 +22,12 @@ void ProxyCallback::attach(Trainer& trainer) {
 PeriodicTrigger::PeriodicTrigger(Handle<Callback> callback, TriggerPeriod period)
     : ProxyCallback(std::move(callback)), period_(period) {
   BELFRY_CHECK(period.every_k_steps >= 0 && period.every_k_epochs >= 0,
-               "[PeriodicTrigger] expected periods from 0 up, got {} steps and {} epochs.", period.every_k_steps,
+               "[PeriodicTrigger] expected periods of 0 or more, got {} steps and {} epochs.", period.every_k_steps,
                period.every_k_epochs);
-  BELFRY_CHECK(period.every_k_steps > 0 || period.every_k_epochs > 0 || period.before_train,
-               "[PeriodicTrigger] expected a time to trigger '{}' at, got none. Set every_k_steps, every_k_epochs or "
-               "before_train.",
-               name());
+  BELFRY_CHECK(
+      period.every_k_steps > 0 || period.every_k_epochs > 0 || period.before_train,
+      "[PeriodicTrigger] expected a time to trigger '{}', got none. Set every_k_steps, every_k_epochs or before_train.",
+      name());
 }
 
 void PeriodicTrigger::before_train() {
@@ -50,7 +50,7 @@ void PeriodicTrigger::trigger_epoch() {
 
 PeriodicRunHooks::PeriodicRunHooks(Handle<Callback> callback, std::int64_t every_k_steps)
     : ProxyCallback(std::move(callback)), period_(every_k_steps) {
-  BELFRY_CHECK(every_k_steps >= 1, "[PeriodicRunHooks] expected a period from 1 up, got {}.", every_k_steps);
+  BELFRY_CHECK(every_k_steps >= 1, "[PeriodicRunHooks] expected a period of 1 or more, got {}.", every_k_steps);
 }
 
 HookRequest PeriodicRunHooks::before_run(const RunContext& context) {
@@ -95,7 +95,7 @@ void EnableCallbackIf::trigger() {
 PeriodicCallback::PeriodicCallback(Handle<Callback> callback, int every_k_epochs)
     : EnableCallbackIf(std::move(callback),
                        [every_k_epochs](Trainer& trainer) { return trainer.epoch_num() % every_k_epochs == 0; }) {
-  BELFRY_CHECK(every_k_epochs >= 1, "[PeriodicCallback] expected a period from 1 up, got {}.", every_k_epochs);
+  BELFRY_CHECK(every_k_epochs >= 1, "[PeriodicCallback] expected a period of 1 or more, got {}.", every_k_epochs);
 }
 
 }  // namespace belfry

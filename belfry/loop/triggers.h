@@ -12,7 +12,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// Everything goes to another callback.
+// Passes everything on to another callback.
 class ProxyCallback : public Callback {
  public:
   explicit ProxyCallback(Handle<Callback> callback);
@@ -71,8 +71,8 @@ class PeriodicRunHooks final : public ProxyCallback {
   bool active_ = false;
 };
 
-// Nothing between before_train() and after_train(), except while the function gives true. Asked before each epoch, run,
-// step trigger, epoch trigger, and trigger() of a wrapper around it.
+// Does nothing between before_train() and after_train(), except while the function returns true. It is called before
+// each epoch, run, step trigger, epoch trigger, and trigger() of a wrapper around it.
 class EnableCallbackIf : public ProxyCallback {
  public:
   EnableCallbackIf(Handle<Callback> callback, std::function<bool(Trainer&)> enabled);

@@ -23,7 +23,7 @@ class AccumulateGradients final : public ProxyOptimizer {
   std::string name() const override { return "AccumulateGradients"; }
   std::string gathers_steps() const override { return "accumulate_gradients"; }
 
-  // Processors inside see what is applied: the sums.
+  // Processors inside get what is applied: the sums.
   GradientsAndVariables process(const GradientsAndVariables& gradients, const Location& /*where*/) override {
     return gradients;
   }
@@ -53,8 +53,8 @@ class AccumulateGradients final : public ProxyOptimizer {
   }
 
  private:
-  // A new sum is begun by the first step, not after the last: so whoever reads the sum reads it where it lies. The
-  // first step assigns and the others add; a sparse gradient is always added, in the first step to zeros.
+  // A new sum is begun by the first step, not after the last, so that the last sum can be read in place. The first step
+  // assigns and the others add; a sparse gradient is always added, in the first step to zeros.
   Tensors add_up(const GradientsAndVariables& items, const Tensor& first) {
     std::vector<Operation> begun;
     std::vector<std::optional<SparseRows>> rows;
@@ -94,7 +94,7 @@ class AccumulateGradients final : public ProxyOptimizer {
 
 std::unique_ptr<Optimizer> accumulate_gradients(std::unique_ptr<Optimizer> optimizer, int steps,
                                                 AccumulateOptions options, const Location& where) {
-  BELFRY_CHECK(steps >= 1, "[accumulate_gradients] expected a number of steps from 1 up, got {} (at {})", steps,
+  BELFRY_CHECK(steps >= 1, "[accumulate_gradients] expected a number of steps of 1 or more, got {} (at {})", steps,
                to_string(where));
   return std::make_unique<AccumulateGradients>(std::move(optimizer), steps, options, where);
 }

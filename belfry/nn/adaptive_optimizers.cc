@@ -83,7 +83,7 @@ std::unique_ptr<Optimizer> rmsprop(RmsPropOptions o, const Location& where) {
 std::unique_ptr<Optimizer> adagrad(AdagradOptions o, const Location& where) {
   const OptionChecks expect{"adagrad", where};
   expect.rate(o.learning_rate);
-  expect.from_zero("lr_decay", o.lr_decay, "0 is none.");
+  expect.from_zero("lr_decay", o.lr_decay, "0 means no decay.");
   expect.from_zero("initial_accumulator_value", o.initial_accumulator_value, "It is a sum of squares.");
   expect.from_zero("epsilon", o.epsilon, "The usual one is 1e-10.");
   expect.weight_decay(o.weight_decay);

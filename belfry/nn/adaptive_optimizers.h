@@ -1,5 +1,5 @@
-// Optimizers whose rate each element adapts to the squares of its own gradients: PyTorch's RMSprop, Adagrad, Adadelta.
-// The rules are written out in ops/adaptive_optimizers.h; the slots are as optimizer.h says.
+// Optimizers that adapt the rate of each element to the squares of its gradients: PyTorch's RMSprop, Adagrad, Adadelta.
+// ops/adaptive_optimizers.h has the rules, and optimizer.h describes slots.
 #pragma once
 
 #include "belfry/nn/optimizer.h"
@@ -20,7 +20,7 @@ std::unique_ptr<Optimizer> rmsprop(RmsPropOptions options = {}, const Location& 
 
 struct AdagradOptions {
   Operand learning_rate = 1e-2f;
-  double lr_decay = 0;  // update n has the rate learning_rate / (1 + (n - 1) lr_decay)
+  double lr_decay = 0;  // update n uses the rate learning_rate / (1 + (n - 1) lr_decay)
   double initial_accumulator_value = 0;
   double epsilon = 1e-10;
   double weight_decay = 0;

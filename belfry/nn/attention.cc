@@ -21,11 +21,11 @@ DenseOptions projection(const MultiHeadAttentionOptions& o, std::int64_t units) 
 }
 
 void check_rate(const char* kind, const char* option, double rate) {
-  BELFRY_CHECK(rate >= 0 && rate < 1, "{} expected .{} in [0, 1), the share that is dropped, got {} {}",
+  BELFRY_CHECK(rate >= 0 && rate < 1, "{} expected .{} in [0, 1), the fraction that is dropped, got {} {}",
                layer_title(kind), option, rate, layer_line());
 }
 
-// Queries, keys and values: from one product if all come from x.
+// Queries, keys and values: computed in one product if all come from x.
 Tensors projections(const MultiHeadAttentionOptions& o, const Tensor& x, std::int64_t units) {
   if (!o.context) return split(x | dense("qkv", projection(o, 3 * units)), 3, -1);
   check_rank("multi_head_attention", o.context, 3, "a context [batch, time, features]");
@@ -41,11 +41,10 @@ void check_cache(const MultiHeadAttentionOptions& o, std::int64_t units, bool dr
                "{} expected .cache and .position together, got only {} {}", title,
                o.cache != nullptr ? ".cache" : ".position", line);
   if (o.cache == nullptr) return;
-  BELFRY_CHECK(
-      o.causal && !o.context,
-      "{} expected .causal and no .context with a .cache, got {} {}. What later positions may change cannot be "
-      "kept, and what a context gives does not change.",
-      title, o.context ? "a context" : "attention to all positions", line);
+  BELFRY_CHECK(o.causal && !o.context,
+               "{} expected .causal and no .context with a .cache, got {} {}. A cache cannot hold what later positions "
+               "may change, and what is computed from a context does not change.",
+               title, o.context ? "a context" : "attention to all positions", line);
   BELFRY_CHECK(!drops, "{} expected no .attention_dropout with a .cache in training, got {} {}", title,
                o.attention_dropout, line);
   for (const Tensor& t : {o.cache->keys, o.cache->values})
@@ -54,12 +53,11 @@ void check_cache(const MultiHeadAttentionOptions& o, std::int64_t units, bool dr
                  t ? to_string(t) : "an empty one", line);
 }
 
-// The keys or values with those of further positions.
+// The keys or values with those of the further positions added.
 Tensor with_more(const Tensor& cache, const Variable& kept, const Tensor& more, const Tensor& position) {
   const Sizes begin{0, position, 0};
-  const UpdateSliceOptions full{.remedy =
-                                    "The cache has no room for the position: give it a larger .capacity, or begin "
-                                    "again at position 0"};
+  const UpdateSliceOptions full{
+      .remedy = "The cache has no room for the position: give it a larger .capacity, or start again at position 0"};
   return kept ? assign_slice(kept, more, begin, "", full) : update_slice(cache, more, begin, "", full);
 }
 

@@ -12,8 +12,8 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// The same projection of every vector along the last axis: [..., features] -> [..., units]. (fully_connected() takes an
-// example as one vector.) Variables: W [features, units], b [units].
+// The same projection of every vector along the last axis: [..., features] -> [..., units]. (fully_connected() treats
+// an example as one vector.) Variables: W [features, units], b [units].
 struct DenseOptions {
   std::int64_t units = 0;  // has no default
   bool use_bias = true;
@@ -24,7 +24,7 @@ struct DenseOptions {
   Regularizer bias_regularizer{};
 };
 
-// Every vector along the last axis normalised by its own mean and variance. Variables: gamma, beta [features].
+// Normalises every vector along the last axis by its own mean and variance. Variables: gamma, beta [features].
 struct LayerNormLayerOptions {
   double epsilon = 1e-5;
   bool center = true;               // has beta
@@ -36,8 +36,8 @@ struct LayerNormLayerOptions {
 };
 
 // Every position attends to all of `context` (or of the sequence itself) with several heads of `units` / heads each.
-// Variables: qkv/W [features, 3 * units], qkv/b, the queries', keys' and values' projections side by side, each head
-// by head; proj/W [units, features], proj/b. With a context: q/W, q/b and kv/W, kv/b instead of qkv.
+// Variables: qkv/W [features, 3 * units], qkv/b, the projections to queries, keys and values side by side, each with
+// the heads in order; proj/W [units, features], proj/b. With a context: q/W, q/b and kv/W, kv/b instead of qkv.
 struct MultiHeadAttentionOptions {
   std::int64_t heads = 1;
   std::int64_t units = 0;  // of all heads together; 0: as many as features
@@ -46,8 +46,8 @@ struct MultiHeadAttentionOptions {
   // bool, or added to the scores: broadcasts to [batch, heads, time, time of the context], or the cache's capacity.
   Tensor mask{};
   double attention_dropout = 0;    // of the probabilities, in training
-  KeyValueCache* cache = nullptr;  // of the positions before x, to which x's are added: see attention_cache.h
-  Tensor position{};               // of x's first among them, an i32 or i64 scalar; goes with .cache
+  KeyValueCache* cache = nullptr;  // of the positions before x; those of x are added: see attention_cache.h
+  Tensor position{};               // that of x's first vector, an i32 or i64 scalar; needed with .cache
   bool use_bias = true;
   Initializer kernel_initializer{};
   Initializer bias_initializer{};
@@ -55,8 +55,8 @@ struct MultiHeadAttentionOptions {
   Regularizer bias_regularizer{};
 };
 
-// x + attention(norm(x)), then x + fc2(activation(fc1(norm(x)))): a block of a transformer with normalisation first.
-// Inside: ln1, attention, ln2, fc1, fc2.
+// x + attention(norm(x)), then x + fc2(activation(fc1(norm(x)))): a transformer block with normalisation first. Inside:
+// ln1, attention, ln2, fc1, fc2.
 struct TransformerBlockOptions {
   std::int64_t heads = 1;
   std::int64_t hidden = 0;  // units of fc1; 0: four times the features
@@ -64,7 +64,7 @@ struct TransformerBlockOptions {
   Tensor mask{};
   double dropout = 0;              // of both branches, in training
   double attention_dropout = 0;    // of the probabilities, in training
-  KeyValueCache* cache = nullptr;  // of the attention layer, as there
+  KeyValueCache* cache = nullptr;  // of the attention layer: see MultiHeadAttentionOptions
   Tensor position{};
   LayerActivation activation = gelu;
   double epsilon = 1e-5;

@@ -12,7 +12,7 @@ namespace {
 void check_options(const char* where, const KeyValueCacheOptions& o, const Location& line) {
   BELFRY_CHECK(o.capacity > 0 && o.units > 0, "[{}] expected .capacity and .units above 0, got {} and {} (at {})",
                where, o.capacity, o.units, to_string(line));
-  BELFRY_CHECK(is_float(o.dtype), "[{}] expected a floating .dtype, got {} (at {})", where, name_of(o.dtype),
+  BELFRY_CHECK(is_float(o.dtype), "[{}] expected a floating-point .dtype, got {} (at {})", where, name_of(o.dtype),
                to_string(line));
 }
 

@@ -49,22 +49,21 @@ BatchNormVariables make_variables(const BatchNormLayerOptions& o, const Shape& s
   return v;
 }
 
-// Where the layer meets itself in the other towers; nothing where it normalises by the tower's own batch.
+// The group in which the layer meets its copies in the other towers; nothing if it normalises by the tower's own batch.
 std::optional<CrossTowerGroup> meeting(const BatchNormLayerOptions& o) {
   const TowerContext* tower = current_tower_context_or_null();
   if (!o.sync_statistics || tower == nullptr || !tower->is_training() || tower->total() == 1) return std::nullopt;
-  BELFRY_CHECK(
-      !tower->has_own_runs(),
-      "{} expected towers that make their steps together for .sync_statistics, got tower '{}', whose steps are "
-      "its own {}. Use a synchronous trainer, or leave .sync_statistics away.",
-      layer_title("batch_norm"), tower->name(), layer_line());
+  BELFRY_CHECK(!tower->has_own_runs(),
+               "{} expected towers that make their steps together for .sync_statistics, got tower '{}', whose steps "
+               "are separate {}. Use a synchronous trainer, or omit .sync_statistics.",
+               layer_title("batch_norm"), tower->name(), layer_line());
   const std::string scope = current_name_scope();
   const std::size_t prefix = tower->name_scope().empty() ? 0 : tower->name_scope().size() + 1;
   return CrossTowerGroup{
       .layer = "batch_norm", .name = scope.substr(prefix), .tower = tower->index(), .total = tower->total()};
 }
 
-// How many values a channel has in this step.
+// How many values each channel has in this step.
 Tensor values_a_channel(const Tensor& x, int axis) {
   Ints others;
   for (int i = 0; i < x.rank(); ++i)
@@ -73,10 +72,10 @@ Tensor values_a_channel(const Tensor& x, int axis) {
 }
 
 // ema * momentum + batch * (1 - momentum). A layer that is used again, under reuse, has moved its average already: this
-// update comes after that one and goes on from its result.
+// update comes after that one and continues from its result.
 Operation move_average(const Variable& average, const Tensor& batch, double momentum) {
   const auto moves = [&](const Node& node) { return assigns(node, average.node()); };
-  // Only what is younger than the average can move it. Of a new layer there is nothing, however many updates there are.
+  // Only nodes made after the average can move it. For a new layer there are none, however many updates the graph has.
   const auto younger = average.node()->graph->nodes().subspan(static_cast<std::size_t>(average.node()->id));
   std::vector<Operation> earlier;
   if (std::ranges::any_of(younger, [&](const auto& node) { return moves(*node); })) {
@@ -87,7 +86,7 @@ Operation move_average(const Variable& average, const Tensor& batch, double mome
   return average.assign(average * momentum + batch * (1 - momentum));
 }
 
-// Once a step: the main training tower's statistics are the model's.
+// Once per step: the main training tower's statistics are the model's.
 std::vector<Operation> move_averages(const BatchNormLayerOptions& o, const BatchNormVariables& v,
                                      const SyncBatchNormResult& batch) {
   const Tensor& n = batch.count;
@@ -116,10 +115,10 @@ bool normalises_by_batch(const BatchNormLayerOptions& o) {
 
 Tensor apply(const BatchNormLayerOptions& o, const Tensor& x) {
   check_float("batch_norm", x, "a float batch");
-  BELFRY_CHECK(o.momentum >= 0 && o.momentum <= 1,
-               "{} expected .momentum in [0, 1], got {} {}. It is the share of the old average that stays: 0.9 is "
-               "usual.",
-               layer_title("batch_norm"), o.momentum, layer_line());
+  BELFRY_CHECK(
+      o.momentum >= 0 && o.momentum <= 1,
+      "{} expected .momentum in [0, 1], got {} {}. It is the fraction of the old average that stays: 0.9 is usual.",
+      layer_title("batch_norm"), o.momentum, layer_line());
   BELFRY_CHECK(x.rank() >= 2,
                "{} expected a batch of rank 2 or more, got '{}' {} {}. Use expand_dims() to make a batch of it.",
                layer_title("batch_norm"), x.name(), to_string(x.shape()), layer_line());

@@ -12,7 +12,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// Variables: W [height, width, filters / groups, channels in], b [filters]. Sizes as ops/conv_transpose.h says.
+// Variables: W [height, width, filters / groups, channels in], b [filters]. For sizes see ops/conv_transpose.h.
 struct Conv2dTransposeLayerOptions {
   std::int64_t filters = 0;  // has no default
   Extent kernel = 3;
@@ -30,7 +30,7 @@ struct Conv2dTransposeLayerOptions {
   DataFormat data_format = DataFormat::nhwc;
 };
 
-// Of sequences [batch, length, channels]. Variables: W [length, channels in / groups, filters], b [filters].
+// For sequences [batch, length, channels]. Variables: W [length, channels in / groups, filters], b [filters].
 struct Conv1dLayerOptions {
   std::int64_t filters = 0;  // has no default
   std::int64_t kernel = 3;
@@ -47,7 +47,7 @@ struct Conv1dLayerOptions {
   DataFormat data_format = DataFormat::channels_last;
 };
 
-// Each channel on its own makes `multiplier` channels. Variables: W [height, width, 1, channels * multiplier], where
+// Each channel separately makes `multiplier` channels. Variables: W [height, width, 1, channels * multiplier], where
 // output channel k is made from channel k / multiplier, and b [channels * multiplier].
 struct DepthwiseConv2dLayerOptions {
   std::int64_t multiplier = 1;
@@ -64,8 +64,8 @@ struct DepthwiseConv2dLayerOptions {
   DataFormat data_format = DataFormat::nhwc;
 };
 
-// A depthwise convolution and one of 1 x 1, with nothing between them. Variables: depthwise/W [height, width, 1,
-// channels * multiplier], pointwise/W [1, 1, channels * multiplier, filters], b [filters].
+// A depthwise convolution followed directly by one of 1 x 1. Variables: depthwise/W [height, width, 1, channels *
+// multiplier], pointwise/W [1, 1, channels * multiplier, filters], b [filters].
 struct SeparableConv2dLayerOptions {
   std::int64_t filters = 0;  // has no default
   std::int64_t multiplier = 1;

@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// Lines of cells, of which each column is as wide as its widest; the first line is the heading.
+// Lines of cells; each column is as wide as its widest cell, and the first line is the heading.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : widths_(heading.size()) { add(std::move(heading)); }
@@ -68,7 +68,7 @@ std::string describe_layers(const Graph& graph) {
   std::int64_t count = 0, parameters = 0;
   LayerCost total;
   const LayerCosts costs(graph);
-  std::string whole;  // the last layer that is no part of another
+  std::string whole;  // the last layer that is not part of another
   for (const LayerShapes& layer : parts_last(graph.layers())) {
     const std::int64_t own = parameters_below(trained, layer.name);
     const LayerCost cost = costs.of(layer.name);
@@ -82,7 +82,7 @@ std::string describe_layers(const Graph& graph) {
     total.output_bytes += cost.output_bytes;
   }
   return table.text() +
-         fmt::format("{} layer{}, {} parameters; forward, an example: {:.3f} MFLOP, {:.2f} kB of outputs\n", count,
+         fmt::format("{} layer{}, {} parameters; forward, per example: {:.3f} MFLOP, {:.2f} kB of outputs\n", count,
                      count == 1 ? "" : "s", grouped(parameters), total.flops / 1e6, total.output_bytes / 1e3);
 }
 

@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-// What a sequence is multiplied with, [batch, size] each; empty: nothing is dropped.
+// The factors for a sequence, [batch, size] each; empty: nothing is dropped.
 struct Masks {
   Tensor input{}, output{};
   Tensors state{};
@@ -30,7 +30,7 @@ class DropoutCell final : public WrappedCell {
     return out;
   }
 
-  // What is not dropped inside of the recurrence is dropped from all steps at once.
+  // Dropout outside the recurrence is applied to all steps at once.
   RnnResult over_time(const CellSequence& s) const override {
     check_begun();
     if (s.written_out || (o_.state > 0 && trains())) return CellBody::over_time(s);
@@ -63,8 +63,8 @@ class DropoutCell final : public WrappedCell {
   }
   void check_begun() const {
     BELFRY_CHECK(!o_.variational || begun_,
-                 "[dropout cell '{}'] expected a sequence to begin before its first step, for what all steps drop, got "
-                 "a step (at {}). Call the cell that .begin(x) gives, or rnn() or unroll().",
+                 "[dropout cell '{}'] expected a sequence to begin before its first step, to draw what all steps drop, "
+                 "got a step (at {}). Call the cell that .begin(x) returns, or use rnn() or unroll().",
                  name(), to_string(current_location({})));
   }
 

@@ -52,7 +52,7 @@ class EmaOfWeights final : public ProxyOptimizer {
     return average;
   }
 
-  // 1 - decay, of this update.
+  // 1 - decay, for this update.
   Tensor rate_of(const Variable& first) {
     const Tensor rate = constant(Array(static_cast<float>(1 - options_.decay)));
     if (!options_.warm_up) return rate;
@@ -64,7 +64,7 @@ class EmaOfWeights final : public ProxyOptimizer {
   SlotVariables slots_;
 };
 
-// The variable's average, or an empty one.
+// The variable's average, or an empty handle.
 Variable average_of(const Variable& variable) {
   const std::string name = variable.name() + "/EMA";
   const auto& all = variable.node()->graph->variables();

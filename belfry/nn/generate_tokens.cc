@@ -22,18 +22,17 @@ void check_arguments(const Tensor& prompt, const DecodeFunction& model, const Ge
   const std::string line = to_string(where);
   BELFRY_CHECK(
       prompt && prompt.rank() == 2 && (prompt.dtype() == i32 || prompt.dtype() == i64) && prompt.shape()[1] != 0,
-      "[generate_tokens] expected a prompt [batch, time] of i32 or i64 with a token or more, got {} (at {})",
+      "[generate_tokens] expected a prompt [batch, time] of i32 or i64 with at least one token, got {} (at {})",
       prompt ? to_string(prompt) : "an empty handle", line);
   BELFRY_CHECK(static_cast<bool>(model), "[generate_tokens] expected a function, got an empty one (at {})", line);
   BELFRY_CHECK(o.tokens > 0, "[generate_tokens] expected .tokens above 0, got {} (at {})", o.tokens, line);
   for (const KeyValueCache& cache : o.caches) {
     const std::int64_t capacity = cache.keys && cache.keys.rank() == 3 ? cache.keys.shape()[1] : kAny;
-    // The last token is drawn and not looked at again.
-    BELFRY_CHECK(
-        capacity == kAny || std::max<std::int64_t>(prompt.shape()[1], 1) + o.tokens - 1 <= capacity,
-        "[generate_tokens] expected caches with room for the prompt and all .tokens but the last, got {} and {} "
-        "for a capacity of {} (at {}). Give key_value_cache() a larger .capacity, or ask for fewer tokens.",
-        prompt.shape()[1] == kAny ? "a prompt" : std::to_string(prompt.shape()[1]), o.tokens, capacity, line);
+    // The last token is drawn and not read again.
+    BELFRY_CHECK(capacity == kAny || std::max<std::int64_t>(prompt.shape()[1], 1) + o.tokens - 1 <= capacity,
+                 "[generate_tokens] expected caches with room for the prompt and all .tokens but the last, got {} and "
+                 "{} for a capacity of {} (at {}). Give key_value_cache() a larger .capacity, or ask for fewer tokens.",
+                 prompt.shape()[1] == kAny ? "a prompt" : std::to_string(prompt.shape()[1]), o.tokens, capacity, line);
     BELFRY_CHECK(!cache.kept_keys && !cache.kept_values,
                  "[generate_tokens] expected caches of tensors, got variables (at {}). A loop cannot assign them: use "
                  "key_value_cache().",
@@ -50,7 +49,7 @@ Tensor draw(const Tensor& logits, const GenerateOptions& o, const Location& wher
   return sample_class(last, o.sample);
 }
 
-// Rows that have stopped go on with the stop.
+// Rows that have stopped continue with the stop token.
 Tensor kept_stopped(const Tensor& next, const Tensor& before, const GenerateOptions& o) {
   if (!o.stop) return next;
   const Tensor stop = constant(Array(*o.stop));
@@ -69,7 +68,7 @@ Tensor generate_tokens(const Tensor& prompt, const DecodeFunction& model, const 
   const Tensor first = draw(model(tokens, constant(Array(std::int64_t{0})), caches), o, where);
   Tensor text = zeros({size_of(prompt, 0), end}, i64);
   text = update_slice(update_slice(text, tokens, {0, 0}), first, {0, length});
-  // The loop's tensors: where `next` stands, next, the text so far, the caches.
+  // The loop's tensors: the position of `next`, next, the text so far, the caches.
   Tensors start{length, first, text};
   for (const Tensor& t : tensors_of(caches)) start.push_back(t);
   const auto goes_on = [&](const Tensors& v) {
@@ -85,7 +84,7 @@ Tensor generate_tokens(const Tensor& prompt, const DecodeFunction& model, const 
   };
   const Tensors last = while_loop(start, goes_on, pass);
   if (!o.stop) return identity(last[2], "tokens");
-  // What a loop that ended early has not written.
+  // The places that a loop that ended early has not written.
   const Tensor places = reshape(range(0, end), {1, kAny});
   return select(places <= last[0], last[2], constant(Array(*o.stop)), "tokens");
 }

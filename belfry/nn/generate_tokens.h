@@ -21,22 +21,23 @@
 namespace belfry {
 
 // Logits [batch, n, classes] of tokens [batch, n] (i64), the first of which is at `position` (i64 scalar). The caches
-// hold what is before, and become those that hold these tokens, too. It is built twice, for the prompt and for a single
-// token: its variables are shared as scopes say, so enter VariableScope::reopen({.reuse = Reuse::automatic}) first if
-// they do not exist yet.
+// hold the tokens before these, and then also these. The function is called twice, for the prompt and for a single
+// token: whether its variables are shared depends on the scopes, so enter VariableScope::reopen({.reuse =
+// Reuse::automatic}) first if they do not exist yet.
 using DecodeFunction =
     std::function<Tensor(const Tensor& tokens, const Tensor& position, std::vector<KeyValueCache>& caches)>;
 
 struct GenerateOptions {
-  std::int64_t tokens = 0;  // so many new ones; has no default
+  std::int64_t tokens = 0;  // how many new ones; has no default
   std::vector<KeyValueCache>
       caches{};            // of tensors: key_value_cache(), with room for the prompt and all tokens but the last
   SampleOptions sample{};  // how one is drawn
-  std::optional<std::int64_t> stop{};  // behind this one a row has nothing but it, and when all rows have, the run ends
+  // The token at which a row stops: the rest of the row is filled with it. Once all rows have stopped, the run ends.
+  std::optional<std::int64_t> stop{};
 };
 
 // The prompt [batch, time] (i32 or i64, at least one token) and what follows it: i64 [batch, time + tokens]. The batch
-// and the prompt's length may be known only in a run.
+// and the prompt's length may be unknown until a run.
 Tensor generate_tokens(const Tensor& prompt, const DecodeFunction& model, const GenerateOptions& options,
                        std::string_view name = "generate", const Location& where = Location::current());
 

@@ -16,15 +16,15 @@
 namespace belfry {
 namespace {
 
-// Of one graph.
+// The state for one graph.
 struct NoiseState {
   Tensor made{};  // something in that graph
   SlotVariables slots{};
-  std::map<const Node*, int> uses{};                            // of a variable, so far
-  std::map<std::pair<std::string, int>, std::int64_t> seeds{};  // by name in the tower, and which use it was
+  std::map<const Node*, int> uses{};                            // how often a variable was used so far
+  std::map<std::pair<std::string, int>, std::int64_t> seeds{};  // by name in the tower and number of the use
 
-  // Copies of a variable in several towers get the same noise, else they would no longer be copies; every other use
-  // gets its own.
+  // Copies of a variable in several towers get the same noise, because they have to stay equal; every other use gets
+  // different noise.
   Tensor noise_for(const Variable& variable, DType dtype) {
     const auto key = std::make_pair(std::string(name_in_tower(variable)), uses[variable.node()]++);
     const auto known = seeds.find(key);
@@ -40,11 +40,11 @@ struct NoiseState {
 
 GradientProcessor gradient_noise(const GradientNoiseOptions& options, const Location& where) {
   BELFRY_CHECK(options.stddev > 0 && std::isfinite(options.stddev),
-               "[gradient_noise] expected stddev above 0, got {} (at {}). The paper's are 0.1, 0.55 and 1.",
+               "[gradient_noise] expected stddev above 0, got {} (at {}). The paper uses 0.1, 0.55 and 1.",
                options.stddev, to_string(where));
   BELFRY_CHECK(options.decay >= 0 && std::isfinite(options.decay),
-               "[gradient_noise] expected decay from 0 up, got {} (at {}). 0 keeps the noise as it is.", options.decay,
-               to_string(where));
+               "[gradient_noise] expected decay of 0 or more, got {} (at {}). 0 keeps the noise constant.",
+               options.decay, to_string(where));
   return [options, where, state = std::make_shared<NoiseState>()](const GradientsAndVariables& all) {
     const LocationScope location(where);
     const NameScope scope("gradient_noise");

@@ -1,4 +1,4 @@
-// Processors that look at each gradient, and the optimizer that applies a list of them.
+// Processors that act on each gradient, and the optimizer that applies a list of them.
 #include "belfry/nn/gradient_processor.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ class ProcessedOptimizer final : public ProxyOptimizer {
   std::vector<GradientProcessor> processors_;
 };
 
-// A function of each element that maps 0 to 0: of a sparse gradient, of the rows that it has.
+// Applies a function that maps 0 to 0 to each element: for a sparse gradient, only to the rows that it has.
 Tensor map_elements(const Tensor& gradient, const std::function<Tensor(const Tensor&)>& map) {
   std::optional<SparseRows> rows = as_sparse_rows(gradient);
   if (!rows) return map(gradient);
@@ -39,7 +39,7 @@ Tensor map_elements(const Tensor& gradient, const std::function<Tensor(const Ten
   return scatter_rows(*rows);
 }
 
-// `map` of every gradient; the entry goes where it gives none.
+// Applies `map` to every gradient; an entry for which it returns none is removed.
 GradientsAndVariables map_each(const GradientsAndVariables& all, const GradientMap& map) {
   GradientsAndVariables out;
   for (GradientAndVariable item : all) {

@@ -17,7 +17,7 @@ GradientProcessor summary_gradient(std::string_view regex, const Location& where
     const auto root = NameScope::at("");  // summaries are named after the variable, wherever the update is built
     for (const GradientAndVariable& item : all) {
       if (!item.gradient || !pattern.matches(item.variable)) continue;
-      if (name_in_tower(item.variable) != item.variable.name()) continue;  // a copy: its gradient is the original's
+      if (name_in_tower(item.variable) != item.variable.name()) continue;  // a copy: it has the original's gradient
       const DeviceScope device = DeviceScope::beside(item.gradient);
       const auto name = [&](const char* what) {
         return current_graph().unique_name(item.variable.name() + "/" + what);

@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// Under the current variable scope, without the prefix of a tower that has variables of its own.
+// Under the current variable scope, without the prefix of a tower with separate variables.
 std::string name_in_every_tower(std::string_view name) {
   std::string scope = get_variable_scope().name();
   const TowerContext* tower = current_tower_context_or_null();
@@ -26,13 +26,13 @@ std::string name_in_every_tower(std::string_view name) {
 
 Variable hyper_param(std::string_view name, float value, const Location& where) {
   const std::string full_name = name_in_every_tower(name);
-  const GraphScope root(current_graph().outermost());  // one for all towers, whatever variables they have of their own
+  const GraphScope root(current_graph().outermost());  // one for all towers, even those with separate variables
   const auto scope = VariableScope::reopen({.reuse = Reuse::automatic});
   const Variable variable = get_variable(full_name, {.initializer = init::constant(value), .trainable = false}, where);
   const auto before = static_cast<float>(variable.initial_value().node()->attributes.get_or<double>("value", value));
   BELFRY_CHECK(
       before == value,
-      "[hyper_param '{}'] expected the value {} as when it was created, got {} {} (at {}). Choose another name.",
+      "[hyper_param '{}'] expected the value {}, with which it was created, got {} {} (at {}). Choose another name.",
       variable.name(), before, value, made_at(*variable.node()), to_string(where));
   Collections& collections = current_graph().collections();
   const std::vector<Variable> known = collections.variables(collection::kHyperParams);

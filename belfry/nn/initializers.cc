@@ -9,7 +9,7 @@
 namespace belfry::init {
 namespace {
 
-// The standard deviation that is left of 1 when a normal is cut at two deviations.
+// The standard deviation of a standard normal that is truncated at two standard deviations.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
 double fan_of(const Shape& shape, Fan fan) {

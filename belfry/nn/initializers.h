@@ -1,5 +1,5 @@
-// Initial values of variables: `.kernel_initializer = init::he_normal()`. Where none is given, get_variable() uses its
-// scope's, else glorot_uniform for weights and zeros for the rest.
+// Initial values of variables: `.kernel_initializer = init::he_normal()`. If none is given, get_variable() uses its
+// scope's, otherwise glorot_uniform for weights and zeros for the rest.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ Initializer zeros();
 Initializer ones();
 Initializer constant(double value);
 
-// Values of the variable's own type; the options' dtype is not looked at.
+// Values of the variable's type; the options' dtype is ignored.
 Initializer uniform(const UniformOptions& options);  // {.low = -0.1, .high = 0.1}
 Initializer normal(const NormalOptions& options);    // {.stddev = 0.01}
 Initializer truncated_normal(const NormalOptions& options);
 
-// Random with variance scale / n, where n is the number of inputs of a unit, of its outputs, or their average. Shapes
-// are [..., in, out], the leading dimensions being a filter's window.
+// Random with variance scale / n, where n is the number of inputs of a unit, that of its outputs, or their average.
+// Shapes are [..., in, out]; the leading dimensions are a filter's window.
 enum class Fan : std::uint8_t { in, out, average };
 // The truncated normal has that variance after truncation.
 enum class Distribution : std::uint8_t { uniform, normal, truncated_normal };

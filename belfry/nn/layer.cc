@@ -14,7 +14,7 @@
 namespace belfry {
 namespace {
 
-// Leaves the layer's line for describe_layers(): once a layer, whatever number of towers or uses it has.
+// Records the layer's line for describe_layers(): once per layer, however many towers or uses it has.
 void note_shapes(const std::string& scope, const Tensor& x, const Tensor& y) {
   const TowerContext* tower = current_tower_context_or_null();
   const bool first = tower == nullptr || (tower->index() == 0 && tower->has_own_variables());
@@ -48,14 +48,14 @@ Tensor Layer::operator()(const Tensor& x) const {
   GraphTransaction transaction(current_graph());
   const VariableScope scope(name_);
   const Tensor y = body_(x);
-  BELFRY_CHECK(static_cast<bool>(y), "[layer '{}'] expected its function to give a tensor, got an empty handle (at {})",
-               name_, to_string(where_));
+  BELFRY_CHECK(static_cast<bool>(y),
+               "[layer '{}'] expected its function to return a tensor, got an empty handle (at {})", name_,
+               to_string(where_));
   const bool named = y.output() == 0 && y.node()->name == scope.name_scope() + "/output";
-  BELFRY_CHECK(
-      named || !current_graph().has_name(scope.name_scope() + "/output"),
-      "[layer '{}'] expected its function to give the tensor that it names 'output', got {} (at {}). Give that "
-      "one, or name it otherwise.",
-      name_, to_string(y), to_string(where_));
+  BELFRY_CHECK(named || !current_graph().has_name(scope.name_scope() + "/output"),
+               "[layer '{}'] expected its function to return the tensor that it names 'output', got {} (at {}). Return "
+               "that one, or choose another name for it.",
+               name_, to_string(y), to_string(where_));
   const Tensor output = named ? y : identity(y, "output");
   note_shapes(scope.name(), x, output);
   transaction.keep();

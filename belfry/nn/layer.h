@@ -5,8 +5,8 @@
 //   Tensor z = conv(y, "conv1");                              // the same without a pipe
 //
 // Layer "x" opens variable scope "x": its variables are "x/W", "x/b", ..., its output is "x/output". Its ops are
-// attributed to the line that named the layer. A layer that fails leaves nothing behind: it can be made once more under
-// the same name.
+// attributed to the line that named the layer. A layer that fails leaves nothing behind: it can be made again under the
+// same name.
 #pragma once
 
 #include <concepts>
@@ -30,7 +30,7 @@ class Layer {
  public:
   using Body = std::function<Tensor(const Tensor& x)>;
 
-  // A layer of one's own: `body` runs inside the layer's scope.
+  // A layer that you write: `body` runs inside the layer's scope.
   Layer(std::string_view name, Body body, const Location& where = Location::current());
 
   Tensor operator()(const Tensor& x) const;
@@ -59,8 +59,8 @@ class LayerMaker {
   Options options_;
 };
 
-// What `.activation = ...` accepts: relu and its kin, an op such as tanh, or any function from Tensor to Tensor (which
-// may hold layers of its own). Empty: none.
+// What `.activation = ...` accepts: relu and the like, an op such as tanh, or any function from Tensor to Tensor (which
+// may contain layers). Empty: none.
 class LayerActivation {
  public:
   using Op = Tensor (*)(const Operand& x, std::string_view name);
@@ -83,7 +83,7 @@ class LayerActivation {
   // NOLINTEND(google-explicit-constructor)
 
   explicit operator bool() const { return static_cast<bool>(apply_); }
-  // The name is used where the function takes one.
+  // The name is used if the function takes one.
   Tensor operator()(const Tensor& x, std::string_view name) const { return apply_(x, name); }
 
  private:

@@ -50,17 +50,17 @@ struct FullyConnectedOptions {
 
 // When the moving averages of batch norm's statistics change, in the main training tower (never in others):
 enum class EmaUpdate : std::uint8_t {
-  collection,  // by ops in UPDATE_OPS, which the optimizer's operation (and a trainer) runs along with the step
+  collection,  // by ops in UPDATE_OPS, which the optimizer's operation (and a trainer) runs in the same step
   internal,    // whenever the layer's output is computed
   skip,        // not at all
 };
 
 // Variables: gamma, beta (if asked for), and, not trained, mean/EMA and variance/EMA; all [channels]. Training uses the
 // statistics of the batch and moves the averages: ema = ema * momentum + batch * (1 - momentum), where the variance is
-// the unbiased one (n / (n - 1), n values a channel), as in PyTorch and TensorFlow. Inference uses the averages.
+// the unbiased one (n / (n - 1), n values per channel), as in PyTorch and TensorFlow. Inference uses the averages.
 //
-// With sync_statistics the batch is that of all towers which train together: N towers give the same as one with the
-// batches of all, whatever their sizes. It costs a meeting of the towers in each direction.
+// With sync_statistics the batch is that of all towers that train together: N towers compute the same as one with the
+// batches of all, whatever their sizes. The towers then have to wait for each other once in each direction.
 struct BatchNormLayerOptions {
   double momentum = 0.9;
   double epsilon = 1e-5;
@@ -125,7 +125,7 @@ Layer avg_pool(std::string_view name, Extent window, const Location& where = Loc
 Layer global_avg_pool(std::string_view name, DataFormat data_format = DataFormat::nhwc,
                       const Location& where = Location::current());
 
-// In training each element becomes 0 with probability `rate`, else x / (1 - rate). Nothing happens in inference.
+// In training each element becomes 0 with probability `rate`, otherwise x / (1 - rate). In inference x is unchanged.
 Layer dropout(std::string_view name, double rate, const Location& where = Location::current());
 
 // [batch, ...] -> [batch, product of the rest].

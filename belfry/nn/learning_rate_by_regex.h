@@ -1,4 +1,4 @@
-// Another learning rate for some variables.
+// A different learning rate for some variables.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ namespace belfry {
 //
 //   learning_rate_by_regex(adam(), {{"backbone/.*", 0.1}, {".*/b", 2}})
 //
-// The rate is multiplied, not the gradient: right for Adam and its like, whose steps do not grow with the gradient. A
-// factor of 0 keeps the variable where it is, though its slots move. Nested ones multiply. An expression that matches
-// no variable is an error that names the variables.
+// The rate is multiplied, not the gradient: right for Adam and similar optimizers, whose steps do not grow with the
+// gradient. A factor of 0 keeps the variable unchanged, although its slots change. Factors of nested ones multiply. An
+// expression that matches no variable is an error that names the variables.
 std::unique_ptr<Optimizer> learning_rate_by_regex(std::unique_ptr<Optimizer> optimizer,
                                                   const std::vector<ScaleByRegex>& scales,
                                                   const Location& where = Location::current());

@@ -50,7 +50,7 @@ class Lookahead final : public ProxyOptimizer {
 
 std::unique_ptr<Optimizer> lookahead(std::unique_ptr<Optimizer> optimizer, LookaheadOptions options,
                                      const Location& where) {
-  BELFRY_CHECK(options.period >= 1, "[lookahead] expected a period from 1 up, got {} (at {}). The usual one is 5.",
+  BELFRY_CHECK(options.period >= 1, "[lookahead] expected a period of 1 or more, got {} (at {}). The usual one is 5.",
                options.period, to_string(where));
   BELFRY_CHECK(options.alpha > 0 && options.alpha <= 1,
                "[lookahead] expected alpha in (0, 1], got {} (at {}). The usual one is 0.5.", options.alpha,

@@ -25,8 +25,8 @@ void NamePattern::expect_match(const GradientsAndVariables& among) const {
   for (const GradientAndVariable& item : among)
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name_in_tower(item.variable));
   fail(
-      "[{}] expected an expression that matches a variable to train, got \"{}\", which matches none of {} (at {}). A "
-      "name has to match as a whole.",
+      "[{}] expected an expression that matches a variable to train, got \"{}\", which matches none of {} (at {}). The "
+      "whole name has to match.",
       caller_, expression_.text(), names.empty() ? "no variables" : names, to_string(where_));
 }
 
@@ -35,10 +35,10 @@ ScalesByRegex::ScalesByRegex(const std::string& caller, const std::vector<ScaleB
   BELFRY_CHECK(!scales.empty(), "[{}] expected expressions and their factors, got none (at {})", caller,
                to_string(where));
   for (const ScaleByRegex& item : scales) {
-    BELFRY_CHECK(item.scale >= 0 && std::isfinite(item.scale),
-                 "[{}] expected factors from 0 up, got {} for \"{}\" (at {}). To maximise something, minimize its "
-                 "negative.",
-                 caller, item.scale, item.regex, to_string(where));
+    BELFRY_CHECK(
+        item.scale >= 0 && std::isfinite(item.scale),
+        "[{}] expected factors of 0 or more, got {} for \"{}\" (at {}). To maximise something, minimize its negative.",
+        caller, item.scale, item.regex, to_string(where));
     scales_.emplace_back(NamePattern(caller, item.regex, where), item.scale);
   }
 }

@@ -12,17 +12,17 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// A variable's name without the prefix of the tower that it belongs to, if that has variables of its own.
+// A variable's name without the prefix of the tower that it belongs to, if that has separate variables.
 std::string_view name_in_tower(const Variable& variable);
 
 // An ECMAScript expression that the whole name_in_tower() has to match.
 class NamePattern {
  public:
-  // `caller` leads the text of the error that an expression which is none throws.
+  // Throws if the expression is not valid; `caller` begins the text of that error.
   NamePattern(std::string caller, std::string_view expression, const Location& where);
   bool matches(const Variable& variable) const;
   const std::string& expression() const { return expression_.text(); }
-  // Throws if it matches none of these: names them.
+  // Throws an error that names these if it matches none of them.
   void expect_match(const GradientsAndVariables& among) const;
 
  private:
@@ -31,7 +31,7 @@ class NamePattern {
   Location where_;
 };
 
-// Something for the variables that an expression matches. Of several that match, the first one counts.
+// A factor for the variables that an expression matches. If several match, the first one counts.
 struct ScaleByRegex {
   std::string regex{};
   double scale = 1;

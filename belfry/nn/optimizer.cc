@@ -10,7 +10,7 @@ namespace {
 
 std::vector<Variable> default_variables(const std::string& optimizer, const Location& where) {
   const TowerContext* tower = current_tower_context_or_null();
-  // A tower with variables of its own trains those; any other trains what the graph has, made inside it or before.
+  // A tower with separate variables trains those; any other trains those of the graph, made inside it or before.
   std::vector<Variable> all = tower != nullptr && !tower->variable_scope().empty()
                                   ? tower->trainable_variables()
                                   : current_graph().collections().variables(collection::kTrainableVariables);
@@ -27,11 +27,11 @@ GradientsAndVariables Optimizer::compute_gradients(const Tensor& cost, const std
                                                    const Location& where) {
   BELFRY_CHECK(static_cast<bool>(cost), "[{}] expected a cost, got an empty tensor (at {})", name(), to_string(where));
   BELFRY_CHECK(cost.rank() == 0 && is_float(cost.dtype()),
-               "[{}] expected a scalar float as cost, got '{}' {} {} (at {}). Reduce it first, by reduce_mean() say.",
+               "[{}] expected a scalar float as cost, got '{}' {} {} (at {}). Reduce it first, with reduce_mean() say.",
                name(), cost.name(), name_of(cost.dtype()), to_string(cost.shape()), to_string(where));
   BELFRY_CHECK(
       !variables.empty(),
-      "[{}] expected variables to train, got an empty list (at {}). Leave the list away to train all trainables.",
+      "[{}] expected variables to train, got an empty list (at {}). Omit the list to train all trainable variables.",
       name(), to_string(where));
   const LocationScope location(where);
   const Tensors grads = gradients(cost, variables, {}, where);

@@ -3,11 +3,11 @@
 //   Operation train = adam({.learning_rate = hyper_param("learning_rate", 1e-3f)})->minimize(cost);
 //
 // The rules are PyTorch's (weight_decay adds weight_decay * variable to the gradient). The state of an update is kept
-// in non-trainable variables "<variable>/<optimizer>/<slot>", zero at first, and saved where the variable is. More of
-// them are in adaptive_optimizers.h (rmsprop, adagrad, adadelta) and layerwise_optimizers.h (lars, lamb).
+// in non-trainable variables "<variable>/<optimizer>/<slot>", zero at first, and saved where the variable is. More
+// optimizers are in adaptive_optimizers.h (rmsprop, adagrad, adadelta) and layerwise_optimizers.h (lars, lamb).
 //
-// Of a table whose gradient is sparse (gather, embedding) only the rows that were looked up are updated: slots and
-// weight decay of the others stand still until their turn comes (see sparse_optimizer.h).
+// For a table whose gradient is sparse (gather, embedding) only the rows that were looked up are updated: the slots and
+// weight decay of other rows wait until those are looked up (see sparse_optimizer.h).
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ namespace belfry {
 struct GradientAndVariable {
   Tensor gradient;  // empty: the cost does not depend on the variable
   Variable variable;
-  double learning_rate_scale = 1;  // of this variable alone: see learning_rate_by_regex.h
+  double learning_rate_scale = 1;  // of this variable only: see learning_rate_by_regex.h
 };
 using GradientsAndVariables = std::vector<GradientAndVariable>;
 
@@ -37,18 +37,18 @@ class Optimizer {
 
   virtual std::string name() const = 0;  // "Adam"
 
-  // The gradient of a scalar cost for each variable; by default of all TRAINABLE_VARIABLES, in a tower with variables
-  // of its own of those.
+  // The gradient of a scalar cost for each variable; by default for all TRAINABLE_VARIABLES; in a tower with separate
+  // variables, for those.
   virtual GradientsAndVariables compute_gradients(const Tensor& cost, const std::vector<Variable>& variables,
                                                   const Location& where = Location::current());
   GradientsAndVariables compute_gradients(const Tensor& cost, const Location& where = Location::current());
 
-  // One operation, `name` (default: the optimizer's, made unique), that does all the updates, and with them those of
-  // UPDATE_OPS that belong to these gradients (see update_ops.h): batch norm's averages move along. Variables without a
-  // gradient are left alone, with a warning; it is an error if none has one.
+  // One operation, `name` (default: the optimizer's, made unique), that does all the updates, and runs those UPDATE_OPS
+  // that belong to these gradients (see update_ops.h), such as batch norm's averages. Variables without a gradient are
+  // not updated, with a warning; it is an error if none has one.
   //
-  // It is process() and then apply_processed(): a trainer whose towers have copies of the variables processes the
-  // averages once, and applies what comes out to each copy.
+  // It calls process() and then apply_processed(): a trainer whose towers have copies of the variables processes the
+  // averages once, and applies the results to each copy.
   Operation apply_gradients(const GradientsAndVariables& gradients, std::string_view name = "",
                             const Location& where = Location::current()) {
     return apply_processed(process(gradients, where), name, where);
@@ -59,7 +59,7 @@ class Optimizer {
   }
   virtual Operation apply_processed(const GradientsAndVariables& gradients, std::string_view name,
                                     const Location& where) = 0;
-  // What of it gathers several steps in one count before it acts: "accumulate_gradients", "lookahead"; else "". Towers
+  // The part of it that counts several steps before it acts: "accumulate_gradients", "lookahead"; otherwise "". Towers
   // that do not wait for each other cannot share such a count.
   virtual std::string gathers_steps() const { return ""; }
 
@@ -71,14 +71,14 @@ class Optimizer {
 // A learning rate is a number, a variable or any scalar tensor.
 struct SgdOptions {
   Operand learning_rate;
-  double weight_decay = 0;  // decoupled or not is the same without momentum: w -= lr (g + weight_decay w)
+  double weight_decay = 0;  // decoupled or not makes no difference without momentum: w -= lr (g + weight_decay w)
 };
 struct MomentumOptions {
   Operand learning_rate;
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0;
-  bool decoupled = false;  // SGDW: the decay is no part of the momentum, w -= lr weight_decay w beside the update
+  bool decoupled = false;  // SGDW: the decay is not part of the momentum but a separate w -= lr weight_decay w
 };
 struct AdamOptions {
   Operand learning_rate = 1e-3f;
@@ -88,7 +88,7 @@ struct AdamOptions {
   double weight_decay = 0;
 };
 
-// Adam with decoupled decay: w -= learning_rate weight_decay w beside the update.
+// Adam with decoupled decay: besides the update, w -= learning_rate weight_decay w.
 struct AdamWOptions {
   Operand learning_rate = 1e-3f;
   double beta1 = 0.9;
@@ -100,10 +100,10 @@ struct AdamWOptions {
 std::unique_ptr<Optimizer> sgd(SgdOptions options, const Location& where = Location::current());
 // Slot "accumulator".
 std::unique_ptr<Optimizer> momentum(MomentumOptions options, const Location& where = Location::current());
-// Slots "m" and "v". The number of the update is a variable of its own, "Adam/step": one for each set of variables that
-// is updated together, counted up once an update.
+// Slots "m" and "v". The number of the update is a separate variable, "Adam/step": one for each set of variables that
+// is updated together, incremented once per update.
 std::unique_ptr<Optimizer> adam(AdamOptions options = {}, const Location& where = Location::current());
-// As Adam, under the name "AdamW".
+// Like Adam, under the name "AdamW".
 std::unique_ptr<Optimizer> adamw(AdamWOptions options = {}, const Location& where = Location::current());
 
 }  // namespace belfry

@@ -34,7 +34,7 @@ Layer global_avg_pool(std::string_view name, DataFormat data_format, const Locat
 
 Layer dropout(std::string_view name, double rate, const Location& where) {
   BELFRY_CHECK(rate >= 0 && rate < 1,
-               "[dropout '{}'] expected a rate in [0, 1), the share that is dropped, got {} (at {})", name, rate,
+               "[dropout '{}'] expected a rate in [0, 1), the fraction that is dropped, got {} (at {})", name, rate,
                to_string(where));
   return Layer(
       name, [rate](const Tensor& x) { return layer_trains("dropout") ? dropout(x, rate, "output") : x; }, where);

@@ -18,7 +18,7 @@ Tensor apply(const PreluOptions& o, const Tensor& x) {
                                         .dtype = x.dtype(),
                                         .initializer = o.initializer ? o.initializer : init::constant(0.25),
                                         .regularizer = o.regularizer});
-  if (!o.shared && axis != x.rank() - 1) {  // channels first: the axes behind them are repeated
+  if (!o.shared && axis != x.rank() - 1) {  // channels first: alpha is repeated along the axes after them
     Shape column = shape;
     for (int i = axis + 1; i < x.rank(); ++i) column.push_back(1);
     alpha = reshape(alpha, column);

@@ -20,7 +20,7 @@ struct PreluOptions {
 
 Layer make_layer(std::string_view name, const PreluOptions& options, const Location& where);
 
-// x above 0, else alpha * x.
+// x where it is above 0, otherwise alpha * x.
 inline LayerMaker<PreluOptions> prelu(const PreluOptions& options) { return LayerMaker(options); }
 inline Layer prelu(std::string_view name, const PreluOptions& options = {},
                    const Location& where = Location::current()) {

@@ -1,9 +1,9 @@
-// An optimizer around another one: the base of those that change gradients on their way in, or do something more with
-// each update. They nest in any order: accumulate_gradients(ema_of_weights(adam()), 4).
+// An optimizer around another one: the base of those that change gradients before an update, or do more in each update.
+// They nest in any order: accumulate_gradients(ema_of_weights(adam()), 4).
 //
-// As it stands it passes everything on; a derived one overrides what it changes: process() if gradients come out as
-// gradients, apply_processed() if there is more to an update. There, entries without a gradient are passed on as they
-// are (the innermost optimizer warns about them), and an entry's other members are kept.
+// It passes everything on; a derived class overrides process() to change gradients, or apply_processed() to do more in
+// an update. That has to pass entries without a gradient on unchanged (the innermost optimizer warns about them), and
+// to keep an entry's other members.
 #pragma once
 
 #include <memory>
@@ -32,14 +32,14 @@ class ProxyOptimizer : public Optimizer {
   std::string gathers_steps() const override { return wrapped_->gathers_steps(); }
 
  protected:
-  // `caller` leads the text of the error that a missing optimizer is.
+  // Throws if there is no optimizer; `caller` begins the text of that error.
   ProxyOptimizer(std::unique_ptr<Optimizer> wrapped, const char* caller, const Location& where);
   Optimizer& wrapped() { return *wrapped_; }
 
   // Those of the entries that will be updated.
   static GradientsAndVariables with_gradient(const GradientsAndVariables& all);
-  // The variable's value after an operation that updates it. Only the read waits: what is computed from it is free to
-  // be fused.
+  // The variable's value after an operation that updates it. Only the read waits for it: what is computed from the
+  // value can still be fused.
   static Tensor read_after(const Operation& update, const Variable& variable);
 
  private:

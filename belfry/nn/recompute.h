@@ -1,4 +1,4 @@
-// x | recompute(block): what `block` makes is computed again for the gradients instead of being kept in memory.
+// x | recompute(block): what `block` computes is computed again for the gradients instead of being kept in memory.
 #pragma once
 
 #include <utility>

@@ -25,7 +25,7 @@ void check_options(const char* kind, const Options& o, const Tensor& x, std::siz
   known_size(kind, x, 2, "features");
 }
 
-// Layer after layer; step(k, x) builds layer k and gives what it passes on.
+// Layer after layer; step(k, x) builds layer k and returns what it passes on.
 template <class Options, class Step>
 Tensor stack(const char* kind, const Options& o, const Tensor& x, Step step) {
   Tensor y = o.batch_first ? swap_batch_and_time(x) : x;

@@ -71,10 +71,10 @@ inline Tensor gru(const Tensor& x, std::string_view name, const GruLayerOptions&
   return make_layer(name, options, where)(x);
 }
 
-// With the states that the layers begin with, one a layer or none at all (zeros), and those that they end with.
+// The same with initial states, one per layer or none (zeros), and with the final ones in the result.
 struct LstmLayerResult {
   Tensor output{};
-  std::vector<LstmState> last{};  // one a layer
+  std::vector<LstmState> last{};  // one per layer
 };
 LstmLayerResult lstm_with_state(const Tensor& x, std::string_view name, const LstmLayerOptions& options,
                                 const std::vector<LstmState>& initial = {},
@@ -82,7 +82,7 @@ LstmLayerResult lstm_with_state(const Tensor& x, std::string_view name, const Ls
 
 struct GruLayerResult {
   Tensor output{};
-  Tensors last{};  // one a layer
+  Tensors last{};  // one per layer
 };
 GruLayerResult gru_with_state(const Tensor& x, std::string_view name, const GruLayerOptions& options,
                               const Tensors& initial = {}, const Location& where = Location::current());

@@ -16,7 +16,7 @@ namespace belfry {
 namespace {
 
 void check_scale(const char* what, double scale) {
-  BELFRY_CHECK(scale >= 0 && std::isfinite(scale), "[{}] expected a scale from 0 up, got {}", what, scale);
+  BELFRY_CHECK(scale >= 0 && std::isfinite(scale), "[{}] expected a scale of 0 or more, got {}", what, scale);
 }
 
 Tensor named_sum(const Tensors& terms, std::string_view name) {

@@ -47,18 +47,18 @@ BatchStatistics frozen_batch_statistics() {
 std::unique_ptr<VariableScope> remap_variables(std::function<Tensor(const Variable&)> map, const Location& where) {
   BELFRY_CHECK(static_cast<bool>(map), "[remap_variables] expected a function, got an empty one (at {})",
                to_string(where));
-  return VariableScope::reopen({.custom_getter = [map = std::move(map), where](const VariableGetter& next,
-                                                                               const std::string& name,
-                                                                               const VariableOptions& given) {
-    const Variable variable = next(name, given);
-    const Tensor seen = map(variable);
-    BELFRY_CHECK(seen && seen.dtype() == variable.dtype() && compatible(seen.shape(), variable.shape()),
-                 "[remap_variables] expected a tensor of {} {} for '{}', got {} (at {}). Give the variable itself to "
-                 "leave it as it is.",
-                 name_of(variable.dtype()), to_string(variable.shape()), variable.name(), to_string(seen),
-                 to_string(where));
-    return variable.with_value(seen);
-  }});
+  return VariableScope::reopen(
+      {.custom_getter = [map = std::move(map), where](const VariableGetter& next, const std::string& name,
+                                                      const VariableOptions& given) {
+        const Variable variable = next(name, given);
+        const Tensor seen = map(variable);
+        BELFRY_CHECK(seen && seen.dtype() == variable.dtype() && compatible(seen.shape(), variable.shape()),
+                     "[remap_variables] expected a tensor of {} {} for '{}', got {} (at {}). Return the variable "
+                     "itself to leave it unchanged.",
+                     name_of(variable.dtype()), to_string(variable.shape()), variable.name(), to_string(seen),
+                     to_string(where));
+        return variable.with_value(seen);
+      }});
 }
 
 }  // namespace belfry

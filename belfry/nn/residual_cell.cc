@@ -39,7 +39,7 @@ class ResidualCell final : public WrappedCell {
   void check_size(const Tensor& x) const {
     const std::int64_t features = x.shape()[x.rank() - 1];
     BELFRY_CHECK(features == output_size(),
-                 "[residual cell '{}'] expected an input as wide as the output, which it is added to, got {} features "
+                 "[residual cell '{}'] expected an input as wide as the output, to which it is added, got {} features "
                  "and {} outputs (at {})",
                  name(), features, output_size(), to_string(current_location({})));
   }

@@ -16,7 +16,7 @@
 namespace belfry {
 namespace {
 
-// A step of a sequence, of which rows that are at their end keep their state and give zeros.
+// A step of a sequence in which rows that are at their end keep their state and give zeros.
 RnnStep step_within(const RnnCell::Step& step, const Tensor& x, const Tensors& state, const Tensor& goes_on) {
   RnnStep out = step(x, state);
   if (!goes_on) return out;
@@ -98,14 +98,14 @@ RnnResult run(const char* function, const RnnCell& cell, const Tensor& x, const 
 
 }  // namespace
 
-// A longer sequence is a loop, though its length is known: each step that is written out has to be planned.
+// A longer sequence becomes a loop even if its length is known: each unrolled step has to be planned.
 constexpr std::int64_t kMostWrittenOut = 64;
 
 RnnResult step_by_step(const CellSequence& s, std::int64_t outputs, const RnnCell::Step& step) {
   const NameScope scope("steps");
   const std::int64_t time = s.x.shape()[0];
   Tensor lengths = s.lengths;
-  // Looked up, because that ends the run if one is outside of [0, time].
+  // This gather ends the run if a length is outside of [0, time].
   if (lengths) lengths = gather(range(0, size_of(s.x, 0) + 1), reshape(lengths, {size_of(s.x, 1)}), {}, "lengths");
   const bool written_out = s.written_out || (time != kAny && time <= kMostWrittenOut);
   return written_out ? write_out(s, lengths, outputs, step) : loop(s, lengths, step);

@@ -3,9 +3,9 @@
 //   const RnnResult r = rnn(cell::lstm("rnn", {.units = 64}), x, {.lengths = lengths});  // r.output, r.last
 //
 // x is [time, batch, features], or [batch, time, features] with .batch_first; batch and time may differ from run to
-// run. Layer after layer takes the whole sequence where that is possible: LSTM and GRU by the kernels of ops/lstm.h and
-// gru.h, dropout of inputs and outputs around them; a cell that has to be taken step by step is written out for each
-// step of a short sequence whose length is known, and is a loop (ops/scan.h) for others.
+// run. Each layer processes the whole sequence at once where that is possible: LSTM and GRU with the kernels of
+// ops/lstm.h and gru.h, with dropout of inputs and outputs around them. A cell that has to run step by step is unrolled
+// for a short sequence of known length, and becomes a loop (ops/scan.h) for others.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ namespace belfry {
 
 struct RnnOptions {
   Tensors initial{};  // the state that the sequences begin with; none: zeros
-  // [batch], i32 or i64: row k takes the first lengths[k] steps. Beyond, its outputs are 0 and its state stays as it
-  // is. A length outside [0, time] ends the run with a NumericError.
+  // [batch], i32 or i64: row k takes the first lengths[k] steps. After these its outputs are 0 and its state does not
+  // change. A length outside [0, time] ends the run with a NumericError.
   Tensor lengths{};
   bool batch_first = false;  // x and the output are [batch, time, ...]
 };
@@ -31,7 +31,7 @@ struct RnnResult {
 RnnResult rnn(const RnnCell& cell, const Tensor& x, const RnnOptions& options = {}, std::string_view name = "rnn",
               const Location& where = Location::current());
 
-// The same with every call of the cell written out, step by step; the number of steps must be known.
+// The same with all steps unrolled; the number of steps must be known.
 RnnResult unroll(const RnnCell& cell, const Tensor& x, const RnnOptions& options = {}, std::string_view name = "unroll",
                  const Location& where = Location::current());
 

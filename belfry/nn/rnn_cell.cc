@@ -31,7 +31,7 @@ void check_input(const CellBody& cell, const Tensor& x, const std::string& line)
 void check_result(const CellBody& cell, const Tensor& x, const RnnStep& step, const std::string& line) {
   const Shape wanted{x.shape()[0], cell.output_size()};
   BELFRY_CHECK(step.output && step.output.rank() == 2 && compatible(step.output.shape(), wanted),
-               "{} expected its step to give an output {}, got {} {}", title_of(cell), to_string(wanted),
+               "{} expected its step to return an output {}, got {} {}", title_of(cell), to_string(wanted),
                step.output ? to_string(step.output) : "an empty tensor", line);
   check_state(cell, x, 0, step.state, title_of(cell) + " (its step's result)", line);
 }
@@ -83,7 +83,7 @@ void CellScope::inside(const std::function<void()>& build) const {
     const MutexLock lock(mutex_);
     return made_in_.contains(place);
   }();
-  // Automatic, not `yes`: what an earlier call made may have been taken back by a definition that failed later.
+  // Automatic, not `yes`: the variables of an earlier call may have been removed when a definition failed later.
   const VariableScope scope(name_, {.reuse = again && around.reuse() == Reuse::no ? Reuse::automatic : Reuse::no},
                             where_);
   build();

@@ -1,13 +1,13 @@
-// Recurrent cells: one step of a recurrent network, a function of an input and a state. rnn.h takes them over time.
+// Recurrent cells: one step of a recurrent network, a function of an input and a state. rnn.h runs them over time.
 //
 //   const RnnCell net = cell::stacked("rnn", {cell::lstm("layer0", {.units = 200}),
 //                                             cell::dropout(cell::lstm("layer1", {.units = 200}), {.input = 0.5})});
 //   RnnResult r = rnn(net, x);                             // x [time, batch, features]
 //   RnnStep s = net(x_t, net.zero_state(x_t));             // or one step by hand: s.output, s.state
 //
-// A cell's variables are in a variable scope of its name. The first call makes them; the calls that follow in the same
+// A cell's variables are in a variable scope with the cell's name. The first call makes them; later calls in the same
 // graph and enclosing scope find them, so a cell that is called at each step has one set of variables. Another cell of
-// that name is an error there, as get_variable() says. Copies are the same cell.
+// that name is an error there, thrown by get_variable(). Copies are the same cell.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ class RnnCell {
  public:
   using Step = std::function<RnnStep(const Tensor& x, const Tensors& state)>;
 
-  // A cell of one's own: `step` runs inside the cell's scope, so layers in it have their variables there.
+  // A cell that you write: `step` runs inside the cell's scope, so layers in it have their variables there.
   //
   //   RnnCell("sum", {.state = {8}, .output = 8}, [](const Tensor& x, const Tensors& state) {
   //     const Tensor h = relu(state[0] + (x | fully_connected("in", {.units = 8})));
@@ -48,7 +48,7 @@ class RnnCell {
   RnnCell(std::string_view name, const RnnCellOptions& options, Step step, const Location& where = Location::current());
   explicit RnnCell(std::shared_ptr<const CellBody> body) : body_(std::move(body)) {}
 
-  // One step: x [batch, features], of which features must be known; state as state_sizes() says.
+  // One step: x [batch, features], where features must be known; state_sizes() gives the sizes of the state.
   RnnStep operator()(const Tensor& x, const Tensors& state, const Location& where = Location::current()) const;
 
   const std::string& name() const;
@@ -57,8 +57,9 @@ class RnnCell {
   // Zeros for as many rows as a tensor [batch, ...] has.
   Tensors zero_state(const Tensor& rows, DType dtype = DType::f32) const;
 
-  // The cell for one sequence: what is drawn once for all of its steps (variational dropout) is drawn here, for x as in
-  // a step. rnn() and unroll() do so; whoever calls such a cell step by step does too. Other cells are as they were.
+  // The cell for one sequence: what is drawn once for all of its steps (variational dropout) is drawn here, for an x
+  // like that of a step. rnn() and unroll() call it; code that calls such a cell step by step has to call it too. Other
+  // cells are returned unchanged.
   RnnCell begin(const Tensor& x) const;
 
   const CellBody& body() const { return *body_; }  // internal
@@ -102,16 +103,16 @@ struct PlainCellOptions {
   Regularizer bias_regularizer{};
 };
 
-// Rates of what is dropped, in training towers only.
+// Dropout rates, used in training towers only.
 struct DropoutCellOptions {
   double input = 0, output = 0;
-  double state = 0;          // of what goes to the next step; not of an LSTM's c
+  double state = 0;          // of the state passed to the next step; not of an LSTM's c
   bool variational = false;  // the same units at all steps of a sequence (Gal and Ghahramani 2016)
 };
 
 namespace cell {
 
-// Variables W_x, W_h, b (and b_h of gru), as those of the layers lstm and gru: a stack "rnn" of cells "layer0",
+// Variables W_x, W_h, b (and b_h of gru), like those of the layers lstm and gru: a stack "rnn" of cells "layer0",
 // "layer1", ... has the variables of the layer lstm("rnn", {.layers = 2}).
 RnnCell lstm(std::string_view name, const LstmCellOptions& options,
              const Location& where = Location::current());  // state h, c
@@ -119,12 +120,12 @@ RnnCell gru(std::string_view name, const GruCellOptions& options, const Location
 // h' = activation(x W_x + b + h W_h)
 RnnCell plain(std::string_view name, const PlainCellOptions& options, const Location& where = Location::current());
 
-// The output of each is the input of the next; the states are one after the other.
+// The output of each is the input of the next; the state is the cells' states in order.
 RnnCell stacked(std::string_view name, std::vector<RnnCell> cells, const Location& where = Location::current());
 
-// These have the name and the state of the cell that they are around.
+// These have the name and the state of the cell that they wrap.
 RnnCell dropout(const RnnCell& around, const DropoutCellOptions& options, const Location& where = Location::current());
-// The input is added to the output, which has the same size.
+// Adds the input to the output, which must have the same size.
 RnnCell residual(const RnnCell& around);
 
 }  // namespace cell

@@ -1,4 +1,4 @@
-// Depthwise convolutions, alone and followed by one of 1 x 1.
+// Depthwise convolutions, alone and followed by a 1 x 1 convolution.
 #include "belfry/base/check.h"
 #include "belfry/nn/conv_layers.h"
 #include "belfry/nn/internal/conv_layer_parts.h"

@@ -23,7 +23,7 @@ Tensor apply(const UpsampleOptions& o, const Tensor& x) {
   return linear ? resize_bilinear(x, resize, "output") : resize_nearest(x, resize, "output");
 }
 
-// Of every `units` channels the first, of each the second, and so on: the largest of these.
+// The maximum of slices: the first of every `units` channels, the second, and so on.
 Tensor apply(const MaxoutOptions& o, const Tensor& x) {
   BELFRY_CHECK(x.rank() >= 2, "{} expected a batch of rank 2 or more, got '{}' {} {}", layer_title("maxout"), x.name(),
                to_string(x.shape()), layer_line());

@@ -19,7 +19,7 @@ struct UpsampleOptions {
   bool half_pixel_centers = true;  // unless align_corners is set: bilinear as in PyTorch and TensorFlow 2
   DataFormat data_format = DataFormat::nhwc;
 };
-// Images larger by whole numbers: x | upsample("up", {.scale = 2}).
+// Enlarges images by whole factors: x | upsample("up", {.scale = 2}).
 Layer upsample(std::string_view name, const UpsampleOptions& options = {}, const Location& where = Location::current());
 
 // Tensorpack's name for flatten(): [batch, ...] -> [batch, product of the rest].
@@ -27,17 +27,17 @@ inline Layer batch_flatten(std::string_view name, const Location& where = Locati
   return flatten(name, where);
 }
 
-// x and then the others along an axis: x | concat_with("skip", encoder_output).
+// x and then another tensor along an axis: x | concat_with("skip", encoder_output).
 Layer concat_with(std::string_view name, const Tensor& other, int axis = -1,
                   const Location& where = Location::current());
 Layer concat_with(std::string_view name, const std::vector<Tensor>& others, int axis = -1,
                   const Location& where = Location::current());
 
 struct MaxoutOptions {
-  std::int64_t units = 0;  // channels that make one; has no default
+  std::int64_t units = 0;  // how many channels make one; has no default
   DataFormat data_format = DataFormat::nhwc;
 };
-// The largest of every `units` channels that lie side by side.
+// The maximum of every `units` adjacent channels.
 Layer maxout(std::string_view name, const MaxoutOptions& options, const Location& where = Location::current());
 inline Layer maxout(std::string_view name, std::int64_t units, const Location& where = Location::current()) {
   return maxout(name, MaxoutOptions{.units = units}, where);

@@ -19,7 +19,7 @@ std::string list(const std::vector<std::string>& names) {
   return out;
 }
 
-// The entries that have a gradient; complains about the others, and about a variable given twice.
+// The entries that have a gradient; warns about the others, and throws if a variable is given twice.
 GradientsAndVariables connected(const GradientsAndVariables& all, const std::string& optimizer, const Location& where) {
   BELFRY_CHECK(!all.empty(), "[{}] expected gradients to apply, got an empty list (at {})", optimizer,
                to_string(where));
@@ -28,7 +28,7 @@ GradientsAndVariables connected(const GradientsAndVariables& all, const std::str
   std::set<const Node*> given;
   for (const GradientAndVariable& item : all) {
     BELFRY_CHECK(!given.contains(item.variable.node()),
-                 "[{}] expected each variable once, got '{}' twice (at {}). Add its gradients up first.", optimizer,
+                 "[{}] expected each variable once, got '{}' twice (at {}). Add up its gradients first.", optimizer,
                  item.variable.name(), to_string(where));
     if (item.gradient) {
       given.insert(item.variable.node());

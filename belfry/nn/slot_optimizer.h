@@ -1,4 +1,4 @@
-// What all optimizers with an update op share: the walk over gradients and the variables that keep an update's state.
+// What all optimizers with an update op share: the loop over gradients and the variables that keep an update's state.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class SlotOptimizer : public Optimizer {
   virtual Tensor update(const Variable& variable, const Tensor& learning_rate, const Tensor& gradient,
                         std::string_view name) = 0;
 
-  // State that belongs to a variable: made once by this optimizer, placed and saved as the variable is.
+  // State that belongs to a variable: made once by this optimizer, placed and saved like the variable.
   Variable slot(const Variable& owner, const std::string& slot_name, double initial = 0) {
     return state_of(owner, owner.name() + "/" + name() + "/" + slot_name, owner.shape(), owner.dtype(), initial);
   }

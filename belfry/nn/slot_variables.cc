@@ -11,7 +11,7 @@ Variable SlotVariables::get(const Variable& owner, const std::string& full_name,
                             const Initializer& initializer) {
   const auto key = std::make_pair(static_cast<const Node*>(owner.node()), full_name);
   Graph& graph = *owner.node()->graph;
-  // A node of a graph that is gone may have had the same address.
+  // A node of a destroyed graph may have had the same address.
   if (const auto at = made_.find(key); at != made_.end() && belongs_to(at->second.handle(), graph)) return at->second;
   const bool owner_is_saved = graph.collections().contains(collection::kGlobalVariables, owner);
   const GraphScope root(graph);  // the name is complete: no scope adds to it

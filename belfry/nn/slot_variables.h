@@ -1,4 +1,4 @@
-// Variables that keep what an update needs the next time: made once, placed and saved as the variable they belong to.
+// Variables that keep what the next update needs: made once, placed and saved like the variable that they belong to.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class SlotVariables {
   // initialiser is given.
   Variable get(const Variable& owner, const std::string& full_name, const Shape& shape, DType dtype,
                const Initializer& initializer = {});
-  // "<owner>/<name>" of the owner's shape and type; zero at first, or what the owner is initialised to.
+  // "<owner>/<name>" with the owner's shape and type; zero at first, or what the owner is initialised to.
   Variable like(const Variable& owner, const std::string& name);
   Variable copy_of(const Variable& owner, const std::string& name);
 

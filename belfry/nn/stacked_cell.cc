@@ -34,7 +34,7 @@ class StackedCell final : public CellBody {
     return out;
   }
 
-  // One cell after the other takes the whole sequence.
+  // Each cell processes the whole sequence, one after the other.
   RnnResult over_time(const CellSequence& s) const override {
     RnnResult out{.output = s.x};
     each([&](const RnnCell& cell, std::size_t first) {
@@ -55,13 +55,13 @@ class StackedCell final : public CellBody {
     for (const RnnCell& cell : cells_) {
       begun.push_back(cell.begin(input));
       changed = changed || &begun.back().body() != &cell.body();
-      input = zeros({size_of(x, 0), cell.output_size()}, x.dtype());  // in the shape of what the next one is given
+      input = zeros({size_of(x, 0), cell.output_size()}, x.dtype());  // in the shape of the next cell's input
     }
     return changed ? std::make_shared<StackedCell>(scope_, std::move(begun)) : nullptr;
   }
 
  private:
-  // In the stack's scope; `first` is the place of the cell's state.
+  // Runs in the stack's scope; `first` is the index of the cell's first state tensor.
   void each(const std::function<void(const RnnCell& cell, std::size_t first)>& visit) const {
     scope_->inside([&] {
       std::size_t first = 0;
@@ -85,7 +85,7 @@ class StackedCell final : public CellBody {
 
 RnnCell cell::stacked(std::string_view name, std::vector<RnnCell> cells, const Location& where) {
   auto scope = std::make_shared<CellScope>(name, "stacked cells", where);
-  BELFRY_CHECK(!cells.empty(), "{} expected one cell or more, got none (at {})", scope->title(), to_string(where));
+  BELFRY_CHECK(!cells.empty(), "{} expected at least one cell, got none (at {})", scope->title(), to_string(where));
   return RnnCell(std::make_shared<StackedCell>(std::move(scope), std::move(cells)));
 }
 

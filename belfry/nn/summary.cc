@@ -25,7 +25,7 @@ void add_moving_summary(const std::vector<Tensor>& scalars, const Location& wher
   for (const Tensor& t : scalars)
     BELFRY_CHECK(
         !t || (t.rank() == 0 && is_float(t.dtype())),
-        "[add_moving_summary] expected scalar floats, got '{}' {} {} (at {}). Reduce it first, by reduce_mean() say.",
+        "[add_moving_summary] expected scalar floats, got '{}' {} {} (at {}). Reduce it first, with reduce_mean() say.",
         t.name(), name_of(t.dtype()), to_string(t.shape()), to_string(where));
   add(collection::kMovingSummaries, scalars, "add_moving_summary", where);
 }

@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-// A cell of so many units, whose state is one or several tensors of that size and whose output is the first.
+// A cell with options.units units, whose state is one or several tensors of that size and whose output is the first.
 template <class Options>
 class UnitCell : public CellBody {
  public:
@@ -91,7 +91,7 @@ class PlainCell final : public UnitCell<PlainCellOptions> {
     });
     return out;
   }
-  // The inputs of all steps are projected in one product.
+  // Projects the inputs of all steps in one product.
   RnnResult over_time(const CellSequence& s) const override {
     if (s.written_out) return CellBody::over_time(s);
     RnnResult out;
@@ -116,7 +116,7 @@ class PlainCell final : public UnitCell<PlainCellOptions> {
     return {variables.w_x(), variables.w_h(),
             variables.bias("b", o.bias_initializer ? o.bias_initializer : init::zeros())};
   }
-  // x W_x + b, of x [rows, features]
+  // x W_x + b, for x [rows, features]
   static Tensor project(const Tensor& x, const Weights& w) {
     const Tensor product = matmul(x, w.w_x);
     return w.b ? product + w.b : product;

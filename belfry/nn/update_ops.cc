@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-// Brings in something new with every run: a placeholder, a queue, random numbers.
+// Whether the node brings in new data with every run: a placeholder, a queue, random numbers.
 bool is_source(const Node& node) {
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i)
     if (!node.def->uses_only_shape(i)) return false;
@@ -18,17 +18,17 @@ bool is_source(const Node& node) {
 bool is_input(const Node& node) { return is_source(node) && !node.def->random; }
 bool is_trainable(const Node& node) { return node.def == variable_op() && node.graph->record(&node).trainable; }
 
-// Nodes sorted by number.
+// `nodes` are sorted by number.
 bool has(const std::vector<const Node*>& nodes, const Node* node) {
   return std::ranges::binary_search(nodes, node->id, {}, &Node::id);
 }
 
-// What there is among a node and all that it depends on.
+// What a node and everything that it depends on contains.
 struct Needs {
   bool computed = false;     // something that the gradients are computed from too, not as a mere source
   bool other_input = false;  // an input that the gradients do not need
   bool data = false;
-  bool trained = false, trainable = false;  // a variable that is, or could be
+  bool trained = false, trainable = false;  // a variable that is trained, or could be
 
   void add(const Needs& other) {
     computed |= other.computed;
@@ -39,7 +39,7 @@ struct Needs {
   }
 };
 
-// By number of the node, of the updates and of what they depend on.
+// For the updates and what they depend on, by number of the node.
 std::vector<Needs> needs_of(const std::vector<Operation>& updates, const std::vector<const Node*>& computed,
                             const std::vector<const Node*>& trained) {
   std::vector<Node*> ends;

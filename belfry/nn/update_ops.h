@@ -1,5 +1,4 @@
-// UPDATE_OPS: what has to happen along with a step of training besides the optimizer's updates, such as moving batch
-// norm's averages.
+// UPDATE_OPS: what a training step has to do besides the optimizer's updates, such as moving batch norm's averages.
 #pragma once
 
 #include <string_view>
@@ -12,16 +11,16 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// All of the graph's, whether collected as operations or as tensors.
+// All of the graph, whether collected as operations or as tensors.
 std::vector<Operation> update_ops(const Graph& graph, std::string_view collection = collection::kUpdateOps);
 
-// Those of their graph that belong to a step that applies these gradients. They
+// Those that belong to a step that applies these gradients, in their graph. They
 //   - are computed from something that the gradients are computed from too, or from no data at all, like a counter;
 //   - need no input that the gradients do not need;
 //   - depend on a variable that is trained (a batch norm depends on its own gamma and beta) or on no trainable one.
-// So a discriminator's step, on images that a generator makes, leaves the generator's averages alone. The generator's
-// moves the averages of what lies between its variables and the cost: of the discriminator too, unless they need real
-// images, as they do where the discriminator was applied to those first (its second update follows the first).
+// So a discriminator's step, on images that a generator makes, does not move the generator's averages. The generator's
+// step moves the averages of everything between its variables and the cost: also the discriminator's, unless these need
+// real images, as they do if the discriminator was applied to real images first (its second update follows the first).
 std::vector<Operation> update_ops_for(const GradientsAndVariables& gradients);
 
 }  // namespace belfry

@@ -1,4 +1,4 @@
-// InferenceTowers: what callbacks ask of a trainer that has a tower function, whatever trainer it is.
+// InferenceTowers: what callbacks need from any trainer that has a tower function.
 //
 //   void setup_graph() override { predict_ = trainer().inference_towers().get_predictor({"image"}, {"prob"}); }
 #pragma once
@@ -18,24 +18,24 @@ namespace belfry {
 class InferenceTowers {
  public:
   virtual TowerFunc& tower_func() = 0;
-  virtual const TowerTensorHandles& towers() const = 0;  // all that are built, of training too
+  virtual const TowerTensorHandles& towers() const = 0;  // all that are built, those for training too
 
   // A function from tensors to tensors of an inference tower, by the names that the tower function gave them; an input
-  // may be any tensor. The tower is built when first asked for, one a device, so before initialize(): in a callback's
-  // setup_graph() at the latest. On device k it reads the variables of training tower k. An output that needs an input
-  // which is not given is an error here.
+  // may be any tensor. The tower is built when first asked for, one per device, so ask before initialize(): in a
+  // callback's setup_graph() at the latest. On device k it reads the variables of training tower k. Throws if an output
+  // needs an input that is not given.
   virtual OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
                                         const Device& device = 0, const Location& where = Location::current()) = 0;
-  // Throws unless it is one that the trainer's session will have.
+  // Throws unless the trainer's session will have this device.
   virtual void check_device(std::string_view caller, const Device& device) const = 0;
-  // The inference tower itself, fed by what a function makes in the tower: a tensor for each of the signature.
+  // The inference tower itself, fed by what a function makes in the tower: a tensor for each entry of the signature.
   virtual const TowerTensorHandle& build_inference_tower(const std::string& name,
                                                          const std::function<Tensors()>& inputs,
                                                          const Device& device = 0,
                                                          const Location& where = Location::current()) = 0;
 
  protected:
-  ~InferenceTowers() = default;  // the trainer's, who owns it
+  ~InferenceTowers() = default;  // for the trainer, which owns it
 };
 
 }  // namespace belfry

@@ -1,7 +1,7 @@
 // OnlinePredictor: a function from arrays to arrays, computed by a graph.
 //
 //   OnlinePredictor predict = trainer.get_predictor({"image"}, {"prob"});   // while the graph is being defined
-//   Array probabilities = predict({image})[0];                              // once the session is there
+//   Array probabilities = predict({image})[0];                              // once the session exists
 #pragma once
 
 #include <functional>
@@ -16,10 +16,11 @@ namespace belfry {
 class OnlinePredictor {
  public:
   OnlinePredictor() = default;  // empty: not to be called
-  // The session is asked for at each call: it need not exist yet. Errors call inputs by `names`, one for each.
+  // `session` is called at each call: the session need not exist yet. Errors name inputs by `names`, one for each.
   OnlinePredictor(std::function<Session&()> session, Tensors inputs, Tensors outputs, std::vector<std::string> names);
 
-  // One array for each input; gives one for each output. Uses the session: on its thread, between its runs.
+  // Takes one array for each input; returns one for each output. Uses the session: call it on the session's thread,
+  // between runs.
   std::vector<Array> operator()(const std::vector<Array>& inputs, const Location& where = Location::current()) const;
 
   const Tensors& inputs() const { return inputs_; }

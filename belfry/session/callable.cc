@@ -23,7 +23,7 @@ Extent extent_of(const Array& array, bool written) {
 // Whether something that is written shares memory with anything else. Sorts.
 bool overlap(std::vector<Extent>& extents) {
   std::ranges::sort(extents, {}, &Extent::begin);
-  std::uintptr_t read = 0, written = 0;  // up to where there were such extents
+  std::uintptr_t read = 0, written = 0;  // the furthest ends of such extents so far
   for (const Extent& extent : extents) {
     if (extent.begin == extent.end) continue;
     if (extent.begin < written || (extent.written && extent.begin < read)) return true;
@@ -48,7 +48,7 @@ struct Callable::State {
     extents.reserve(inputs.size() + places.size());
   }
 
-  // While a call is going on. The points that it took are not kept any longer.
+  // Lives as long as a call, and drops the points that the call took.
   struct Use {
     Use(State& s, const Caller& user) : session(s.session.user, user), state(s) {}
     ~Use() { state.all.clear(); }
@@ -59,16 +59,15 @@ struct Callable::State {
   };
 
   void check_feeds(std::span<const Array> feeds, const Caller& user) const {
-    BELFRY_CHECK(
-        feeds.size() == given,
-        "[callable] expected {} feeds, got {} (made at {}). Give an array for each tensor that make_callable() was "
-        "told, in that order.",
-        given, feeds.size(), to_string(caller.where));
+    BELFRY_CHECK(feeds.size() == given,
+                 "[callable] expected {} feeds, got {} (made at {}). Pass an array for each tensor that "
+                 "make_callable() was given, in that order.",
+                 given, feeds.size(), to_string(caller.where));
     for (std::size_t i = 0; i < feeds.size(); ++i)
       if (!planned_for(i, feeds[i])) session.check_feed(signature.feeds[i], feeds[i], user);
   }
 
-  // The caller's feeds and the points that the run takes, which nobody waits for if a feed is wrong.
+  // The caller's feeds and the points that the run takes, which it does not wait for if a feed is wrong.
   std::span<const Array> inputs_with(std::span<const Array> feeds, TakenPoints& points, const Caller& user) {
     check_feeds(feeds, user);
     if (takes.nodes.empty()) {
@@ -84,7 +83,8 @@ struct Callable::State {
     return i < signature.fed.size() && feed.shape() == signature.fed[i].shape && feed.dtype() == signature.fed[i].dtype;
   }
 
-  // Where the shapes are the same, only the plan is replaced: a run that finds it outdated has results bound already.
+  // If the shapes are the same, only the plan is replaced: a run that finds it out of date has already bound its
+  // results.
   void bind(std::span<const Array> feeds, const Caller& user) {
     bool same = signature.fed.size() == feeds.size();
     for (std::size_t i = 0; i < feeds.size() && same; ++i) same = planned_for(i, feeds[i]);
@@ -98,7 +98,7 @@ struct Callable::State {
     if (!plan || plan->generation() != session.generation()) plan = session.plan_for(signature, user);
   }
 
-  // Of a fetch; none for an operation, and for what gets its shape while a call runs.
+  // Of a fetch; nothing for an operation, or for a value whose shape becomes known only while a call runs.
   std::optional<TensorInfo> info_of(int place) const {
     return place == kNone ? std::nullopt : plan->fetched()[static_cast<std::size_t>(place)];
   }
@@ -113,11 +113,12 @@ struct Callable::State {
   }
 
   void check_result(std::size_t place, const TensorInfo& info, const Array& result) const {
-    BELFRY_CHECK(result.dtype() == info.dtype && result.shape() == info.shape,
-                 "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
-                 to_string(info.shape), signature.fetches[place].name(), name_of(result.dtype()),
-                 to_string(result.shape()), to_string(caller.where),
-                 plan->continues() ? "Its shape follows from data: call without results, and take those." : kRemedy);
+    BELFRY_CHECK(
+        result.dtype() == info.dtype && result.shape() == info.shape,
+        "[callable] expected {} {} for the value of '{}', got {} {} (made at {}). {}", name_of(info.dtype),
+        to_string(info.shape), signature.fetches[place].name(), name_of(result.dtype()), to_string(result.shape()),
+        to_string(caller.where),
+        plan->continues() ? "Its shape follows from data: call without results, and use the ones returned." : kRemedy);
   }
 
   void check_results(std::span<const Array> feeds, std::span<const Array> results) {
@@ -133,12 +134,12 @@ struct Callable::State {
       extents.push_back(extent_of(results[i], true));
     }
     BELFRY_CHECK(!overlap(extents),
-                 "[callable] expected results in memory of their own, got some that share it with each other or with a "
+                 "[callable] expected results in separate memory, got some that share memory with each other or with a "
                  "feed (made at {}). clone() what is fed.",
                  to_string(caller.where));
   }
 
-  // `ours`: results that may be replaced by others.
+  // `ours`: whether the results may be replaced by other arrays.
   void run(std::span<const Array> feeds, std::span<Array> results, bool ours, std::optional<std::uint64_t> step,
            TakenPoints& points, const Caller& user) {
     for (std::size_t i = 0; i < feeds.size(); ++i) inputs[i] = feeds[i].raw();
@@ -148,7 +149,7 @@ struct Callable::State {
     while (!session.execute(*plan, step, inputs, outputs, late, points, user)) bind(feeds, user);
   }
 
-  // What gets its shape while a call runs: results of ours change with it.
+  // The place of a value whose shape becomes known only while a call runs; a result of ours is replaced to fit.
   void* place_late(std::size_t fetch, const TensorInfo& info, std::span<Array> results, bool ours) const {
     const auto at = std::ranges::find(places, static_cast<int>(fetch)) - places.begin();
     Array& result = results[static_cast<std::size_t>(at)];
@@ -171,7 +172,7 @@ struct Callable::State {
   std::size_t given = 0;  // feeds that the caller brings; the others are taken
   Takes takes;
   std::vector<Array> all;  // the caller's feeds and what was taken
-  std::vector<Array> own;  // results for who brings none; empty until then
+  std::vector<Array> own;  // results for calls that pass none; empty until the first of them
 };
 
 Callable::State& Callable::state() const {
@@ -218,18 +219,16 @@ std::shared_ptr<const Plan> Callable::plan() const { return state().plan; }
 std::vector<Array> Callable::make_results(std::span<const Array> feeds) const {
   State& s = state();
   const State::Use use(s, s.caller);
-  BELFRY_CHECK(
-      s.takes.nodes.empty(),
-      "[callable] expected shapes that follow from the feeds, got a run that takes points from queues (made at "
-      "{}). Call it without results, which are then its own.",
-      to_string(s.caller.where));
+  BELFRY_CHECK(s.takes.nodes.empty(),
+               "[callable] expected shapes that follow from the feeds, got a run that takes points from queues (made "
+               "at {}). Call it without results: it then makes its own.",
+               to_string(s.caller.where));
   s.check_feeds(feeds, s.caller);
   s.bind(feeds, s.caller);
-  BELFRY_CHECK(
-      !s.plan->continues(),
-      "[callable] expected shapes that follow from the feeds, got a run in which some follow from data (made at "
-      "{}). Call it without results, which are then its own.",
-      to_string(s.caller.where));
+  BELFRY_CHECK(!s.plan->continues(),
+               "[callable] expected shapes that follow from the feeds, got a run in which some follow from data (made "
+               "at {}). Call it without results: it then makes its own.",
+               to_string(s.caller.where));
   return s.make_results();
 }
 

@@ -9,7 +9,7 @@
 //   std::vector<Array> results = step.make_results(point);
 //   step(point, results);
 //
-// Random ops draw by the session's own count of runs, or by a step that is given:
+// Random ops draw by the session's own count of runs, or by a given step:
 //
 //   step(point, {.random_step = n});
 #pragma once
@@ -43,14 +43,13 @@ class Callable {
  public:
   Callable() = default;  // empty: usable only after assignment
 
-  // One array for each feed, in that order. The results are the callable's own, in the order of the fetches (an
-  // operation's is an empty Array), and overwritten by the next call: clone() what is to be kept, or fed
-  // to that call.
+  // One array for each feed, in that order. The results belong to the callable, in the order of the fetches (an
+  // operation's is an empty Array), and the next call overwrites them: clone() what is to be kept, or fed to that call.
   std::span<const Array> operator()(std::span<const Array> feeds = {}, const RunOptions& options = {}) const;
 
   // Writes the results into the caller's arrays instead. There is one for each fetch, of the fetched tensor's type and
-  // shape; an operation's is left alone. They share no memory with each other or with the feeds. All of that is checked
-  // before anything runs.
+  // shape; an operation's is not touched. They must not share memory with each other or with the feeds. All of that is
+  // checked before anything runs.
   void operator()(std::span<const Array> feeds, std::span<Array> results, const RunOptions& options = {}) const;
 
   // New arrays, uninitialised, that fit the results of a call with feeds of these shapes. Runs nothing.
@@ -60,8 +59,8 @@ class Callable {
   friend class Session;
   friend class HookedRun;
   struct State;
-  // For steps whose callers change: errors name the one that is given. Missing feeds are an error of run(), whose
-  // results are new arrays.
+  // For runs with changing callers: errors name the given one. Missing feeds are an error of run(), whose results are
+  // new arrays.
   static Callable make(SessionState& session, const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds,
                        const Caller& caller);
   std::vector<Array> run(std::span<const Array> feeds, const RunOptions& options, const Caller& caller) const;

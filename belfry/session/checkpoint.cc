@@ -40,10 +40,10 @@ CheckpointState checkpoint_state_from_json(std::string_view text, const std::str
           .seeds = small_json::numbers(in, "seeds", where),
           .random_counter = small_json::number(in, "random_counter", where),
           .versions = small_json::texts(in, "versions", where),
-          // Only autotune has any, and states written before it was there do not.
+          // Only autotune makes any, and states written before it existed do not have them.
           .algorithms = in.contains("algorithms") ? small_json::texts(in, "algorithms", where)
                                                   : std::map<std::string, std::string>(),
-          // Nor do states written before the model was told apart.
+          // States written before the model was told apart do not have it.
           .model = in.contains("model") ? small_json::strings(in, "model", where) : std::vector<std::string>(),
           .user = small_json::texts(in, "user", where)};
 }

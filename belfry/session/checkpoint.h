@@ -6,7 +6,7 @@
 //   checkpoint               the index: which checkpoints are kept, newest last
 //
 // The state travels inside the safetensors file too, so that one rename makes a checkpoint complete: values and state
-// can never be of different saves. What is loaded is that copy; editing the .json changes nothing.
+// can never come from different saves. What is loaded is that copy; editing the .json changes nothing.
 //
 // Saver (saver.h) writes them; ContinueRun and SaverRestore (session_init.h) bring the values into a session.
 #pragma once
@@ -24,17 +24,17 @@
 namespace belfry {
 
 inline constexpr std::string_view kCheckpointIndex = "checkpoint";  // the usual name of the index file
-// A saver that keeps the best has an index of its own, "min-error.index" beside "min-error-1200.safetensors".
+// A saver that keeps the best has a separate index, "min-error.index" beside "min-error-1200.safetensors".
 inline constexpr std::string_view kCheckpointIndexExtension = ".index";
 
 struct CheckpointState {
   std::int64_t step = 0;
-  std::int64_t epoch = 0;  // that was running, finished or not: run_position() (training_state.h) says which
+  std::int64_t epoch = 0;  // the last one started; run_position() (training_state.h) says whether it is finished
   std::map<std::string, std::uint64_t> seeds{};  // "graph" is the graph's
   std::uint64_t random_counter = 0;              // Session::random_counter()
   std::map<std::string, std::string> versions{};
   std::map<std::string, std::string> algorithms{};  // Session::algorithms()
-  std::vector<std::string> model{};  // the names of what inference needs; the other values belong to the run alone
+  std::vector<std::string> model{};  // the names of what inference needs; the other values belong only to the run
   std::map<std::string, std::string> user{};  // the position in the data, callbacks' state, ...: any UTF-8 text
   bool operator==(const CheckpointState&) const = default;
 };
@@ -44,17 +44,17 @@ struct Checkpoint {
   CheckpointState state;
 };
 
-// `path` names the safetensors file, with or without its extension; or a directory, whose latest checkpoint is meant;
-// or, without a step, the latest of a saver with an index of that name: "min-error", of which "min-error.index" lists
-// those. Everything is checked before anything is used; throws FileError.
+// `path` names the safetensors file, with or without its extension; or a directory, for its latest checkpoint; or,
+// without a step, the name of a saver's index, for the latest checkpoint listed there: "min-error" for
+// "min-error.index". Everything is checked before anything is used; throws FileError.
 Checkpoint load_checkpoint(const std::string& path);
 
-// The path of the newest checkpoint in the index whose file is there; nothing if there is no index, or none of its
-// files. A damaged index throws FileError.
+// The path of the newest checkpoint in the index whose file exists; nothing if there is no index, or none of its files
+// exists. A damaged index throws FileError.
 std::optional<std::string> latest_checkpoint(const std::string& directory,
                                              const std::string& index = std::string(kCheckpointIndex));
 
-// The .json and the metadata, and back. `where` leads error texts; both throw FileError.
+// The .json and the metadata, and back. `where` begins error texts; both throw FileError.
 std::string to_json(const CheckpointState& state, const std::string& where);
 CheckpointState checkpoint_state_from_json(std::string_view text, const std::string& where);
 

@@ -27,7 +27,7 @@ constexpr std::string_view kTensors = ".safetensors", kState = ".json";
 std::string made_directory(const std::string& wanted) {
   BELFRY_CHECK_AS(FileError, !wanted.empty(), "[Saver] expected a directory for checkpoints, got an empty path.");
   std::error_code error;
-  // Absolute: the background thread may meet another working directory.
+  // Absolute: the working directory may have changed when the background thread writes.
   const std::string path = fs::absolute(wanted, error).string();
   if (!error) fs::create_directories(path, error);
   if (error) fail_system("make the directory", wanted, error.value());
@@ -38,7 +38,7 @@ void check_name(std::string_view what, const std::string& name) {
   const bool is_plain =
       !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
   BELFRY_CHECK_AS(FileError, is_plain,
-                  "[Saver] expected {} that is a plain file name, got '{}'. Directories go into .directory.", what,
+                  "[Saver] expected {} that is a plain file name, got '{}'. Put directories into .directory.", what,
                   name);
 }
 
@@ -91,10 +91,8 @@ bool remove_checkpoint(const std::string& stem) {
   for (const std::string_view extension : {kState, kTensors}) {
     const std::string path = stem + std::string(extension);
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) continue;
-    log_warning(
-        fmt::format("[Saver] expected to remove the old checkpoint '{}', got: {}. It is tried again with the "
-                    "next save.",
-                    path, std::generic_category().message(errno)));
+    log_warning(fmt::format("[Saver] expected to remove the old checkpoint '{}', got: {}. The next save tries again.",
+                            path, std::generic_category().message(errno)));
     return false;
   }
   return true;
@@ -165,7 +163,7 @@ std::string CheckpointWriter::write(std::int64_t step, const std::map<std::strin
   try {
     write_files(name, tensors, to_json(state, fmt::format("[checkpoint] '{}'", stem)));
   } catch (...) {
-    // Not in the index: nobody would find it, use it or remove it.
+    // It is not in the index: nothing would find it, use it or remove it.
     if (is_new) remove_checkpoint(stem);
     throw;
   }
@@ -175,7 +173,7 @@ std::string CheckpointWriter::write(std::int64_t step, const std::map<std::strin
 }
 
 // The index names what is to be removed before it is, and forgets it afterwards: a crash in between leaves no file that
-// nobody knows of, and a file that somebody puts there later is safe.
+// is forgotten, and a file that somebody puts there later is safe.
 void CheckpointWriter::prune() {
   const std::size_t removed = std::erase_if(
       removing_, [&](const std::string& name) { return remove_checkpoint(path_in(options_.directory, name)); });
@@ -189,14 +187,15 @@ void CheckpointWriter::prune() {
 
 std::string CheckpointWriter::room_problem(std::uint64_t bytes) const {
   struct statvfs disk{};
-  if (::statvfs(options_.directory.c_str(), &disk) != 0) return "";  // it does not say
+  if (::statvfs(options_.directory.c_str(), &disk) != 0) return "";  // unknown
   const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
   const double more = std::max(1., options_.keep + 1. - static_cast<double>(kept_.size()));
   if (free >= more * static_cast<double>(bytes)) return "";
   constexpr double kMega = 1e6;
   return fmt::format(
       "[Saver] expected room for {} checkpoints of {:.1f} MB each ({:.1f} MB: .keep is {}, and a new one is written "
-      "before the oldest goes), got {:.1f} MB free in '{}'. Free some space, keep fewer, or choose another directory.",
+      "before the oldest is removed), got {:.1f} MB free in '{}'. Free some space, keep fewer, or choose another "
+      "directory.",
       more, static_cast<double>(bytes) / kMega, more * static_cast<double>(bytes) / kMega, options_.keep, free / kMega,
       options_.directory);
 }

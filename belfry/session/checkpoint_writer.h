@@ -1,5 +1,5 @@
 // CheckpointWriter: a directory of checkpoints, written so that a crash at any moment leaves the last good one. An old
-// one goes only when the new one is safely there. Saver (saver.h) is a session's side of it.
+// one is removed only once the new one is safely on disk. Saver (saver.h) is a session's side of it.
 #pragma once
 
 #include <cstdint>
@@ -23,29 +23,29 @@ enum class SaveStage : std::uint8_t {
 };
 
 struct SaverOptions {
-  std::string directory{};  // made if it is not there
+  std::string directory{};  // created if it does not exist
   std::string prefix = "model";
   int keep = 10;                                      // newest ones; 0: all
-  std::string index = std::string(kCheckpointIndex);  // savers that share a directory have an index file each
+  std::string index = std::string(kCheckpointIndex);  // savers that share a directory each need their own
   std::function<void(SaveStage)> on_stage{};          // called before each stage, by the thread that writes
 };
 
-// Throws unless the names are plain ones and `keep` is a number of files.
+// Throws unless the names are plain file names and `keep` is 0 or more.
 void check_saver_options(const SaverOptions& options);
 
 class CheckpointWriter {
  public:
-  // Goes on with what the index lists. Removes temporary files of this prefix and index whose writer is dead: the
-  // directory is used by one machine.
+  // Continues with what the index lists. Removes temporary files of this prefix and index whose writer is dead: only
+  // one machine may use the directory.
   explicit CheckpointWriter(SaverOptions options);
 
-  // Gives the path of the safetensors file. A step that was saved before is replaced. If it throws, the checkpoints
-  // that were there still are, and so is the index. Old checkpoints that cannot be removed are a warning in the log,
-  // and are tried again with the next write.
+  // Returns the path of the safetensors file. A step that was saved before is replaced. If it throws, the earlier
+  // checkpoints and the index are still there. Old checkpoints that cannot be removed are a warning in the log; the
+  // next write tries again.
   std::string write(std::int64_t step, const std::map<std::string, Array>& tensors, CheckpointState state);
 
-  // What to say if the disk has no room for checkpoints of this size, as many as are kept besides those that are there
-  // and the one that is written before the oldest goes; else "".
+  // A warning if the disk does not have room for the checkpoints of this size still to come: those up to `keep`, and
+  // one that is written before the oldest is removed; otherwise "".
   std::string room_problem(std::uint64_t bytes) const;
 
   std::vector<std::string> kept() const;  // the paths, oldest first

@@ -20,10 +20,10 @@ std::map<std::string, Array> model_of(Session& session, const char* who, const L
 
 void export_model(Session& session, const std::string& path, const Location& where) {
   const bool is_npz = path.ends_with(".npz");
-  BELFRY_CHECK_AS(FileError, is_npz || path.ends_with(".safetensors"),
-                  "[export_model] expected a path that ends in .npz or .safetensors, got '{}'. The ending decides the "
-                  "format.",
-                  path);
+  BELFRY_CHECK_AS(
+      FileError, is_npz || path.ends_with(".safetensors"),
+      "[export_model] expected a path that ends in .npz or .safetensors, got '{}'. The extension decides the format.",
+      path);
   const std::map<std::string, Array> model = model_of(session, "export_model", where);
   if (is_npz) {
     write_npz(path, model);

@@ -1,5 +1,5 @@
 // A trained model as one file of named arrays, without what only training needs: the MODEL_VARIABLES and the trainable
-// variables. Copies that towers of one process keep for themselves (LOCAL_VARIABLES) are left out.
+// variables. Copies that towers of one process keep for themselves (LOCAL_VARIABLES) are omitted.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace belfry {
 
 // To .npz or .safetensors, by the path's extension. Atomic: after an error, what was at `path` is still there.
 void export_model(Session& session, const std::string& path, const Location& where = Location::current());
-// The same to a NumPy file, whatever it is called.
+// The same to a NumPy file, whatever its extension.
 void save_npz(Session& session, const std::string& path, const Location& where = Location::current());
 
 }  // namespace belfry

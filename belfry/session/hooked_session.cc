@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// The step that random ops draw by, from the one hook that counts; the caller's own choice comes first.
+// The step that random ops draw by, from the one hook that counts; the caller's own choice takes precedence.
 RunOptions options_of(const AskedRun& asked, const RunOptions& callers) {
   RunOptions out = callers;
   std::size_t counter = 0;  // the party that gave it
@@ -29,8 +29,8 @@ RunOptions options_of(const AskedRun& asked, const RunOptions& callers) {
   return out;
 }
 
-// Keeps the first error of several hooks for later and logs the others. An error comes before a stop or the end of the
-// data, whichever was first: nothing that has failed looks like a clean end.
+// Keeps the first error of several hooks for later and logs the others. An error takes precedence over a stop or the
+// end of the data, even a later error: a failure must not look like a clean end.
 class HookErrors {
  public:
   template <class Action>
@@ -54,9 +54,9 @@ class HookErrors {
       kept_ = std::current_exception();
       clean_ = clean;
     } else if (clean) {
-      log_info(fmt::format("[HookedSession] {} of '{}' wants to end as well: {}", method, hook.name(), text));
+      log_info(fmt::format("[HookedSession] {} of '{}' wants to stop too: {}", method, hook.name(), text));
     } else {
-      log_error(fmt::format("[HookedSession] after an error that is thrown, {} of '{}' failed as well: {}", method,
+      log_error(fmt::format("[HookedSession] besides the error that will be thrown, {} of '{}' failed too: {}", method,
                             hook.name(), text));
     }
   }
@@ -104,7 +104,7 @@ std::vector<Array> HookedSession::run(const std::vector<Fetch>& fetches, const F
 
 std::string HookedSession::explain(const Location& where) const {
   BELFRY_CHECK(has_run(),
-               "[HookedSession::explain] expected a run before, got none (at {}). Use Session::explain_batch().",
+               "[HookedSession::explain] expected an earlier run, got none (at {}). Use Session::explain_batch().",
                to_string(where));
   return last_.lock()->explain();
 }

@@ -1,5 +1,5 @@
-// HookedSession: a session whose every run others may join. Each hook adds fetches and feeds to the SAME step (one
-// executable, inputs taken once) and gets the values of what it asked for.
+// HookedSession: a session with hooks that take part in every run. Each hook adds fetches and feeds to the SAME step
+// (one executable, inputs taken once) and gets the values of what it asked for.
 //
 //   class LossLogger final : public SessionHook {
 //     HookRequest before_run(const RunContext&) override { return {.fetches = {"cost"}}; }
@@ -9,7 +9,7 @@
 //   HookedSession hooked(session, {std::make_shared<LossLogger>()});
 //   while (!hooked.should_stop()) hooked.run(train_op);
 //
-// It only runs hooks: it counts no steps and never stops by itself.
+// It only runs hooks: it does not count steps and never stops by itself.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ namespace belfry {
 class HookedRuns;
 class HookedSession;
 
-// The run that a hook takes part in; valid during the call only. A hook that computes something in a run of its own
-// uses `session`: `hooked.run` would call the hooks again.
+// The run that a hook takes part in; valid during the call only. A hook that computes something in a separate run uses
+// `session`: `hooked.run` would call the hooks again.
 struct RunContext {
   HookedSession& hooked;
   Session& session;
@@ -42,7 +42,7 @@ struct RunContext {
 struct HookRequest {
   std::vector<Fetch> fetches{};
   Feeds feeds{};
-  // The step that random ops draw by, from the one hook that counts steps. RunOptions of the caller come first.
+  // The step that random ops draw by, from the one hook that counts steps. The caller's RunOptions take precedence.
   std::optional<std::uint64_t> random_step{};
 };
 
@@ -66,16 +66,16 @@ class HookedSession {
   HookedSession(const HookedSession&) = delete;
   HookedSession& operator=(const HookedSession&) = delete;
 
-  // Calls every hook's before_run, in order; runs once; calls every hook's after_run, in the same order. Gives the
-  // caller's values. If a before_run throws, the others are still called, and nothing runs; if an after_run throws,
-  // the others are still called. Then the first error is thrown, and further ones have been logged; a StopTraining or
+  // Calls every hook's before_run, in order; runs once; calls every hook's after_run, in the same order. Returns the
+  // caller's values. If a before_run throws, the others are still called, and nothing runs; if an after_run throws, the
+  // others are still called. Then the first error is thrown, and further ones have been logged; a StopTraining or
   // EndOfData is thrown only if there is no error.
   //
   // A tensor that two parties feed is an error that names both. One thread at a time.
   //
-  // A run like one before, with the same fetches and feeds from each party, is found by their handles and looks nothing
-  // else up: what is fetched in every step is best given as a tensor, not by name. As many are kept as plans
-  // (SessionConfig::plan_cache).
+  // A run that repeats an earlier one, with the same fetches and feeds from each party, is found by their handles,
+  // without other lookups: what is fetched in every step is best given as a tensor, not by name. As many are kept as
+  // plans (SessionConfig::plan_cache).
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},
                          const Location& where = Location::current());
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
@@ -92,7 +92,7 @@ class HookedSession {
   // The plan of the last run, with what hooks added to it, as Session::explain() prints one.
   std::string explain(const Location& where = Location::current()) const;
 
-  // A flag for whoever calls run() in a loop; from any thread. run() itself does not look at it.
+  // A flag for the loop that calls run(); may be set by any thread. run() itself ignores it.
   void request_stop() { should_stop_ = true; }
   bool should_stop() const { return should_stop_; }
 

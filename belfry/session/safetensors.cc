@@ -71,10 +71,10 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
                        const std::map<std::string, std::string>& metadata) {
   SafetensorsHeader header{.tensors = {}, .metadata = metadata};
   for (const auto& [name, array] : tensors) {
-    BELFRY_CHECK_AS(FileError, name != kSafetensorsMetadata,
-                    "[safetensors] '{}': expected tensors with names of their own, got one called '__metadata__'. "
-                    "Rename it.",
-                    path);
+    BELFRY_CHECK_AS(
+        FileError, name != kSafetensorsMetadata,
+        "[safetensors] '{}': expected no tensor named '__metadata__', which the format reserves, got one. Rename it.",
+        path);
     SafetensorsEntry& entry = header.tensors[name];
     entry.dtype = array.dtype();
     entry.shape = array.shape();
@@ -116,8 +116,8 @@ SafetensorsFile read_safetensors(const std::string& path) {
   const auto length = load_little_endian<std::uint64_t>(bytes.data());
   const std::uint64_t most = std::min<std::uint64_t>(bytes.size() - kLengthBytes, kMaxSafetensorsHeader);
   BELFRY_CHECK_AS(FileError, length <= most,
-                  "[safetensors] '{}': expected a header of at most {} bytes, got a length of {}. "
-                  "The file may be cut short, or no safetensors file.",
+                  "[safetensors] '{}': expected a header of at most {} bytes, got a length of {}. The file may be cut "
+                  "short, or not a safetensors file.",
                   path, most, length);
   const std::span<std::byte> data = bytes.subspan(kLengthBytes + length);
   SafetensorsHeader header =

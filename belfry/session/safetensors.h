@@ -26,10 +26,10 @@ struct SafetensorsFile {
 void write_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-// Maps the file and checks all of its header before using any of it; throws FileError on whatever does not add up.
-// The arrays share the mapping and keep it alive: nothing is copied (except arrays that the file holds misaligned),
-// pages are read when they are touched, and writing to an array changes memory only. Arrays are aligned to their
-// element, not to 64 bytes. The file must not be changed in place while they live; replacing it is fine.
+// Maps the file and checks all of its header before using any of it; throws FileError if anything is inconsistent. The
+// arrays share the mapping and keep it alive: nothing is copied (except arrays that the file holds misaligned), pages
+// are read when they are touched, and writing to an array changes memory only. Arrays are aligned to their element, not
+// to 64 bytes. The file must not be changed in place while they live; replacing it is fine.
 SafetensorsFile read_safetensors(const std::string& path);
 
 }  // namespace belfry

@@ -21,21 +21,21 @@ namespace belfry {
 
 class Saver {
  public:
-  // Borrows the session. A warning says so if the disk has no room for the checkpoints that are to be kept.
+  // Borrows the session. Logs a warning if the disk does not have room for the checkpoints to be kept.
   Saver(Session& session, SaverOptions options);
-  // Waits; an error that nobody has asked for is logged.
+  // Waits; an error that has not been thrown yet is logged.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
   // Saves the GLOBAL_VARIABLES as they are now. Of `state`, the step, the graph's seed, the session's random counter,
-  // autotune's choices and the versions known here are filled in. A write that failed is thrown by the next save() or
-  // wait(), each exactly once; save() throws it after it has started its own write, so that a failure is never a reason
-  // for another.
+  // autotune's choices and the versions known here are filled in. The error of a failed write is thrown by the next
+  // save() or wait(), exactly once; save() throws it after it has started its own write, so that one failure does not
+  // cause another.
   void save(std::int64_t step, CheckpointState state = {}, const Location& where = Location::current());
-  // Until the last save is on disk.
+  // Waits until the last save is on disk.
   void wait();
-  // Without waiting: false while a save is being written, else as wait().
+  // Does not wait: false while a save is being written, otherwise like wait().
   bool poll();
 
   // The paths of the checkpoints that are kept, oldest first. Waits, but leaves an error for save() or wait().

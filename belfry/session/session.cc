@@ -30,7 +30,7 @@ void assume_points(const Takes& takes, Signature& signature, const Caller& calle
   for (const Tensor& tensor : takes.tensors) {
     BELFRY_CHECK(tensor.shape().is_concrete(),
                  "[{}] expected to know the shape of '{}', which a run takes from a queue, got {} {} {}. Feed it an "
-                 "array of the shape that you mean.",
+                 "array of the shape that you want.",
                  caller.name, tensor.name(), to_string(tensor.shape()), made_at(*tensor.node()), called_at(caller));
     add_feed(signature, tensor.dtype(), tensor.shape());
   }
@@ -81,8 +81,8 @@ Shape with_batch(const Tensor& tensor, std::int64_t batch, const Caller& caller)
   Shape shape = tensor.shape();
   if (shape.rank() > 0 && shape[0] == kAny) shape.set(0, batch);
   BELFRY_CHECK(shape.is_concrete(),
-               "[{}] expected to know all of the shape of '{}' but its batch, got {} {} {}. Use explain() and feed it "
-               "an array of the shape that you mean.",
+               "[{}] expected to know the shape of '{}' except for its batch, got {} {} {}. Use explain() and feed it "
+               "an array of the shape that you want.",
                caller.name, tensor.name(), to_string(tensor.shape()), made_at(*tensor.node()), called_at(caller));
   return shape;
 }
@@ -186,7 +186,7 @@ std::shared_ptr<const void> Session::taken_state(const Tensor& taken, const Loca
   const SessionUse use(state_->user, caller);
   state_->check_own(taken, "a taken tensor", caller);
   BELFRY_CHECK(taken.node()->def->taken,
-               "[Session::taken_state] expected what a dequeue() or get() of the session's graph gives, got {} {}.",
+               "[Session::taken_state] expected the result of a dequeue() or get() of the session's graph, got {} {}.",
                to_string(taken), called_at(caller));
   return state_->queues.find_taken(taken.node());
 }
@@ -205,12 +205,12 @@ std::unique_ptr<Session> Session::companion(const Device& device, const Location
                to_string(devices), device.name(), called_at(caller));
   BELFRY_CHECK(device.kind() == state_->variables.first_kind(),
                "[Session::companion] expected a device of the kind that the variables live on ({}), got {} {}. Train "
-               "towers on different kinds of devices in step.",
+               "towers on different kinds of devices synchronously.",
                state_->variables.first_kind(), device.name(), called_at(caller));
   if (!state_->commons->shared) {
     state_->commons->shared = true;
     state_->variables.share();
-    state_->programs.clear();  // made for variables of the session's own
+    state_->programs.clear();  // they were made for variables of one session
   }
   SessionConfig config = state_->config;
   config.devices = {{.threads = state_->team.devices()[static_cast<std::size_t>(at - devices.begin())].threads,
@@ -264,8 +264,8 @@ void Session::set_algorithms(const std::map<std::string, std::string>& choices) 
   for (const auto& [kind, backend] : state_->backends) taken |= backend->restore_algorithms(choices);
   if (!taken)
     log_warning(
-        fmt::format("[autotune] expected a session with autotune for {} restored choices, got one without. It goes by "
-                    "the fixed rule, and its bits may differ. Set SessionConfig::autotune.",
+        fmt::format("[autotune] expected a session with autotune for {} restored choices, got one without. It follows "
+                    "the fixed rule, and its results may differ in their last bits. Set SessionConfig::autotune.",
                     choices.size()));
 }
 

@@ -8,7 +8,7 @@
 //
 // companion() makes a further session with the same variables and queues, for another thread.
 //
-// Errors of what was asked for name the line that asked (`where`).
+// Errors name the line of the call (`where`).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace belfry {
 struct SessionState;
 class GateAlone;
 
-// A device of the session. Those of a kind are numbered in the order in which they stand: cpu:0, cpu:1, ...
+// A device of the session. Those of a kind are numbered in the order in which they are listed: cpu:0, cpu:1, ...
 struct DeviceConfig {
   // 0: an equal share of the cores. Several devices together may not have more than there are cores; a single one may,
   // though it gains nothing from it.
@@ -44,19 +44,20 @@ struct DeviceConfig {
   bool operator==(const DeviceConfig&) const = default;
 };
 
-// Times the algorithms that a convolution or matrix product can use, when it is first compiled, instead of going by the
-// fixed rule. Choices are kept in a file, so that later programs on this machine choose alike, and in checkpoints.
+// Times the algorithms that a convolution or matrix product can use, when it is first compiled, instead of following
+// the fixed rule. Choices are kept in a file, so that later programs on this machine make the same choices, and in
+// checkpoints.
 struct AutotuneConfig {
   bool enabled = false;
   // Empty: one for each kind of machine (CPU model, instruction set, oneDNN version, cores) in $XDG_CACHE_HOME/belfry
-  // or ~/.cache/belfry. A file that is damaged or another machine's is replaced, with a warning.
+  // or ~/.cache/belfry. A file that is damaged or from another machine is replaced, with a warning.
   std::string file{};
 };
 
 struct SessionConfig {
   std::vector<DeviceConfig> devices{{}};  // CPU devices are disjoint teams of threads
   // Plans kept; the least recently used goes first. With several devices, also how many versions of each of a plan's
-  // parts are kept, for shapes that come again in other combinations.
+  // parts are kept, for shapes that recur in other combinations.
   int plan_cache = 32;
   bool profile = false;  // record every instruction (see write_trace)
   AutotuneConfig autotune{};
@@ -64,7 +65,7 @@ struct SessionConfig {
   // so checkpoints are the same.
   Precision precision = Precision::f32;
 
-  // Not inline: g++ 12 at -O3 otherwise warns (-Wmaybe-uninitialized) of a TrainConfig that is written with two
+  // Not inline: g++ 12 at -O3 otherwise warns (-Wmaybe-uninitialized) about a TrainConfig that is written with two
   // callbacks and a session_config, because it loses track of which members are there if an initialiser throws.
   ~SessionConfig();
 };
@@ -93,17 +94,17 @@ using Feeds = std::vector<std::pair<Tensor, Array>>;
 struct ProfileTotal {
   std::string op;
   double seconds = 0;
-  bool onednn = false;  // the time is one oneDNN primitive's
+  bool onednn = false;  // the time of one oneDNN primitive
 };
 
-// How many bytes a session holds, and for what. A run may also fetch and be fed arrays: those are the caller's.
+// How many bytes a session holds, and for what. Arrays that a run fetches or is fed belong to the caller.
 struct SessionMemory {
   std::size_t arena = 0;      // activations, gradients and scratch memory: the largest plan's on each device, summed
   std::size_t crossings = 0;  // values on their way from one device to another
-  std::size_t kernels = 0;    // what these hold themselves: branches, loops, copies of feeds that are not aligned
+  std::size_t kernels = 0;    // what kernels hold themselves: branches, loops, copies of feeds that are not aligned
   std::size_t constants = 0;
   std::size_t variables = 0, copies = 0;  // copies: in a second layout, for gradients of convolutions
-  std::size_t snapshots = 0;              // of variables, where the session is or has a companion
+  std::size_t snapshots = 0;              // of variables, if the session is or has a companion
   std::size_t total() const { return arena + crossings + kernels + constants + variables + copies + snapshots; }
 };
 
@@ -118,12 +119,12 @@ class Session {
   // Gives every variable its initial value (those that have one already keep it, unless `again`).
   void initialize(bool again = false, const Location& where = Location::current());
 
-  // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array). What is
-  // asked for twice is given twice; what is fed twice is an error.
+  // The values of the fetched tensors in the order asked for; an operation gives no value (an empty Array). A tensor
+  // asked for twice is given twice; one fed twice is an error.
   //
   // A run that throws while it executes may have done some of its assignments and not others; each variable is whole,
   // with its old value or its new one (unless a user's kernel throws while it writes one), and the session stays
-  // usable. To go on from there, restore a checkpoint, or have what may fail come before the assignments:
+  // usable. To continue from there, restore a checkpoint, or make what may fail run before the assignments:
   // ControlDependencies({check_numerics(cost, "cost")}) around the update.
   std::vector<Array> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {}, const RunOptions& options = {},
                          const Location& where = Location::current());
@@ -134,7 +135,7 @@ class Session {
   Array run(const Fetch& fetch, const Feeds& feeds = {}, const RunOptions& options = {},
             const Location& where = Location::current());
 
-  // The same for fixed fetches and feeds, for loops: see callable.h. Feeds that are missing are an error here.
+  // The same for fixed fetches and feeds, for loops: see callable.h. Throws already if feeds are missing.
   Callable make_callable(const std::vector<Fetch>& fetches, const std::vector<Tensor>& feeds = {},
                          const Location& where = Location::current());
 
@@ -143,37 +144,40 @@ class Session {
   void set_value(const Variable& variable, const Array& value, const Location& where = Location::current());
   bool is_initialized(const Variable& variable) const;
 
-  // What the runs of this session take from the queue; to be asked for and filled by any thread (see data_queue.h). The
-  // session cancels it when it is destroyed.
+  // The queue as the runs of this session use it; any thread may ask for it and fill it (see data_queue.h). The session
+  // cancels it when it is destroyed.
   std::shared_ptr<DataQueue> queue(const PointStore& queue, const Location& where = Location::current()) const;
 
   // The queues, each once, that a run of these tensors would take points from.
   std::vector<std::shared_ptr<DataQueue>> queues_of(const Tensors& tensors,
                                                     const Location& where = Location::current()) const;
 
-  // The state that came along with the point which the last run took for this dequeue() or get(); null if it took none.
+  // The state that came with the point that the last run took for this dequeue() or get(); null if it took none.
   std::shared_ptr<const void> taken_state(const Tensor& taken, const Location& where = Location::current()) const;
 
-  // A session of the same graph with the same variables and queues, to run at the same time on a thread of its own, on
-  // threads like those of `device`; everything else is as configured here. No run sees or overwrites half of another's
-  // update of a variable: it computes with each as it was, whole, when the run started, and updates what the others
-  // have made of it by then. How the updates of different variables interleave is open. Call it while no run is going
-  // on; companions end before the session that made them.
+  // A session of the same graph with the same variables and queues, for another thread that runs it at the same time,
+  // computing on as many threads as `device` has; everything else is as configured here. No run sees or overwrites half
+  // of another's update of a variable: it computes with the whole value that the variable had when the run started, and
+  // applies its update to the value that the others have made of it by then. How the updates of different variables
+  // interleave is unspecified. Call it while no run is active; companions must be destroyed before the session that
+  // made them.
   std::unique_ptr<Session> companion(const Device& device = 0, const Location& where = Location::current());
-  // From any thread: a run that waits for a point, or for its turn beside companions, and every later one throws
-  // Cancelled. So does whatever else of the session waits for such a turn.
+  // From any thread: a run that waits for a point, or for its turn among companions, and every later run throw
+  // Cancelled. So does anything else in the session that waits for such a turn.
   void cancel();
-  // From any thread: once, a run that waits for a point throws Cancelled, be it the one that waits now or the next that
-  // would; a run that has its points is not touched. forget_interrupt() takes back what nobody has noticed.
+  // From any thread: makes one run throw Cancelled while it waits for a point, the one that waits now or the next that
+  // would; a run that has its points is not affected. forget_interrupt() takes back an interrupt that has had no effect
+  // yet.
   void interrupt();
   void forget_interrupt();
 
-  // The counter of runs that were given no step of their own; saved and restored with a checkpoint.
+  // The counter of runs without RunOptions::random_step; saved and restored with a checkpoint.
   void set_random_counter(std::uint64_t count);
   std::uint64_t random_counter() const;
 
   // What autotune has chosen for the plans of this session, by problem; empty without autotune. Saved and restored with
-  // a checkpoint: what is set here wins over the file, and a session without autotune only warns that it is not used.
+  // a checkpoint: what is set here takes precedence over the file; a session without autotune only warns that it does
+  // not use it.
   std::map<std::string, std::string> algorithms() const;
   void set_algorithms(const std::map<std::string, std::string>& choices);
 
@@ -182,11 +186,11 @@ class Session {
   // The plan of these fetches as text: instructions, fused groups, layouts, reorders, memory, flops, bytes.
   std::string explain(const std::vector<Fetch>& fetches, const Feeds& feeds = {},
                       const Location& where = Location::current());
-  // The same without feeds and without taking points: where the batch, the first dimension, of an input is unknown it
-  // is taken to be so large.
+  // The same without feeds and without taking points: where the first dimension of an input is unknown, it is taken to
+  // be `batch`.
   std::string explain_batch(const std::vector<Fetch>& fetches, std::int64_t batch,
                             const Location& where = Location::current());
-  // All that the session holds now: what the plans so far have needed is kept for the next ones.
+  // All that the session holds now: memory that plans have needed so far is kept for later ones.
   SessionMemory memory() const;
   // The part of it that steps compute in: arena, crossings and kernels.
   std::size_t arena_bytes() const;
@@ -204,8 +208,8 @@ class Session {
   std::unique_ptr<SessionState> state_;
 };
 
-// While it lives, only this thread runs the session and its companions: it waits for runs that are going on, and runs
-// that others want to start wait for it. Costs nothing where there are no companions. May be nested.
+// While it lives, only this thread runs the session and its companions: the constructor waits for active runs, and runs
+// that other threads start wait until it is destroyed. Costs nothing without companions. May be nested.
 class SessionAlone {
  public:
   explicit SessionAlone(Session& session, const Location& where = Location::current());
@@ -217,8 +221,9 @@ class SessionAlone {
   std::unique_ptr<GateAlone> alone_;
 };
 
-// While it lives, no companion of the session runs: it waits for runs that are going on, but not for one that waits for
-// a point. The session itself is free, for any thread. Not within a SessionAlone, which runs may be waiting for.
+// While it lives, no companion of the session runs: the constructor waits for active runs, but not for one that waits
+// for a point. Any thread may use the session itself. Not to be created within a SessionAlone, which runs may be
+// waiting for.
 class CompanionsRest {
  public:
   explicit CompanionsRest(Session& session, const Location& where = Location::current());

@@ -110,8 +110,8 @@ InitPlan SessionInit::prepare(Session& session) const {
 
 namespace {
 
-// A variable that starts as the value of another (slow weights, averages) and got none of its own follows that one: it
-// would otherwise be a copy of what the other was initialised to.
+// A variable whose initial value is another one's (slow weights, averages) and that got no value itself gets what the
+// other one got: it would otherwise be a copy of the other's initial value.
 void follow_restored(const Graph& graph, InitPlan& plan) {
   std::map<const Node*, Array> restored;
   for (const auto& [variable, value] : plan.values) restored.emplace(variable.node(), value);

@@ -1,13 +1,13 @@
-// SessionInit: where a session's variables get their values from when training starts, besides their initialisers.
+// SessionInit: where a session's variables get their values from when training starts, other than their initialisers.
 //
-//   ContinueRun("train_log/fashion").init(session);                    // a run goes on: all that its checkpoint holds
-//   SaverRestore("train_log/fashion/model-1200").init(session);        // its model alone, for another run
+//   ContinueRun("train_log/fashion").init(session);                    // continue a run: all that its checkpoint holds
+//   SaverRestore("train_log/fashion/model-1200").init(session);        // only its model, for another run
 //   SaverRestore("train_log/fashion", {.ignore = {"head/.*"}}).init(session);
 //   ChainInit({NpzRestore("pretrained.npz"), DictRestore({{"head/b", Array::zeros(f32, {10})}})}).init(session);
 //
-// Names are matched with the graph's GLOBAL_VARIABLES. A variable without a value there that starts as another one's
-// value (slow weights, say) gets what that one gets. All is checked before anything is set: after an error every
-// variable has the value it had.
+// Names are matched with the graph's GLOBAL_VARIABLES. A variable that has no value there and whose initial value is
+// another variable's (slow weights, say) gets what that one gets. Everything is checked before anything is set: after
+// an error all variables are unchanged.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +27,24 @@ namespace belfry {
 // Names, each list in alphabetical order.
 struct InitReport {
   std::vector<std::string> restored;              // variables that got a value
-  std::vector<std::string> missing;               // variables without one there: they keep theirs
+  std::vector<std::string> missing;               // variables without a value there: they keep theirs
   std::vector<std::string> unexpected;            // values that belong to no variable
-  std::vector<std::string> ignored;               // left out because the options say so
-  std::vector<std::string> mismatched{};          // left out because their shapes differ: see skip_mismatched
+  std::vector<std::string> ignored;               // omitted because the options say so
+  std::vector<std::string> mismatched{};          // omitted because their shapes differ: see skip_mismatched
   std::vector<std::string> of_the_run{};          // values that SaverRestore leaves to the run that saved them
-  std::string checkpoint{};                       // of a run that goes on: the file
-  std::optional<std::int64_t> step{};             // of a run that goes on: its global_step
-  std::map<std::string, std::string> training{};  // of a run that goes on: CheckpointState::user
+  std::string checkpoint{};                       // of a continued run: the file
+  std::optional<std::int64_t> step{};             // of a continued run: its global_step
+  std::map<std::string, std::string> training{};  // of a continued run: CheckpointState::user
 };
 
 struct RestoreOptions {
-  std::string prefix{};  // put in front of every name there: "teacher" makes "conv0/W" "teacher/conv0/W"
-  // Variables (prefix included) to leave alone: regular expressions, each for whole names. One that matches neither a
-  // variable nor a value is an error.
+  std::string prefix{};  // put in front of every name there: "teacher" turns "conv0/W" into "teacher/conv0/W"
+  // Variables (prefix included) to leave unchanged: regular expressions that have to match whole names. One that
+  // matches neither a variable nor a value is an error.
   std::vector<std::string> ignore{};
-  // With "EMA", a variable "w" gets the value "w/EMA", its moving average, where there is one beside "w".
+  // With "EMA", a variable "w" gets the value "w/EMA", its moving average, if both are there.
   std::string prefer{};
-  bool skip_mismatched = false;  // variables of another shape than their values keep theirs, with a list in the log
+  bool skip_mismatched = false;  // variables whose values have another shape keep theirs, and the log lists them
   bool strict = false;           // missing and unexpected names are an error, not a warning in the log
 };
 
@@ -54,7 +54,7 @@ struct InitPlan {
   std::optional<std::uint64_t> random_counter{};
   std::map<std::string, std::string> algorithms{};
   InitReport report{};
-  std::vector<std::string> notes{};  // for the log, when it is done
+  std::vector<std::string> notes{};  // to be logged when it is done
   bool strict = false;
 };
 
@@ -63,18 +63,18 @@ class SessionInit {
   using Prepare = std::function<InitPlan(Session&)>;
 
   SessionInit() = default;  // leaves the session as it is
-  // `name` leads the texts of errors and warnings; `prepare` changes nothing.
+  // `name` begins the texts of errors and warnings; `prepare` changes nothing.
   SessionInit(std::string name, Prepare prepare, std::vector<std::string> continued = {});
 
-  // Throws one error that lists every value whose dtype or shape is not its variable's, both shown, and, if strict,
-  // every missing and unexpected name; also if none of the names is a variable's, strict or not. Otherwise sets the
-  // values and logs what is missing or unexpected.
+  // Throws one error that lists every value whose dtype or shape differs from its variable's, with both, and, if
+  // strict, every missing and unexpected name. Also throws if no name is a variable's, strict or not. Otherwise sets
+  // the values and logs what is missing or unexpected.
   InitReport init(Session& session, const Location& where = Location::current()) const;
 
-  // The checks alone.
+  // Only the checks.
   InitPlan prepare(Session& session) const;
 
-  // The checkpoints, or their directories, whose runs go on with it.
+  // The checkpoints, or their directories, whose runs it continues.
   const std::vector<std::string>& continued() const { return continued_; }
 
  private:
@@ -83,24 +83,24 @@ class SessionInit {
   std::vector<std::string> continued_;
 };
 
-// The model, for another run (fine-tuning, evaluation): of the graph's variables those that are trainable or in
-// MODEL_VARIABLES. What belongs to the run that saved them stays there, and a line in the log says what that was:
-// optimizer slots, hyper-parameters, counters, global_step. From a checkpoint or an exported .safetensors, with or
-// without the extension, or from the latest checkpoint of a directory (the latest when init() is called).
+// The model, for another run (fine-tuning, evaluation): values for the graph's variables that are trainable or in
+// MODEL_VARIABLES. What belongs only to the run that saved them is not taken, and a line in the log lists it: optimizer
+// slots, hyper-parameters, counters, global_step. From a checkpoint or an exported .safetensors, with or without the
+// extension, or from the latest checkpoint of a directory (the latest when init() is called).
 struct SaverRestore : SessionInit {
   explicit SaverRestore(std::string path, RestoreOptions options = {});
 };
 
-// Everything, to go on with a run: all GLOBAL_VARIABLES (optimizer slots and hyper-parameters too), the session's
-// random counter and autotune's choices, and in a training global_step, the iteration and the state of each callback
-// and monitor: the position in the data, the best value so far. From a checkpoint, or the latest one of a directory.
-// global_step starts anew if .ignore matches it; with a .prefix, values are only a part of the graph's, and nothing but
-// them is taken.
+// Everything, to continue a run: all GLOBAL_VARIABLES (optimizer slots and hyper-parameters too), the session's random
+// counter and autotune's choices, and, when training, global_step, the iteration and the state of each callback and
+// monitor: the position in the data, the best value so far. From a checkpoint, or the latest one of a directory.
+// global_step starts over if .ignore matches it; with a .prefix, the checkpoint is for a part of the graph only, and
+// nothing but its values is taken.
 struct ContinueRun : SessionInit {
   explicit ContinueRun(std::string path, RestoreOptions options = {});
 };
 
-// Whatever is named there, be it of a model or of a run: the values are the user's own choice.
+// Takes all values, whether they belong to a model or only to a run: the user has chosen them.
 struct DictRestore : SessionInit {
   explicit DictRestore(std::map<std::string, Array> values, RestoreOptions options = {});
 };
@@ -111,7 +111,7 @@ struct NpzRestore : SessionInit {
 };
 
 // One after the other; where several have a value for a variable, the last one wins. Nothing is set unless all of them
-// are valid. Missing is what none of them has.
+// are valid. A variable is missing if none of them has a value for it.
 struct ChainInit : SessionInit {
   explicit ChainInit(std::vector<SessionInit> parts);
 };

@@ -10,7 +10,7 @@ namespace belfry {
 Inputs::Inputs(const std::vector<TensorSpec>& signature, Tensors tensors, const Location& where)
     : tensors_(std::move(tensors)) {
   BELFRY_CHECK(tensors_.size() == signature.size(),
-               "[tower function] expected {} inputs, one for each of the signature, got {} (at {}).", signature.size(),
+               "[tower function] expected {} inputs, one for each in the signature, got {} (at {}).", signature.size(),
                tensors_.size(), to_string(where));
   for (std::size_t i = 0; i < signature.size(); ++i) {
     const TensorSpec& spec = signature[i];

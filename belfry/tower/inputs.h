@@ -15,7 +15,7 @@ namespace belfry {
 class Inputs {
  public:
   Inputs() = default;
-  // One tensor a spec, of its type and compatible with its shape.
+  // One tensor per spec, of its type and compatible with its shape.
   Inputs(const std::vector<TensorSpec>& signature, Tensors tensors, const Location& where = Location::current());
 
   const Tensor& operator[](std::string_view name) const;  // throws with the nearest names

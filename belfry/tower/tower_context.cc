@@ -26,7 +26,7 @@ std::vector<T> beyond(std::vector<T> items, std::size_t count) {
 void check_options(std::string_view name, bool is_training, const TowerOptions& o, const Location& where) {
   if (current != nullptr)
     fail(
-        "[TowerContext '{}'] expected no tower to be open on this thread, got '{}'. Towers do not nest: leave that one "
+        "[TowerContext '{}'] expected no tower to be open on this thread, got '{}'. Towers do not nest: end that one "
         "first.",
         name, current->name());
   if (!name.empty()) check_name(name, fmt::format("[TowerContext '{}']", name), where);
@@ -34,18 +34,18 @@ void check_options(std::string_view name, bool is_training, const TowerOptions& 
       o.total >= 1 && o.index >= 0 && o.index < o.total,
       "[TowerContext '{}'] expected an index from 0 to total - 1, got index {} of {}. Pass both .index and .total.",
       name, o.index, o.total);
-  BELFRY_CHECK(!is_training || o.index == 0 || !name.empty(),
-               "[TowerContext] expected a name for training tower {}, got an empty one. Only the first may go without.",
-               o.index);
+  BELFRY_CHECK(
+      !is_training || o.index == 0 || !name.empty(),
+      "[TowerContext] expected a name for training tower {}, got an empty one. Only the first may have no name.",
+      o.index);
   BELFRY_CHECK(
       o.variable_scope.empty() || !name.empty(),
       "[TowerContext] expected a name for the tower with variable scope '{}', got an empty one. Name the tower too.",
       o.variable_scope);
   const std::string& outer = get_variable_scope().name();
   BELFRY_CHECK(!is_training || outer.empty(),
-               "[TowerContext '{}'] expected a training tower at the root variable scope, got '{}'. Leave that scope "
-               "first, or pass "
-               ".variable_scope.",
+               "[TowerContext '{}'] expected a training tower at the root variable scope, got '{}'. End that scope "
+               "first, or pass .variable_scope.",
                name, outer);
 }
 
@@ -70,7 +70,7 @@ struct TowerContext::Impl {
   std::size_t variables_before = 0;
   std::vector<Variable> used{};
   std::set<const Node*> known{};  // those of them
-  // Left in the reverse order, as blocks are.
+  // Ended in the reverse order, as blocks are.
   std::unique_ptr<VariableScope> variables{};
   std::unique_ptr<NameScope> names{};
   std::unique_ptr<ReplicaScope> replica{};
@@ -78,7 +78,7 @@ struct TowerContext::Impl {
 
 namespace {
 
-// Where another tower's variable is made once more, the tower has not said that it is another one.
+// A tower that makes another tower's variable again was not declared to be a further one.
 void check_is_new(const TowerContext::Impl& tower, const std::string& name) {
   if (get_variable_scope().reuse() != Reuse::no) return;
   const std::vector<Variable>& all = tower.graph.variables();
@@ -87,9 +87,9 @@ void check_is_new(const TowerContext::Impl& tower, const std::string& name) {
   if (!found || before == 0 || found.node()->id > all[before - 1].node()->id) return;
   const char* kind = tower.is_training ? "Train" : "Predict";
   fail(
-      "[get_variable '{}'] expected a new variable in tower '{}', got one that exists since before the tower {}. A "
-      "tower shares variables if it is not the first (TrainTowerContext tower(\"tower1\", {{.index = 1, .total = 2}})) "
-      "or asks for it ({}TowerContext tower(\"{}\", {{.reuse = Reuse::yes}})) (variable scope '{}', at {}).",
+      "[get_variable '{}'] expected a new variable in tower '{}', got one that existed before the tower {}. A tower "
+      "shares variables if it is not the first (TrainTowerContext tower(\"tower1\", {{.index = 1, .total = 2}})) or "
+      "asks for it ({}TowerContext tower(\"{}\", {{.reuse = Reuse::yes}})) (variable scope '{}', at {}).",
       name, tower.name, made_at(*found.node()), kind, tower.name, get_variable_scope().name(),
       to_string(current_location({})));
 }

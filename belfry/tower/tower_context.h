@@ -1,20 +1,21 @@
-// TowerContext: one replica of the model is being built. Entered by whoever calls a tower function (a trainer, a
-// predictor, or a user alone); read by layers through get_current_tower_context().
+// TowerContext: says that one replica of the model is being built. Entered by the caller of a tower function (a
+// trainer, a predictor, or the user's code); read by layers through get_current_tower_context().
 //
 //   { TrainTowerContext tower("tower1", {.index = 1, .total = 2});  cost = build(inputs); }
 //   { PredictTowerContext tower("predict");  build(inputs); }
 //
 // While it lives: ops are named under the tower's name scope; variables are made, or found, under its variable scope;
-// random ops draw numbers of their own. When it ends, the collections forget what this tower must not leave behind:
+// random ops draw numbers that differ from other towers'. When it ends, the collections forget what must not stay after
+// this tower:
 //
 //   main training tower    nothing is forgotten
 //   other training towers  SUMMARIES, MOVING_SUMMARIES; their new variables become LOCAL_VARIABLES only
 //   prediction towers      every tensor and operation; under reuse, new variables become LOCAL_VARIABLES only
 //
-// A tower that is left by an exception takes all back that was defined in it (unless a session has run some of it), so
-// that the attempt can simply be repeated.
+// If an exception leaves a tower, everything that was defined in it is removed again (unless a session has run some of
+// it), so that the attempt can simply be repeated.
 //
-// One thread has at most one: contexts do not nest.
+// A thread has at most one: contexts do not nest.
 #pragma once
 
 #include <memory>
@@ -34,10 +35,10 @@ struct TowerOptions {
   int total = 1;
   // Prefix of the tower's own variables; "" shares those without a prefix.
   std::string variable_scope{};
-  // Each tower makes its steps in runs of its own, as an asynchronous trainer does: no tower can wait for another.
+  // Each tower makes its steps in separate runs, as with an asynchronous trainer: no tower can wait for another.
   bool own_runs = false;
-  // Default: training towers after the first find variables, unless they have a variable scope of their own;
-  // prediction towers find them if the graph has anything trainable, else make them.
+  // Default: training towers after the first find variables, unless they have a separate variable scope; prediction
+  // towers find them if the graph has anything trainable, otherwise make them.
   std::optional<Reuse> reuse{};
 };
 
@@ -55,7 +56,7 @@ class TowerContext {
   int total() const;
   bool is_training() const;
   bool is_main_training_tower() const;
-  bool has_own_runs() const;                  // its steps are not those of the other towers
+  bool has_own_runs() const;                  // its steps are separate from those of the other towers
   bool has_own_variables() const;             // makes variables instead of finding those of another tower
   const std::string& variable_scope() const;  // "" or the prefix of its own variables
   const std::string& name_scope() const;      // "" or "tower1"

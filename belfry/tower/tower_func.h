@@ -4,12 +4,13 @@
 //   { TrainTowerContext tower("");  cost = build(inputs)[0]; }
 //   build.towers().training()[0].get_tensor("conv1/output");
 //
-// A tower function may be called several times, for several towers and for inference. So it keeps five rules, which
+// A tower function may be called several times, for several towers and for inference. So it follows five rules, which
 // are checked (tower_rules.h says how); a violation is an error that names the variable, the tower and the rule:
 //
 //   1. Called again, it makes or uses the same trainable variables; an inference tower uses some of them.
 //   2. A trainable variable is a float that the cost depends on; state that inference needs is a MODEL_VARIABLE.
-//   3. The name of a trainable variable begins with the enclosing variable scope, holds it once, and depends neither on
+//   3. The name of a trainable variable begins with the enclosing variable scope, contains it once, and depends neither
+//   on
 //      name scopes nor on the names of tensors.
 //   4. Trainable variables respect reuse, and the function does not change the reuse of a scope that it did not open.
 //   5. No scope or variable has the word "tower" in its name.
@@ -28,9 +29,11 @@ namespace belfry {
 
 struct TowerFuncOptions {
   // Also calls the function three times on a scratch graph, before its first real call, to see what it would do a
-  // second time. What it keeps of those calls (tensors, variables, in members say) is of no use: using it is an error.
+  // second time. What it keeps from those calls (tensors or variables, in members say) must not be used: that is an
+  // error.
   bool check_tower_rules = true;
-  // Called there instead: the same for another object, so that what is kept is the real calls' alone.
+  // Called there instead: the same function of another object, so that only real calls leave anything behind in this
+  // one.
   std::function<Tensors(const Inputs&)> stand_in{};
 };
 

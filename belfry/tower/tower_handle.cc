@@ -21,7 +21,7 @@ std::string without_prefix(const std::string& prefix, const std::string& name) {
   return !prefix.empty() && name.starts_with(prefix + "/") ? name.substr(prefix.size() + 1) : name;
 }
 
-// What to say of a variable's name that is not among those `of_tower`: hyper-parameters and optimizers' slots, say, are
+// A hint for a variable's name that is not among those `of_tower`: hyper-parameters and optimizers' slots, say, are
 // made outside of towers.
 std::string instead_of(std::string_view name, const std::vector<std::string>& of_tower, const Graph& graph) {
   constexpr std::size_t kShown = 5;

@@ -1,4 +1,4 @@
-// TowerTensorHandle: one call of a tower function, to look things up in by the names that the function used.
+// TowerTensorHandle: one call of a tower function, for looking things up by the names that the function used.
 //
 //   towers.training()[1].get_tensor("conv1/output")     // is "tower1/conv1/output" of the graph
 #pragma once
@@ -18,7 +18,7 @@ class TowerContext;
 
 class TowerTensorHandle {
  public:
-  // What the context has seen so far: made at the end of the call.
+  // Holds what the context has seen so far: make it at the end of the call.
   TowerTensorHandle(const TowerContext& context, Inputs inputs, Tensors outputs);
 
   const std::string& name() const { return name_; }
@@ -28,8 +28,8 @@ class TowerTensorHandle {
   const Inputs& inputs() const { return inputs_; }
   const Tensors& outputs() const { return outputs_; }  // what the function returned
 
-  // An input by its name in the signature, else a tensor by its name without the tower's prefix. Throws with the
-  // nearest names; find_tensor() gives an empty one.
+  // An input by its name in the signature, otherwise a tensor by its name without the tower's prefix. If there is none,
+  // throws with the nearest names; find_tensor() returns an empty one.
   Tensor get_tensor(std::string_view name) const;
   Tensor find_tensor(std::string_view name) const;
   Tensor operator[](std::string_view name) const { return get_tensor(name); }

@@ -49,7 +49,7 @@ class AsyncTowers::Schedule final : public Callback {
 AsyncTowers::AsyncTowers() = default;
 AsyncTowers::~AsyncTowers() { join(); }
 
-// The count is part of the runs, so that it stands still when they do.
+// The runs count the updates, so that the count does not change while they pause.
 Operation AsyncTowers::step(const Operation& apply, std::string_view name) {
   const GraphScope root(*apply.node()->graph);
   if (!updates_)
@@ -104,7 +104,7 @@ void AsyncTowers::pause() {
 
 void AsyncTowers::resume() { paused_ = nullptr; }
 
-// Random ops of different towers draw different numbers of the same step.
+// Random ops of different towers draw different numbers in the same step.
 void AsyncTowers::loop(Worker& worker, std::uint64_t step, const Location& where) {
   try {
     for (; !stopping_; ++step) {
@@ -120,16 +120,16 @@ void AsyncTowers::loop(Worker& worker, std::uint64_t step, const Location& where
   }
 }
 
-// While it is caught. The first error, else the first end.
+// To be called in a catch block. Keeps the first error, otherwise the first end.
 void AsyncTowers::keep_end(bool failed, const char* text) {
   const MutexLock lock(mutex_);
   if (failed && failed_)
-    log_error(fmt::format("[async tower] after an error that is thrown, another tower failed as well: {}", text));
+    log_error(fmt::format("[async tower] besides the error that will be thrown, another tower failed too: {}", text));
   if (failed_ || (end_ != nullptr && !failed)) return;
   end_ = std::current_exception();
   failed_ = failed;
   ended_ = true;
-  trainer_->request_stop(text);  // which may be waiting for data
+  trainer_->request_stop(text);  // the trainer may be waiting for data
 }
 
 void AsyncTowers::check() {

@@ -1,6 +1,6 @@
 // AsyncTowers: the towers of an asynchronous training. The first is the trainer's own; each of the others has a
 // companion of the trainer's session (Session::companion()) and a thread that runs the tower's operation over and over,
-// without waiting for anybody. For a trainer of one's own (AsyncMultiDeviceTrainer does just this):
+// without waiting for others. For a trainer that you write (AsyncMultiDeviceTrainer does exactly this):
 //
 //   train_op = towers_.step(apply_of_the_first, "train_op");             // while the graph is defined
 //   towers_.add(towers_.step(apply_of_another, "train_op_1"), device);
@@ -32,11 +32,11 @@ class AsyncTowers {
 
   // What a tower runs: `apply`, and then the count of updates.
   Operation step(const Operation& apply, std::string_view name);
-  // A tower besides the trainer's own, with as many threads as this device of the session. `look`, if there is one,
-  // gets the value of `watched` of each of its runs, which it counts from 1, on the tower's thread.
+  // A tower besides the trainer's own, with as many threads as this device of the session. `look`, if given, is called
+  // on the tower's thread after each run, with the value of `watched` and the number of the run, from 1.
   using Look = std::function<void(double value, std::int64_t run)>;
   void add(const Operation& step, const Device& device, const Tensor& watched = {}, Look look = {});
-  void clear();  // before the graph is defined once more
+  void clear();  // before the graph is defined again
   // Starts the towers with the first epoch; they rest between epochs. Puts the scalar "async_updates".
   Handle<Callback> callback();
 
@@ -44,9 +44,10 @@ class AsyncTowers {
   std::vector<Operation> steps() const;
   // The updates of all towers so far, by the session that the callback was given; 0 before there is one.
   std::int64_t updates() const;
-  // Throws what has ended a tower, be it the end of the data, a stop or an error.
+  // Throws the exception that ended a tower, whether that is the end of the data, a stop or an error.
   void check();
-  // Ends all of them, whatever they wait for. Throws the error that ended one, if there was one; a clean end is none.
+  // Ends all of them, whatever they wait for. Throws the error that ended one, if there was one; a clean end is not an
+  // error.
   void stop();
 
  private:
@@ -54,7 +55,7 @@ class AsyncTowers {
   struct Worker;
   void start(Trainer& trainer);
   void resume();
-  void pause();  // returns when no tower runs
+  void pause();  // returns once no tower runs
   void loop(Worker& worker, std::uint64_t step, const Location& where);
   void keep_end(bool failed, const char* text);
   void join();
@@ -66,8 +67,9 @@ class AsyncTowers {
   std::unique_ptr<CompanionsRest> paused_;
   std::atomic<bool> stopping_ = false, ended_ = false;
   Mutex mutex_;
-  std::exception_ptr end_ BELFRY_GUARDED_BY(mutex_);  // what ended the first tower that ended; an error comes first
-  bool failed_ BELFRY_GUARDED_BY(mutex_) = false;     // it is an error
+  std::exception_ptr end_
+      BELFRY_GUARDED_BY(mutex_);                   // what ended the first tower that ended; an error takes precedence
+  bool failed_ BELFRY_GUARDED_BY(mutex_) = false;  // end_ is an error
 };
 
 }  // namespace belfry

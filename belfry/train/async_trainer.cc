@@ -17,10 +17,10 @@ void AsyncMultiDeviceTrainer::build(InputSource& input, Optimizer& optimizer) {
                "StagingInput, which stages for all towers at once. Use the input inside it.");
   BELFRY_CHECK(optimizer.gathers_steps().empty(),
                "[AsyncMultiDeviceTrainer] expected an optimizer that updates in every step, got {}, whose count and "
-               "sums the towers would overwrite for one another. Leave it away, or use a synchronous trainer.",
+               "sums the towers would overwrite for one another. Remove it, or use a synchronous trainer.",
                optimizer.gathers_steps());
   const double scale = options_.scale_gradients ? 1.0 / static_cast<double>(devices().size()) : 1.0;
-  towers_.clear();  // those of a build that failed
+  towers_.clear();  // those of a failed build
   for (std::size_t t = 0; t < devices().size(); ++t) {
     const TrainTowerContext tower(
         tower_name(t), {.index = static_cast<int>(t), .total = static_cast<int>(devices().size()), .own_runs = true});

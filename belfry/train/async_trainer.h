@@ -14,11 +14,11 @@ struct AsyncOptions {
   bool scale_gradients = true;  // by 1/N: N towers that make N steps move the variables as far as one that makes one
 };
 
-// Each tower loops its own run: it computes with the variables as they are when the run starts and updates the shared
-// ones without waiting for the others. The first tower's run is the hooked one: it defines global_step, iteration and
-// the epoch. The others pause from before after_epoch() to the next epoch, and while a checkpoint is written or
-// inference runs. No variable is ever torn, but a step may see some before and some after another tower's update, so
-// results differ from run to run. An end or an error in any tower ends all.
+// Each tower loops over runs of its own: it computes with the variables as they are when the run starts and updates the
+// shared ones without waiting for the others. The first tower's run is the hooked one: it defines global_step,
+// iteration and the epoch. The others pause from before after_epoch() to the next epoch, and while a checkpoint is
+// written or inference runs. Each update of a variable is atomic, but a step may see some variables before and some
+// after another tower's update, so results differ from run to run. The end or an error of any tower ends all.
 class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
  public:
   explicit AsyncMultiDeviceTrainer(Devices devices, AsyncOptions options = {},

@@ -10,15 +10,15 @@
 namespace belfry {
 namespace {
 
-// A name without the number that made it unique: "Adam/step" of "Adam/step_1".
+// A name without the number that made it unique: "Adam/step" for "Adam/step_1".
 std::string_view base_name(std::string_view name) {
   const std::size_t end = name.find_last_not_of("0123456789");
   const bool numbered = end != std::string_view::npos && name[end] == '_' && end + 1 < name.size();
   return numbered ? name.substr(0, end) : name;
 }
 
-// Whether `copy` is to another tower what `original` is to the first. A slot of a variable is named after it; one of
-// the whole update has the same name in all towers, made unique.
+// Whether `copy` is another tower's counterpart of `original` in the first. A slot of a variable is named after it; a
+// slot of the whole update has the same name in all towers, made unique.
 bool is_copy(const Variable& copy, const Variable& original) {
   if (copy.shape() != original.shape() || copy.dtype() != original.dtype()) return false;
   const std::string_view local = name_in_tower(copy);

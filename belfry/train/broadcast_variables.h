@@ -1,4 +1,4 @@
-// Towers with variables of their own start with equal ones: the first tower's.
+// Towers with separate variables start with equal values: the first tower's.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace belfry {
 
 // Copies the variables of the first tower to the others, of which tower t is on devices[t]. `slots`, by tower, are what
-// an optimizer made for its updates; those with a counterpart among the first tower's are copied too. What the towers
-// share is left alone.
+// an optimizer made for its updates; those with a counterpart among the first tower's are copied too. Shared variables
+// are not touched.
 Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, const Devices& devices,
                               const std::vector<std::vector<Variable>>& slots = {});
 

@@ -30,8 +30,8 @@ void BadCosts::look(const std::string& name, double cost, std::int64_t step) {
 
 void BadCosts::stop() const {
   fail<NumericError>(
-      "[CostGuard] expected finite costs, got {}{}. Lower the learning rate, clip the gradients, or look at the data "
-      "of that step; check_gradient() names the variable. With OnBadCost::warn (.on_bad_cost) training goes on.",
+      "[CostGuard] expected finite costs, got {}{}. Lower the learning rate, clip the gradients, or check the data of "
+      "that step; check_gradient() names the variable. With OnBadCost::warn (.on_bad_cost) training continues.",
       first_, count_ == 1 ? "" : fmt::format(", and {} more in the same epoch", count_ - 1));
 }
 
@@ -59,11 +59,11 @@ CostGuard::CostGuard(std::vector<WatchedCosts> watched, std::shared_ptr<BadCosts
     for (const Tensor& cost : item.costs)
       BELFRY_CHECK(
           cost && cost.rank() == 0 && is_float(cost.dtype()),
-          "[CostGuard] expected scalar floats as costs, got {} (at {}). Reduce it first, by reduce_mean() say.",
+          "[CostGuard] expected scalar floats as costs, got {} (at {}). Reduce it first, with reduce_mean() say.",
           cost ? to_string(cost) : "an empty tensor", to_string(where));
 }
 
-// Along with those runs only: another might not need the input, and would then take a point for the cost alone.
+// Only in those runs: another might not need the input, and would then take a point only for the cost.
 HookRequest CostGuard::before_run(const RunContext& context) {
   asked_.clear();
   for (const auto& [step, costs] : watched_) {
@@ -82,7 +82,7 @@ void CostGuard::after_run(const RunContext&, const RunValues& values) {
   }
 }
 
-// When all have put what they know of the epoch.
+// Called when all towers have reported their costs of the epoch.
 void CostGuard::after_epoch() {
   trainer().decide_after_this_hook([this] { bad_->end_epoch(trainer().epoch_num()); });
 }

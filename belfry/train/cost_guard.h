@@ -1,4 +1,4 @@
-// A cost that is NaN or infinite does not pass in silence.
+// Reports costs that are NaN or infinite.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// What follows when the cost of a step is not finite. The first such step of an epoch is a warning in any case.
+// What happens when the cost of a step is not finite. The first such step of an epoch always gives a warning.
 enum class OnBadCost : std::uint8_t {
-  warn,              // the epoch's end says how many there were, and training goes on
+  warn,              // a count at the end of the epoch; training continues
   stop_after_epoch,  // a NumericError when the steps of the epoch are done, before any trigger_epoch(): nothing is
                      // saved
   stop_now,          // a NumericError after the step
 };
 
-// The costs of an epoch that are not finite. Any thread may look at one.
+// The costs of an epoch that are not finite. Any thread may check one.
 class BadCosts {
  public:
   explicit BadCosts(OnBadCost then) : then_(then) {}
@@ -36,24 +36,24 @@ class BadCosts {
   const OnBadCost then_;
   mutable Mutex mutex_;
   std::int64_t count_ BELFRY_GUARDED_BY(mutex_) = 0;
-  std::string first_ BELFRY_GUARDED_BY(mutex_);  // in words
+  std::string first_ BELFRY_GUARDED_BY(mutex_);  // as text
 };
 
 // The costs that an operation lowers.
 struct WatchedCosts {
-  Operation step{};  // what a run that trains by them runs; empty: the trainer's train_op
+  Operation step{};  // what a run that minimises them runs; empty: the trainer's train_op
   std::vector<Tensor> costs{};
 };
 
-// Fetches costs along with every hooked run of their step, and looks at them. SingleCostTrainer registers one; another
-// trainer names what is to be watched:
+// Fetches costs in every hooked run of their step, and checks them. SingleCostTrainer registers one; other trainers say
+// what to watch:
 //
 //   register_callback(CostGuard({{d_min, {d_loss}}, {g_min, {g_loss}}}));
 class CostGuard final : public Callback {
  public:
   explicit CostGuard(std::vector<WatchedCosts> watched, OnBadCost then = OnBadCost::stop_after_epoch,
                      const Location& where = Location::current());
-  // What others look at too counts in `bad`.
+  // `bad` also counts costs that others check.
   CostGuard(std::vector<WatchedCosts> watched, std::shared_ptr<BadCosts> bad,
             const Location& where = Location::current());
   HookRequest before_run(const RunContext& context) override;
@@ -66,7 +66,7 @@ class CostGuard final : public Callback {
  private:
   std::vector<WatchedCosts> watched_;
   std::shared_ptr<BadCosts> bad_;
-  std::vector<Tensor> asked_;  // of the run that is going on
+  std::vector<Tensor> asked_;  // in the current run
 };
 
 }  // namespace belfry

@@ -10,7 +10,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// Puts each thing where the fewest bytes are so far.
+// Assigns each thing to the device with the fewest bytes so far.
 class LeastLoaded {
  public:
   explicit LeastLoaded(Devices devices) : devices_(std::move(devices)), bytes_(devices_.size(), 0) {}

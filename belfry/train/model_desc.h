@@ -14,7 +14,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// What every model has. Models with several costs (GANs) derive from this and have a trainer of their own.
+// What every model has. Models with several costs (GANs) derive from this and need a trainer that you write.
 class ModelDescBase {
  public:
   ModelDescBase() = default;
@@ -28,12 +28,13 @@ class ModelDescBase {
 // A model with a single cost.
 class ModelDesc : public ModelDescBase {
  public:
-  // The tower function: called for every tower, for inference too (where what it returns is not used).
+  // The tower function: called for every tower, also for inference (where its result is not used).
   virtual Tensor build_graph(Inputs inputs) = 0;
   virtual std::unique_ptr<Optimizer> optimizer() = 0;
 
-  // Makes another model like this one was made; empty unless model<M>() made it, of arguments that can be copied. The
-  // calls that only check the rules of tower functions are made on such a one: members never see what they build.
+  // Makes another model in the way this one was made; empty unless model<M>() made it, from arguments that can be
+  // copied. The calls that only check the rules of tower functions are made on such a model: the members of this one
+  // never see what they build.
   const std::function<std::shared_ptr<ModelDesc>()>& maker() const { return maker_; }
   void set_maker(std::function<std::shared_ptr<ModelDesc>()> maker) { maker_ = std::move(maker); }
 

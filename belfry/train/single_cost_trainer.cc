@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-// An optimizer that does not do without a gradient.
+// An optimizer that throws if a gradient is missing.
 class GradientsRequired final : public ProxyOptimizer {
  public:
   GradientsRequired(std::unique_ptr<Optimizer> wrapped, const Location& where)
@@ -93,11 +93,10 @@ void SingleCostTrainer::set_up(TowerFunc tower_func, InputSourcePtr input, const
 Tensor SingleCostTrainer::build_tower(InputSource& input) {
   const Tensors outputs = tower_func()(input.get_input_tensors(where_), where_);
   const Tensor cost = outputs.empty() ? Tensor() : outputs[0];
-  BELFRY_CHECK(
-      static_cast<bool>(cost) && cost.rank() == 0 && is_float(cost.dtype()),
-      "[setup_graph] expected a tower function that returns a scalar float as its cost, got {} (at {}). Reduce "
-      "it first, by reduce_mean() say.",
-      cost ? to_string(cost) : "an empty tensor", to_string(where_));
+  BELFRY_CHECK(static_cast<bool>(cost) && cost.rank() == 0 && is_float(cost.dtype()),
+               "[setup_graph] expected a tower function that returns a scalar float as its cost, got {} (at {}). "
+               "Reduce it first, with reduce_mean() say.",
+               cost ? to_string(cost) : "an empty tensor", to_string(where_));
   costs_.push_back(cost);
   return cost;
 }

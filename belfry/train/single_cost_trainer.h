@@ -30,37 +30,37 @@ class SingleCostTrainer : public TowerTrainer {
   // Set before setup_graph(): a trainable variable that the cost does not depend on is an error (rule 2 of tower
   // functions), not a warning.
   bool require_gradients = false;
-  // Likewise: what follows when the cost of a step, of any tower, is NaN or infinite.
+  // Set before setup_graph(): what happens when the cost of a step, in any tower, is NaN or infinite.
   OnBadCost on_bad_cost = OnBadCost::stop_after_epoch;
-  // Set before setup_graph(): whether the tower function is called three times more, to check its rules (see
+  // Set before setup_graph(): whether the tower function is called three extra times, to check its rules (see
   // TowerFuncOptions).
   bool check_tower_rules = true;
 
-  // Once; after an error, again, with another input. The optimizer is built once; the cost function is called for every
-  // tower.
+  // To be called once; after an error it may be called again, with another input. The optimizer is built once; the cost
+  // function is called for every tower.
   void setup_graph(const std::vector<TensorSpec>& signature, InputSourcePtr input, GetCost get_cost,
                    const GetOptimizer& get_optimizer, const Location& where = Location::current());
   // The same for a model, with its own optimizer unless one is given. If model<M>() made it, the calls that check the
-  // rules of tower functions are made on another one.
+  // rules of tower functions are made on another model.
   void setup_graph(const Handle<ModelDesc>& model, InputSourcePtr input, const GetOptimizer& get_optimizer = {},
                    const Location& where = Location::current());
 
-  // A class that puts scalars in a run_step() of its own declares them, or says that it does not.
+  // A subclass whose run_step() puts scalars must declare them, or return false.
   bool declares_metrics() const override { return true; }
 
  protected:
   // Builds the towers and sets train_op.
   virtual void build(InputSource& input, Optimizer& optimizer) = 0;
   std::optional<std::int64_t> default_steps_per_epoch() const override;
-  // Builds one tower in the context that is open; gives its cost.
+  // Builds one tower in the current tower context; returns its cost.
   Tensor build_tower(InputSource& input);
-  // The call of setup_graph(): the line of what build() makes besides the towers.
+  // The call of setup_graph(): the line for what build() makes besides the towers.
   const Location& set_up_at() const { return where_; }
-  // Of all towers that are built, in their order.
+  // Those of all towers built so far, in order.
   const std::vector<Tensor>& costs() const { return costs_; }
   // Those of them that belong to the runs of train_op.
   virtual std::vector<Tensor> costs_of_step() const { return costs_; }
-  // For towers that make runs of their own: what they tell their costs to.
+  // For towers with separate runs: where they report their costs.
   const std::shared_ptr<BadCosts>& bad_costs() const { return bad_costs_; }
 
  private:

@@ -30,7 +30,7 @@ std::string list(const std::set<std::string>& names) {
   return out.empty() ? "none" : out;
 }
 
-// Throws unless the towers' lists are of the same variables.
+// Throws unless the towers' lists have the same variables.
 void check_alike(const std::vector<GradientsAndVariables>& towers) {
   const auto names_of = [](const GradientsAndVariables& items) {
     std::set<std::string> out;
@@ -43,11 +43,10 @@ void check_alike(const std::vector<GradientsAndVariables>& towers) {
     std::set<std::string> only_first, only_other;
     std::ranges::set_difference(first, other, std::inserter(only_first, only_first.end()));
     std::ranges::set_difference(other, first, std::inserter(only_other, only_other.end()));
-    BELFRY_CHECK(
-        only_first.empty() && only_other.empty(),
-        "[average_gradients] expected gradients for the same variables in every tower, got {} in the first tower "
-        "alone and {} in tower {} alone. A tower function must do the same in each tower.",
-        list(only_first), list(only_other), t);
+    BELFRY_CHECK(only_first.empty() && only_other.empty(),
+                 "[average_gradients] expected gradients for the same variables in every tower, got {} only in the "
+                 "first tower and {} only in tower {}. A tower function must do the same in each tower.",
+                 list(only_first), list(only_other), t);
   }
 }
 
@@ -90,7 +89,7 @@ bool shared(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
   return towers[0][v].variable == towers.back()[v].variable;
 }
 
-// Where the variable lives, and with it its update.
+// The device that the variable and its update are on.
 const Device& home_of(const Variable& variable) { return variable.node()->device; }
 
 // The average of a gradient, on the current device.
@@ -101,10 +100,10 @@ Tensor mean(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
   return sum * (1.0 / static_cast<double>(towers.size()));
 }
 
-// An average of N gradients that every tower makes for itself is N reads in each, all at once, and goes straight into
-// the update. Made by one device, it is N reads and a write there and a read in each tower: shared out fairly over the
-// devices that is less beyond two of them, but not for a variable so large that the others have nothing to do
-// meanwhile.
+// An average of N gradients that every tower computes for itself takes N reads in each, all at the same time, and goes
+// straight into the update. Computed on one device, it takes N reads and a write there and a read in each tower: spread
+// evenly over the devices that is less with more than two of them, but not for a variable so large that the others have
+// nothing to do in that time.
 bool better_in_every_tower(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
   std::int64_t total = 0;
   for (const GradientAndVariable& item : towers[0]) total += bytes_of(item.variable);
@@ -118,7 +117,7 @@ std::vector<std::size_t> in_turn(const std::vector<GradientsAndVariables>& tower
   return out;
 }
 
-// The averages, spread over the devices in this order but for those of shared variables.
+// The averages, spread over the devices in this order, except for those of shared variables.
 GradientsAndVariables averages_of(const std::vector<GradientsAndVariables>& towers, const Devices& devices,
                                   const std::vector<std::size_t>& order) {
   const NameScope names("average_gradients");
@@ -136,8 +135,8 @@ GradientsAndVariables averages_of(const std::vector<GradientsAndVariables>& towe
 std::size_t index_of(const GradientsAndVariables& averages, const Variable& variable) {
   const auto at = std::ranges::find(averages, variable, &GradientAndVariable::variable);
   BELFRY_CHECK(at != averages.end(),
-               "[averages_by_tower] expected gradients of variables that every tower has, got one of '{}', which the "
-               "towers have no copy of. A gradient processor must not add variables.",
+               "[averages_by_tower] expected gradients of variables that every tower has, got one of '{}', of which "
+               "the towers have no copy. A gradient processor must not add variables.",
                variable.name());
   return static_cast<std::size_t>(at - averages.begin());
 }
@@ -169,7 +168,7 @@ void build_towers(const TowerSettings& settings, const std::function<void(const 
 }
 
 GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>& given, const Devices& devices) {
-  BELFRY_CHECK(!devices.empty(), "[average_gradients] expected a device or more to work on, got none.");
+  BELFRY_CHECK(!devices.empty(), "[average_gradients] expected at least one device, got none.");
   const std::vector<GradientsAndVariables> towers = aligned(given);
   return averages_of(towers, devices, in_turn(towers));
 }
@@ -177,14 +176,13 @@ GradientsAndVariables average_gradients(const std::vector<GradientsAndVariables>
 std::vector<GradientsAndVariables> averages_by_tower(const std::vector<GradientsAndVariables>& given,
                                                      const Devices& devices, Optimizer& optimizer,
                                                      const Location& where) {
-  BELFRY_CHECK(
-      given.size() == devices.size(),
-      "[averages_by_tower] expected a device for each tower, got {} towers and {} devices. Give the devices that "
-      "the towers were built on, in the same order.",
-      given.size(), devices.size());
+  BELFRY_CHECK(given.size() == devices.size(),
+               "[averages_by_tower] expected a device for each tower, got {} towers and {} devices. Pass the devices "
+               "that the towers were built on, in the same order.",
+               given.size(), devices.size());
   const std::vector<GradientsAndVariables> towers = aligned(given);
-  // Whether the optimizer leaves an average as it is shows only afterwards. Those that every tower would then make are
-  // placed last, where they take no room from what is made once in any case.
+  // Whether the optimizer changes an average is known only afterwards. Those that every tower might then compute are
+  // placed last, so that they do not affect the placement of those that are computed once in any case.
   std::vector<std::size_t> order = in_turn(towers);
   std::ranges::sort(order, {}, [&](std::size_t v) { return std::pair(better_in_every_tower(towers, v), v); });
   const GradientsAndVariables averages = averages_of(towers, devices, order);

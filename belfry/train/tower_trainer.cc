@@ -53,8 +53,8 @@ SessionConfig TowerTrainer::adapt(SessionConfig config) const {
   if (config.devices.size() == 1 && config.devices[0] == DeviceConfig{}) {
     const int cores = hardware_threads();
     BELFRY_CHECK(needed["cpu"] <= cores,
-                 "[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to share, got cpu:{} (at "
-                 "{}). Use fewer devices, or say in SessionConfig how many threads each has.",
+                 "[trainer] expected devices from cpu:0 to cpu:{}, because there are {} cores to share, got cpu:{} (at "
+                 "{}). Use fewer devices, or set in SessionConfig how many threads each has.",
                  cores - 1, cores, needed["cpu"] - 1, to_string(where_));
     config.devices.clear();
     for (const auto& [kind, count] : needed)
@@ -84,7 +84,7 @@ TowerFunc& TowerTrainer::tower_func() {
 
 const TowerTensorHandles& TowerTrainer::towers() const { return tower_func_.towers(); }
 
-// In the main training tower.
+// Looks in the main training tower.
 Tensor TowerTrainer::find_tensor(std::string_view name) const {
   for (const TowerTensorHandle& tower : towers().all())
     if (tower.is_training() && tower.index() == 0) return tower.find_tensor(name);

@@ -1,4 +1,4 @@
-// TowerTrainer: a trainer that has a tower function, and so can build inference towers. Trainers of one's own derive
+// TowerTrainer: a trainer that has a tower function, and so can build inference towers. Trainers that you write derive
 // from it; tower_gradients.h helps those with several towers.
 #pragma once
 
@@ -19,18 +19,18 @@ namespace belfry {
 class TowerTrainer : public Trainer, public InferenceTowers {
  public:
   // The devices that have towers, each once, in any order. The session gets them: if the user's SessionConfig has one
-  // device of no particular number of threads, it is divided, and each gets an equal share of the cores: at least one.
+  // device without a number of threads, that is divided, and each gets an equal share of the cores, at least one.
   explicit TowerTrainer(Devices devices = {0}, const Location& where = Location::current());
   const Devices& devices() const { return devices_; }  // ascending
 
-  // Once. The function keeps the rules in tower_func.h.
+  // To be called once. The function must follow the rules in tower_func.h.
   template <class F>
   void set_tower_func(F function, std::vector<TensorSpec> signature, TowerFuncOptions options = {}) {
     set_tower_func(TowerFunc(std::move(function), std::move(signature), std::move(options)));
   }
   void set_tower_func(TowerFunc function);
 
-  // What InferenceTowers says.
+  // See InferenceTowers.
   TowerFunc& tower_func() override;
   const TowerTensorHandles& towers() const override;
   OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
@@ -39,7 +39,7 @@ class TowerTrainer : public Trainer, public InferenceTowers {
   const TowerTensorHandle& build_inference_tower(const std::string& name, const std::function<Tensors()>& inputs,
                                                  const Device& device = 0,
                                                  const Location& where = Location::current()) override;
-  // The last for tensors that are there already.
+  // The same for tensors that exist already.
   const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs,
                                                  const Device& device = 0, const Location& where = Location::current());
 
@@ -49,13 +49,13 @@ class TowerTrainer : public Trainer, public InferenceTowers {
   // The prefix of the variables that a predictor on this device reads.
   virtual std::string variables_on(const Device& /*device*/) const { return ""; }
   SessionConfig adapt(SessionConfig config) const override;
-  void forget_tower_func() { tower_func_ = {}; }  // after a setup that failed
+  void forget_tower_func() { tower_func_ = {}; }  // after a failed setup
 
  private:
   Devices devices_;
   Location where_;
   TowerFunc tower_func_;
-  std::set<std::string> predict_towers_;  // those of get_predictor() that are built
+  std::set<std::string> predict_towers_;  // those built for get_predictor() so far
 };
 
 }  // namespace belfry

@@ -19,8 +19,7 @@ void SimpleTrainer::build(InputSource& input, Optimizer& optimizer) {
 
 void QueueInputTrainer::build(InputSource& input, Optimizer& optimizer) {
   BELFRY_CHECK(input.feed_free(),
-               "[QueueInputTrainer] expected an input whose data wait in the graph, got {}. Use "
-               "QueueInput.",
+               "[QueueInputTrainer] expected an input whose data come from the graph, got {}. Use QueueInput.",
                input.name());
   SimpleTrainer::build(input, optimizer);
 }

@@ -1,4 +1,4 @@
-// The trainers for models with a single cost. What differs is what an iteration is; the model does not change.
+// The trainers for models with a single cost. They differ in what an iteration is; the model stays the same.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class MultiDeviceTrainer : public SingleCostTrainer {
       : SingleCostTrainer(std::move(devices), where) {}
 
  protected:
-  // A tower a device; gives each one's gradients.
+  // Builds a tower per device; returns each one's gradients.
   std::vector<GradientsAndVariables> build_all(const TowerSettings& settings, InputSource& input, Optimizer& optimizer);
 };
 
@@ -49,10 +49,10 @@ class SyncMultiDeviceTrainerParameterServer : public MultiDeviceTrainer {
   void build(InputSource& input, Optimizer& optimizer) override;
 };
 
-// A copy of the variables a tower; the first tower's has no prefix and is the one that is saved. Every tower applies
-// the same averages of the gradients to its copy, so that the copies stay equal: made once and spread over the devices,
-// or, where that is less work, in every tower (see averages_by_tower()). The copies are made equal at the start and
-// after each epoch.
+// A copy of the variables per tower; the first tower's has no prefix and is the one that is saved. Every tower applies
+// the same averages of the gradients to its copy, so that the copies stay equal. An average is computed once, on one of
+// the devices, or, if that is less work, in every tower (see averages_by_tower()). The copies are made equal at the
+// start and after each epoch.
 class SyncMultiDeviceTrainerReplicated final : public MultiDeviceTrainer {
  public:
   using MultiDeviceTrainer::MultiDeviceTrainer;
@@ -62,9 +62,9 @@ class SyncMultiDeviceTrainerReplicated final : public MultiDeviceTrainer {
   std::string variables_on(const Device& device) const override;
 };
 
-// The better of the two for its devices. CPU devices share their memory, so copies of the variables only cost: it is
-// the one with one copy of them, which is as fast or faster for every suite of ./bench (--trainer ps, --trainer
-// replicated).
+// The better of the two for its devices. CPU devices share their memory, so further copies of the variables only cost
+// time: it is the one with a single copy, which is as fast or faster for every suite of ./bench (--trainer ps,
+// --trainer replicated).
 class SyncMultiDeviceTrainer final : public SyncMultiDeviceTrainerParameterServer {
  public:
   using SyncMultiDeviceTrainerParameterServer::SyncMultiDeviceTrainerParameterServer;

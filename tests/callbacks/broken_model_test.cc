@@ -39,8 +39,8 @@ class BrokenModelTest : public testing_support::CallbacksTest {
 
 TEST_F(BrokenModelTest, InfiniteWeightsAreNotSaved) {
   const std::string log = log_of(weights, kInfinity);
-  EXPECT_TRUE(contains(
-      log, "[ModelSaver] nothing is saved, the checkpoints that are there stay: 'fc/W' (infinity) is not finite."))
+  EXPECT_TRUE(
+      contains(log, "[ModelSaver] nothing is saved, and existing checkpoints stay: 'fc/W' (infinity) is not finite."))
       << log;
   EXPECT_TRUE(contains(log, "[MinSaver] nothing is saved")) << log;
   EXPECT_EQ(saved(), 2);

@@ -251,10 +251,11 @@ TEST_F(CallbacksTest, ASummaryThatTwoCallbacksPutIsAnError) {
   add_summary({value});
   add_moving_summary({value});
   Trainer trainer;
-  EXPECT_EQ(error_of([&] { run(trainer, {MovingAverageSummary(), MergeAllSummaries()}); }),
-            "[MergeAllSummaries] expected metrics that no other callback puts, got 'value', which MovingAverageSummary "
-            "puts too. Leave one of the two out: a tensor is in MOVING_SUMMARIES or in SUMMARIES, and a collection has "
-            "one callback (.extra_callbacks replaces those that train_with_defaults() adds).");
+  EXPECT_EQ(
+      error_of([&] { run(trainer, {MovingAverageSummary(), MergeAllSummaries()}); }),
+      "[MergeAllSummaries] expected metrics that no other callback puts, got 'value', which MovingAverageSummary "
+      "puts too. Remove one of the two: a tensor belongs in MOVING_SUMMARIES or in SUMMARIES, and a collection has "
+      "one callback (.extra_callbacks replaces those that train_with_defaults() adds).");
 }
 
 }  // namespace

@@ -106,13 +106,12 @@ TEST_F(InferenceRunnerTest, ItsTensorsInAnotherRunAreAnErrorNotAWaitWithoutEnd) 
     return error_of([&] { run(trainer, {InferenceRunner(five() | batch(2), cost()), RunOp(its_cost, options)}); });
   };
   const std::string expected =
-      "[InferenceRunner 'inference_tower'] expected runs of its own to fetch what takes points from its input, got "
-      "'inference_tower/cost' fetched in another run, while nobody fills the queue "
+      "[InferenceRunner 'inference_tower'] expected only its own runs to fetch what takes points from its input, got "
+      "'inference_tower/cost' fetched in another run, while nothing fills the queue "
       "'inference_tower_inputs/input_queue' (called at ";
   const std::string remedy =
-      "). Fetch the training tower's tensor: by name, or, where the tower function keeps it, let it keep that one "
-      "alone: "
-      "if (get_current_tower_context().is_training()) cost_ = cost.";
+      "). Fetch the training tower's tensor: by name, or, if the tower function stores it, store only that one: if "
+      "(get_current_tower_context().is_training()) cost_ = cost.";
   for (const RunOpOptions& options : {RunOpOptions{.as_trigger = false},
                                       {.before_train = false, .as_trigger = false, .along_with_step = true},
                                       {.before_train = false}}) {
@@ -146,7 +145,7 @@ class ShortFlow final : public StageFlow {
 TEST_F(InferenceRunnerTest, AFlowThatEndsBeforeItsSizeIsAnError) {
   EXPECT_EQ(error_of([&] { run(trainer, {InferenceRunner(Flow(std::make_shared<ShortFlow>()), cost())}); }),
             "[InferenceRunner] expected 6 points in a pass of QueueInput, as its size() says, got 5: the numbers would "
-            "be those of a part. Correct the size of the flow, or let it have none.");
+            "be for a part of the data only. Correct the size of the flow, or give it none.");
   EXPECT_TRUE(values(trainer, "validation_cost").empty());
 }
 
@@ -215,7 +214,7 @@ TEST_F(InferenceRunnerTest, AnEmptyFlowIsAnErrorBeforeTheFirstStep) {
   EXPECT_TRUE(text.starts_with(
       "[InferenceRunner 'inference_tower': QueueInput] expected a flow with points, got an empty one (at "))
       << text;
-  EXPECT_TRUE(text.ends_with("batch() leaves out a last batch that is not full, unless it is told Remainder::keep."));
+  EXPECT_TRUE(text.ends_with("batch() omits a last batch that is not full, unless given Remainder::keep."));
   EXPECT_EQ(trainer.global_step(), 0);
 }
 
@@ -225,7 +224,7 @@ TEST_F(InferenceRunnerTest, TwoThatPutOneNameAreAnErrorBeforeTheFirstStep) {
                             PeriodicTrigger(InferenceRunner(five() | batch(1), cost()), {.every_k_epochs = 2})});
             }),
             "[InferenceRunner] expected metrics that no other callback puts, got 'validation_cost', which another "
-            "InferenceRunner puts too. Give one of them a prefix or a name of its own: ScalarStats(\"cost\", "
+            "InferenceRunner puts too. Give one of them a prefix or another name: ScalarStats(\"cost\", "
             "\"test\"), or ClassificationError(\"incorrect\", \"test_error\").");
   EXPECT_EQ(trainer.global_step(), 0);
 }

@@ -78,17 +78,17 @@ TEST_F(RunPositionTest, ARunThatGoesOnSaysWhereItStoodAndWarnsOfAnotherEpoch) {
   EXPECT_EQ(log_of(2, 2), line);
   const std::string warned = log_of(1, 2);
   EXPECT_TRUE(warned.starts_with(line +
-                                 "[main_loop] expected starting_epoch 2, since of the run that is continued 1 of "
+                                 "[main_loop] expected starting_epoch 2, because in the continued run 1 of "
                                  "2 steps of epoch 2 were done, which begins again, got 1 (at run_position_test.cc:"))
       << warned;
   EXPECT_TRUE(
       warned.ends_with("). Set starting_epoch to run_position(load_checkpoint(directory).state).next_epoch, "
-                       "unless you mean this.\n"))
+                       "unless this is intended.\n"))
       << warned;
   run(second, {ModelSaver(), CallbackFactory({.trigger_epoch = cut_short})});
-  const std::string cut = "[ContinueRun] continues '" + directory +
-                          "/model-4.safetensors', global_step 4: epoch 2 was done, but for what callbacks do at its "
-                          "end.\n";
+  const std::string cut =
+      "[ContinueRun] continues '" + directory +
+      "/model-4.safetensors', global_step 4: epoch 2 was done, except for what callbacks do at its end.\n";
   EXPECT_EQ(log_of(3, 2), cut);
   EXPECT_EQ(log_of(2, 0), cut) << "its callbacks alone";
 }

@@ -312,7 +312,7 @@ TEST_F(SaversTest, AMetricOfEverySecondEpochIsWatchedInThose) {
   ASSERT_EQ(said.lines.size(), 1u);
   EXPECT_EQ(said.lines[0].first, LogLevel::info);
   EXPECT_EQ(said.lines[0].second,
-            "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is said once.");
+            "[MinSaver] 'error' has no new value in epoch 1: nothing is saved. This is logged only once.");
   EXPECT_TRUE(exists("min-error-4.safetensors"));
 }
 
@@ -320,10 +320,10 @@ TEST_F(SaversTest, TheLastValueSinceThePreviousTurnCountsAndItsStepIsSaid) {
   const testing_support::LogLines log;
   Trainer trainer;
   run(trainer, {put("error", {5, 4}), PeriodicTrigger(MinSaver("error"), {.every_k_epochs = 3})});
-  EXPECT_EQ(
-      log.text,
-      "[MinSaver] 'error' was put at step 4, what is saved is of step 6. Give this callback the period of the one "
-      "that puts it. This is said once.\n");
+  EXPECT_EQ(log.text,
+            "[MinSaver] 'error' was put at step 4, but the model is saved at step 6. Give this callback the period of "
+            "the one "
+            "that puts it. This is logged only once.\n");
   EXPECT_TRUE(exists("min-error-6.safetensors"));
 }
 
@@ -343,7 +343,7 @@ TEST_F(SaversTest, AMetricThatNeverCameIsReportedAtTheEnd) {
   EXPECT_EQ(trainer.global_step(), 6);
   EXPECT_EQ(
       log.text,
-      "[MinSaver] 'error' never came, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
+      "[MinSaver] 'error' was never put, nothing was saved. Did you mean 'errors'? Add the callback that puts it.\n");
 }
 
 // A callback that declares nothing may put anything, but hardly what differs by a letter from what is declared.
@@ -357,7 +357,7 @@ TEST_F(SaversTest, AMetricThatIsNearlyADeclaredOneIsAnErrorWhoeverElseMayPutSome
              MinSaver("error")});
       }),
       "[MinSaver] expected a metric that some callback puts, got 'error'. Did you mean 'errors'? This training puts "
-      "'errors'. Add the callback that puts it, or, if it is run_step() or Mine, let it declare the metric in "
+      "'errors'. Add the callback that puts it, or, if it is run_step() or Mine, make it declare the metric in "
       "setup_graph(): trainer().monitors().declare(*this, \"error\").");
   EXPECT_EQ(trainer.global_step(), 0);
 }
@@ -375,11 +375,11 @@ TEST_F(SaversTest, AnyOtherMetricMayBePutByACallbackThatDeclaresNothingAndTheLog
                                  .name = "Mine"}),
                 MinSaver("loss")});
   EXPECT_TRUE(exists("min-loss-2.safetensors"));
-  EXPECT_EQ(
-      text,
-      "[MinSaver] no callback has declared the metric 'loss'; run_step() or Mine may put it. Who puts it declares "
-      "it in setup_graph(): trainer().monitors().declare(*this, \"loss\"). Who puts none, or declares all, "
-      "overrides declares_metrics() to return true: then a metric that nobody puts is an error at the start.");
+  EXPECT_EQ(text,
+            "[MinSaver] no callback has declared the metric 'loss'; run_step() or Mine may put it. The callback that "
+            "puts it should declare it in setup_graph(): trainer().monitors().declare(*this, \"loss\"). One that puts "
+            "none, or declares all, should override declares_metrics() to return true: then a metric that no callback "
+            "puts is an error at the start.");
 }
 
 TEST_F(SaversTest, BestSaversGoOnFromTheirState) {

@@ -194,7 +194,7 @@ TEST_F(InputTest, ResettingStartsTheDataAgain) {
 
 TEST_F(InputTest, TensorsMadeByTheGraph) {
   EXPECT_EQ(error_of([] { TensorInput([] { return Tensors{constant(1.f)}; }, 0); }),
-            "[TensorInput] expected a size of 1 or more runs, got 0. Leave it out if a pass has no end.");
+            "[TensorInput] expected a size of 1 or more runs, got 0. Omit it if a pass has no end.");
   EXPECT_EQ(run(TensorInput([] { return Tensors{constant(2.f) * 3.f}; }), 2), (Values{6, 6}));
   EXPECT_TRUE(contains(error_of([&] {
                          Graph own;

@@ -198,7 +198,7 @@ TEST(MovePreviousRun, LosesNothingWhenItIsInterruptedAndCompletesTheMoveLater) {
     EXPECT_TRUE(contains(
         text, "[run directory] expected to move what an earlier run left in '" + dir.path() + "' aside, got: "))
         << text;
-    EXPECT_TRUE(contains(text, "Nothing is lost. Make that possible, or choose another run_dir.")) << text;
+    EXPECT_TRUE(contains(text, "Nothing is lost. Fix the cause, or choose another run_dir.")) << text;
     std::filesystem::remove_all(partial + "/" + obstacle);
     EXPECT_EQ(move_previous_run(dir.path()), dir / "previous-1");
     EXPECT_EQ(names_in(dir.path()), Names{"previous-1"});

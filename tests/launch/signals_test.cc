@@ -146,8 +146,8 @@ TEST_F(SignalsTest, ATrainerThatIsCalledDirectlyCanHandleThemToo) {
                              .max_epoch = 1}),
               "signal 15");
     EXPECT_EQ(error_of<Interrupted>([&] { signals.throw_if_interrupted(); }),
-              "[training] ended by signal 15 after 3 of 1000000000 steps of epoch 1 (global_step 3). No ModelSaver was "
-              "there to save it.");
+              "[training] ended by signal 15 after 3 of 1000000000 steps of epoch 1 (global_step 3). There was no "
+              "ModelSaver to save it.");
   }
   EXPECT_TRUE(own.is_there());
 }
@@ -160,7 +160,7 @@ TEST_F(SignalsTest, TheErrorSaysHowFarItCameAndWhereTheCheckpointIs) {
     return error_of<Interrupted>([&] { launch_train_with_config(std::move(c), trainer); });
   };
   EXPECT_EQ(text_of({.before_train = [](Trainer& t) { raise_and_wait(t, SIGINT); }}),
-            "[training] ended by signal 2 before a step was done: nothing was saved.");
+            "[training] ended by signal 2 before any step was done: nothing was saved.");
   EXPECT_EQ(text_of({.trigger_step =
                          [](Trainer& t) {
                            if (t.global_step() == 2) raise_and_wait(t, SIGINT);

@@ -102,7 +102,7 @@ TEST(RunDirectory, ThatCannotBeWrittenToIsAnError) {
   put_bytes(dir / "file", "in the way");
   EXPECT_EQ(file_error_of([&] { const RunDirectory d(dir / "file/below"); }),
             "[run directory] expected to write to '" + dir / "file/below" +
-                "', got: Not a directory. Make that possible, or choose another run_dir.");
+                "', got: Not a directory. Fix the cause, or choose another run_dir.");
   EXPECT_TRUE(file_error_of([&] {
                 const RunDirectory d("/proc/self");
               }).starts_with("[run directory] expected to write to '/proc/self', got: "));

@@ -62,7 +62,7 @@ TEST_F(TrainerTest, AStartBehindTheLastEpochIsAnError) {
   Trainer trainer;
   trainer.train_op = train;
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1, .starting_epoch = 9, .max_epoch = 8}); }),
-                       "[main_loop] expected a starting_epoch that is not behind max_epoch, the last one, got 9 and 8 "
+                       "[main_loop] expected a starting_epoch of at most max_epoch, the last one, got 9 and 8 "
                        "(at trainer_test.cc:"));
 }
 
@@ -239,7 +239,7 @@ TEST_F(TrainerTest, StepsPerEpochMustBeKnown) {
                        "[train] expected steps_per_epoch, or data that knows its size, got neither (at "
                        "trainer_test.cc:"));
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = -1}); }),
-                       "[main_loop] expected steps_per_epoch from 0 up, got -1 (at trainer_test.cc:"));
+                       "[main_loop] expected steps_per_epoch of 0 or more, got -1 (at trainer_test.cc:"));
 }
 
 // What a tensor is in each run.

@@ -203,13 +203,14 @@ TEST_F(TrainingEndsTest, ErrorsAfterTheFirstAreLogged) {
   EXPECT_EQ(error_of<OddError>(
                 [&] { run(trainer, at("after_train", [](Trainer&) { throw std::runtime_error("the third"); })); }),
             "the first");
-  const std::string first = "[Trainer] training ends with this error, which is thrown: the first\n";
+  const std::string first = "[Trainer] training ends with this error, which will be thrown: the first\n";
   EXPECT_TRUE(lines.text.starts_with(first)) << lines.text;
   EXPECT_EQ(lines.text.find(first, 1), std::string::npos) << "once";
-  EXPECT_TRUE(contains(lines.text, "[Trainer] after an error that is thrown, end_steps failed as well: the second\n"))
-      << lines.text;
   EXPECT_TRUE(
-      contains(lines.text, "[at after_train] after an error that is thrown, after_train failed as well: the third\n"))
+      contains(lines.text, "[Trainer] besides the error that will be thrown, end_steps failed too: the second\n"))
+      << lines.text;
+  EXPECT_TRUE(contains(lines.text,
+                       "[at after_train] besides the error that will be thrown, after_train failed too: the third\n"))
       << lines.text;
 }
 

@@ -118,12 +118,12 @@ TEST_F(TriggersTest, WrappersKeepNameAndState) {
 
 TEST_F(TriggersTest, MistakesAreNamed) {
   EXPECT_EQ(error_of([&] { PeriodicTrigger(Probe(steps), {}); }),
-            "[PeriodicTrigger] expected a time to trigger 'Probe' at, got none. Set every_k_steps, every_k_epochs or "
+            "[PeriodicTrigger] expected a time to trigger 'Probe', got none. Set every_k_steps, every_k_epochs or "
             "before_train.");
   EXPECT_EQ(error_of([&] { PeriodicRunHooks(Probe(steps), 0); }),
-            "[PeriodicRunHooks] expected a period from 1 up, got 0.");
+            "[PeriodicRunHooks] expected a period of 1 or more, got 0.");
   EXPECT_EQ(error_of([&] { PeriodicCallback(Probe(steps), 0); }),
-            "[PeriodicCallback] expected a period from 1 up, got 0.");
+            "[PeriodicCallback] expected a period of 1 or more, got 0.");
   EXPECT_TRUE(error_of([&] {
                 Probe(steps).trainer();
               }).starts_with("[Probe] expected to take part in a training, got a call before"));
@@ -155,7 +155,7 @@ TEST_F(TriggersTest, RunOpRefusesAnEmptyHandleWhereItIsMade) {
                        "triggers_test.cc:"))
       << text;
   EXPECT_TRUE(
-      text.ends_with("). If the graph is not made yet, give a function that is called when it is: "
+      text.ends_with("). If the graph is not made yet, pass a function that is called when it is: "
                      "RunOp([model] { return model->cost_; })."))
       << text;
 }

@@ -231,7 +231,7 @@ TEST_F(AccumulateGradientsTest, MistakesAreSaid) {
   const Variable w = get_variable("w", {.shape = {2}}), other = get_variable("other", {.shape = {2}});
   EXPECT_EQ(error_of([&] {
               accumulate_gradients(adam(), 0);
-            }).find("[accumulate_gradients] expected a number of steps from 1 up, got 0 (at accumulate_"),
+            }).find("[accumulate_gradients] expected a number of steps of 1 or more, got 0 (at accumulate_"),
             0u);
   EXPECT_EQ(error_of([&] {
               accumulate_gradients(nullptr, 2);

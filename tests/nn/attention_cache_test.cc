@@ -174,7 +174,7 @@ TEST_F(AttentionCacheTest, AFullCacheSaysWhatToDo) {
     const std::string text =
         error_of([&] { session.run(step, {{x, Array::zeros(f32, {2, 1, kFeatures})}, {at, Array(kCapacity)}}); });
     EXPECT_NE(text.find("got size 1 from 12 on along axis 1. The cache has no room for the position: give it a larger "
-                        ".capacity, or begin again at position 0 (made at "),
+                        ".capacity, or start again at position 0 (made at "),
               std::string::npos)
         << text;
   }
@@ -281,7 +281,7 @@ TEST_F(GenerateTest, MistakesAreErrors) {
   EXPECT_TRUE(
       error_of([&] {
         generate_tokens(cast(prompt, f32), model, {.tokens = 3});
-      }).starts_with("[generate_tokens] expected a prompt [batch, time] of i32 or i64 with a token or more, got "));
+      }).starts_with("[generate_tokens] expected a prompt [batch, time] of i32 or i64 with at least one token, got "));
 }
 
 }  // namespace

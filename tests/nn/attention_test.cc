@@ -132,7 +132,7 @@ TEST_F(SequenceLayersTest, MistakesNameTheLayerAndTheLine) {
   EXPECT_TRUE(contains(error_of([&] { placeholder(f32, {3, 8}) | multi_head_attention("att", {.heads = 2}); }),
                        "[multi_head_attention 'att'] expected a sequence [batch, time, features] (rank 3), got"));
   EXPECT_TRUE(contains(error_of([&] { x | transformer_block("b", {.heads = 2, .dropout = 1}); }),
-                       "[transformer_block 'b'] expected .dropout in [0, 1), the share that is dropped, got 1"));
+                       "[transformer_block 'b'] expected .dropout in [0, 1), the fraction that is dropped, got 1"));
 }
 
 }  // namespace

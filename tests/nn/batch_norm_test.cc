@@ -79,7 +79,7 @@ TEST_F(BatchNormLayerTest, MistakesNameTheLayer) {
   };
   expect(error_of([&] { images() | batch_norm("bn1", {.momentum = 2}); }),
          "[batch_norm 'bn1'] expected .momentum in [0, 1], got 2",
-         "It is the share of the old average that stays: 0.9 is usual.");
+         "It is the fraction of the old average that stays: 0.9 is usual.");
   expect(error_of([&] { placeholder(f32, {3}) | batch_norm("bn2"); }),
          "[batch_norm 'bn2'] expected a batch of rank 2 or more", "Use expand_dims() to make a batch of it.");
 }

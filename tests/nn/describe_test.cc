@@ -41,7 +41,7 @@ constexpr const char* kLayers =
     "pool0  [?, 8, 8, 16]  [?, 4, 4, 16]  0           0.000  1.02\n"
     "bn     [?, 4, 4, 16]  [?, 4, 4, 16]  32          0.000  1.02\n"
     "fc     [?, 4, 4, 16]  [?, 10]        2,570       0.005  0.04\n"
-    "4 layers, 3,050 parameters; forward, an example: 0.063 MFLOP, 6.18 kB of outputs\n";
+    "4 layers, 3,050 parameters; forward, per example: 0.063 MFLOP, 6.18 kB of outputs\n";
 
 TEST_F(DescribeTest, EveryLayerHasOneLineWhateverTheTowers) {
   for (int i = 0; i < 2; ++i) {
@@ -89,7 +89,7 @@ TEST_F(DescribeTest, LayersThatAreUsedAgainShowOnceAndPartsFollowTheWhole) {
             "block0/ln2             [?, ?, 8]   [?, ?, 8]   16          0.000  0.03\n"
             "block0/fc1             [?, ?, 8]   [?, ?, 32]  288         0.001  0.13\n"
             "block0/fc2             [?, ?, 32]  [?, ?, 8]   264         0.001  0.03\n"
-            "1 layer, 872 parameters; forward, an example: 0.002 MFLOP, 0.03 kB of outputs\n");
+            "1 layer, 872 parameters; forward, per example: 0.002 MFLOP, 0.03 kB of outputs\n");
 }
 
 TEST_F(DescribeTest, ProductsOfRecurrentLayersAndAttentionAreCounted) {

@@ -255,11 +255,11 @@ TEST_F(GradientProcessorTest, MistakesAreSaidWhereTheyAreMade) {
          "[clip_gradient_by_value] expected bounds with 0 between them, got 3 and -3 ");
   expect(error_of([&] { gradient_noise({.decay = 0.55}); }), "[gradient_noise] expected stddev above 0, got 0 ");
   expect(error_of([&] { gradient_noise({.stddev = 1, .decay = -1}); }),
-         "[gradient_noise] expected decay from 0 up, got -1 ");
+         "[gradient_noise] expected decay of 0 or more, got -1 ");
   expect(error_of([&] { map_gradient(".*", {}); }), "[map_gradient] expected a function, got an empty one ");
   expect(error_of([&] { scale_gradient({}); }), "[scale_gradient] expected expressions and their factors, got none ");
   expect(error_of([&] { scale_gradient({{".*", -1}}); }),
-         "[scale_gradient] expected factors from 0 up, got -1 for \".*\" ");
+         "[scale_gradient] expected factors of 0 or more, got -1 for \".*\" ");
   expect(error_of([&] { apply_grad_processors(adam(), {{}}); }),
          "[apply_grad_processors] expected processors, got an empty one ");
   expect(error_of([&] { apply_grad_processors(nullptr, {}); }),

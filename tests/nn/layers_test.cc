@@ -180,7 +180,7 @@ TEST_F(LayersTest, MistakesNameTheLayerTheInputAndTheLine) {
                        "[fully_connected 'fc'] expected .units above 0, got 0"));
   EXPECT_TRUE(
       contains(error_of([&] { dropout("drop", 1.0); }),
-               "[dropout 'drop'] expected a rate in [0, 1), the share that is dropped, got 1 (at layers_test.cc:"));
+               "[dropout 'drop'] expected a rate in [0, 1), the fraction that is dropped, got 1 (at layers_test.cc:"));
   EXPECT_TRUE(
       contains(error_of([&] { flat | dropout("drop", 0.5); }),
                "[dropout 'drop'] expected a tower, which says whether it trains, got none (at layers_test.cc:"));
@@ -225,7 +225,7 @@ TEST_F(LayersTest, AnOutputThatIsNotWhatTheLayerGivesIsRefused) {
   const Layer layer("odd", [](const Tensor& x) { return multiply(x, 2.f, "output") + 1.f; });
   EXPECT_TRUE(
       contains(error_of([&] { images() | layer; }),
-               "[layer 'odd'] expected its function to give the tensor that it names 'output', got 'odd/Add' f32"));
+               "[layer 'odd'] expected its function to return the tensor that it names 'output', got 'odd/Add' f32"));
 }
 
 TEST_F(LayersTest, ANameUsedTwiceIsAnErrorAboutTheVariable) {

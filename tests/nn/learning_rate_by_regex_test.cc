@@ -67,10 +67,10 @@ TEST_F(LearningRateByRegexTest, AnExpressionThatMatchesNothingIsAnErrorWithTheNa
                       "\"conv1\", which matches none of 'conv0/W', 'conv0/b', 'fc/W' (at learning_rate_by_regex_test"),
             0u)
       << text;
-  EXPECT_TRUE(text.ends_with("A name has to match as a whole.")) << text;
+  EXPECT_TRUE(text.ends_with("The whole name has to match.")) << text;
   EXPECT_EQ(error_of([&] {
               learning_rate_by_regex(adam(), {{".*", -2}});
-            }).find("[learning_rate_by_regex] expected factors from 0 up, got -2 for \".*\" (at "),
+            }).find("[learning_rate_by_regex] expected factors of 0 or more, got -2 for \".*\" (at "),
             0u);
 }
 

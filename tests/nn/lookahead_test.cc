@@ -56,7 +56,7 @@ TEST_F(LookaheadTest, SlowWeightsFollowRestoredOnes) {
 TEST_F(LookaheadTest, MistakesAreSaid) {
   EXPECT_EQ(error_of([&] {
               lookahead(adam(), {.period = 0});
-            }).find("[lookahead] expected a period from 1 up, got 0 (at lookahead_test.cc:"),
+            }).find("[lookahead] expected a period of 1 or more, got 0 (at lookahead_test.cc:"),
             0u);
   EXPECT_EQ(error_of([&] {
               lookahead(adam(), {.alpha = 0});

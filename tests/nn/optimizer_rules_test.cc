@@ -224,26 +224,27 @@ TEST_F(OptimizerRulesTest, OptionsOutOfRangeAreNamed) {
   };
   const double nan = std::nan("");
   expect(error_of([&] { momentum({.learning_rate = 1.f, .weight_decay = -1, .decoupled = true}); }),
-         "[momentum] expected weight_decay from 0 up, got -1", "0 is none.");
+         "[momentum] expected weight_decay of 0 or more, got -1", "0 means no decay.");
   expect(error_of([&] { adamw({.beta1 = 1}); }), "[adamw] expected beta1 in [0, 1), got 1", "The usual one is 0.9.");
-  expect(error_of([&] { adamw({.weight_decay = -0.5}); }), "[adamw] expected weight_decay from 0 up, got -0.5",
-         "0 is none.");
+  expect(error_of([&] { adamw({.weight_decay = -0.5}); }), "[adamw] expected weight_decay of 0 or more, got -0.5",
+         "0 means no decay.");
   expect(error_of([&] { rmsprop({.alpha = 1}); }), "[rmsprop] expected alpha in [0, 1), got 1",
          "The usual one is 0.99.");
   expect(error_of([&] { rmsprop({.momentum = -1}); }), "[rmsprop] expected momentum in [0, 1), got -1",
          "The usual one is 0.9.");
-  expect(error_of([&] { rmsprop({.epsilon = nan}); }), "[rmsprop] expected epsilon from 0 up, got nan",
+  expect(error_of([&] { rmsprop({.epsilon = nan}); }), "[rmsprop] expected epsilon of 0 or more, got nan",
          "The usual one is 1e-8.");
-  expect(error_of([&] { adagrad({.lr_decay = -1}); }), "[adagrad] expected lr_decay from 0 up, got -1", "0 is none.");
+  expect(error_of([&] { adagrad({.lr_decay = -1}); }), "[adagrad] expected lr_decay of 0 or more, got -1",
+         "0 means no decay.");
   expect(error_of([&] { adagrad({.initial_accumulator_value = -1}); }),
-         "[adagrad] expected initial_accumulator_value from 0 up, got -1", "It is a sum of squares.");
-  expect(error_of([&] { adagrad({.learning_rate = -1}); }), "[adagrad] expected a learning rate from 0 up, got -1",
+         "[adagrad] expected initial_accumulator_value of 0 or more, got -1", "It is a sum of squares.");
+  expect(error_of([&] { adagrad({.learning_rate = -1}); }), "[adagrad] expected a learning rate of 0 or more, got -1",
          "To maximise something, minimize its negative.");
   expect(error_of([&] { adadelta({.rho = 1.5}); }), "[adadelta] expected rho in [0, 1), got 1.5",
          "The usual one is 0.9.");
   expect(error_of([&] { lars({.learning_rate = 1.f, .trust_coefficient = -1}); }),
-         "[lars] expected trust_coefficient from 0 up, got -1", "The usual one is 1e-3.");
-  expect(error_of([&] { lamb({.epsilon = -1}); }), "[lamb] expected epsilon from 0 up, got -1",
+         "[lars] expected trust_coefficient of 0 or more, got -1", "The usual one is 1e-3.");
+  expect(error_of([&] { lamb({.epsilon = -1}); }), "[lamb] expected epsilon of 0 or more, got -1",
          "The usual one is 1e-6.");
   const std::string text = error_of([&] { lamb({.exclude = "(b"}); });
   EXPECT_EQ(text.find("[lamb] expected an ECMAScript regular expression, got \"(b\" ("), 0u) << text;

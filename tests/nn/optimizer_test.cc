@@ -158,15 +158,15 @@ TEST_F(OptimizerTest, MistakesNameTheVariableTheCostOrTheOption) {
          "[sgd] expected a learning rate that is one float, got 'a' f32 [2, 3]", a_scalar);
   expect(error_of([&] { sgd({.learning_rate = Tensor()}); }),
          "[sgd] expected a learning rate that is one float, got (no tensor)", a_scalar);
-  expect(error_of([&] { sgd({.learning_rate = -1.f}); }), "[sgd] expected a learning rate from 0 up, got -1",
+  expect(error_of([&] { sgd({.learning_rate = -1.f}); }), "[sgd] expected a learning rate of 0 or more, got -1",
          "To maximise something, minimize its negative.");
   expect(error_of([&] { sgd({.learning_rate = 1.f, .weight_decay = -1}); }),
-         "[sgd] expected weight_decay from 0 up, got -1", "0 is none.");
+         "[sgd] expected weight_decay of 0 or more, got -1", "0 means no decay.");
   expect(error_of([&] { momentum({.learning_rate = 1.f, .momentum = 1}); }),
          "[momentum] expected momentum in [0, 1), got 1", "The usual one is 0.9.");
   expect(error_of([&] { adam({.beta2 = 1.5}); }), "[adam] expected beta2 in [0, 1), got 1.5",
          "The usual one is 0.999.");
-  expect(error_of([&] { adam({.epsilon = -1}); }), "[adam] expected epsilon from 0 up, got -1",
+  expect(error_of([&] { adam({.epsilon = -1}); }), "[adam] expected epsilon of 0 or more, got -1",
          "The usual one is 1e-8.");
 }
 

@@ -72,7 +72,7 @@ TEST_F(RegularizersTest, AnInvalidExpressionIsShown) {
   EXPECT_TRUE(contains(error_of([] { regularize_cost("fc(/W", l2(1)); }),
                        "[regularize_cost] expected an ECMAScript regular expression, got \"fc(/W\" ("));
   EXPECT_TRUE(contains(error_of([] { regularize_cost("fc", {}); }), "expected a regulariser, got an empty one"));
-  EXPECT_TRUE(contains(error_of([] { l2(-1); }), "[l2] expected a scale from 0 up, got -1"));
+  EXPECT_TRUE(contains(error_of([] { l2(-1); }), "[l2] expected a scale of 0 or more, got -1"));
   build();
   EXPECT_TRUE(contains(error_of([] { regularize_cost("fc0/b", [](const Tensor& w) { return w; }); }),
                        "expected a scalar from the regulariser of 'fc0/b', got [2, 2]"));

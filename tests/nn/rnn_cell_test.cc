@@ -196,7 +196,7 @@ TEST_F(DropoutCellTest, StepsByHandBeginASequence) {
   const Tensor in = ones({kRows, kUnits});
   const std::string text = error_of([&] { cell(in, cell.zero_state(in)); });
   EXPECT_TRUE(contains(text, "[dropout cell 'pass'] expected a sequence to begin before its first step")) << text;
-  EXPECT_TRUE(contains(text, "Call the cell that .begin(x) gives")) << text;
+  EXPECT_TRUE(contains(text, "Call the cell that .begin(x) returns")) << text;
   const RnnCell begun = cell.begin(in);
   const RnnStep a = begun(in, begun.zero_state(in)), b = begun(in, begun.zero_state(in));
   Session session(graph);
@@ -228,12 +228,12 @@ TEST_F(RnnCellTest, MistakesNameTheCellAndTheLine) {
   has(error_of([&] { cell::gru("c", {}); }), "[gru cell 'c'] expected .units above 0, got 0 (at ");
   has(error_of([&] { cell::plain("c", {.units = 2, .activation = {}}); }),
       "[plain cell 'c'] expected an .activation, got an empty one");
-  has(error_of([&] { cell::stacked("c", {}); }), "[stacked cells 'c'] expected one cell or more, got none");
+  has(error_of([&] { cell::stacked("c", {}); }), "[stacked cells 'c'] expected at least one cell, got none");
   has(error_of([&] { cell::dropout(lstm, {.output = 1}); }), "[dropout cell 'c'] expected .output in [0, 1), got 1");
   has(error_of([&] { cell::dropout(lstm, {.input = 0.5})(x, zero); }),
       "expected a tower, which says whether it trains");
   has(error_of([&] { cell::residual(lstm)(x, zero); }),
-      "[residual cell 'c'] expected an input as wide as the output, which it is added to, got 3 features and 2 "
+      "[residual cell 'c'] expected an input as wide as the output, to which it is added, got 3 features and 2 "
       "outputs");
   const auto nothing = [](const Tensor&, const Tensors&) { return RnnStep{}; };
   has(error_of([&] { RnnCell("own", {.state = {2}}, nothing); }), "[cell 'own'] expected .output above 0, got 0");
@@ -241,7 +241,7 @@ TEST_F(RnnCellTest, MistakesNameTheCellAndTheLine) {
       "expected sizes above 0 in .state, got 0");
   has(error_of([&] { RnnCell("own", {.output = 2}, nullptr); }), "[cell 'own'] expected a function, got an empty one");
   has(error_of([&] { RnnCell("own", {.output = 2}, nothing)(x, {}); }),
-      "[cell 'own'] expected its step to give an output [?, 2], got an empty tensor");
+      "[cell 'own'] expected its step to return an output [?, 2], got an empty tensor");
   const auto forgets = [](const Tensor& in, const Tensors&) { return RnnStep{.output = in}; };
   has(error_of([&] { RnnCell("own", {.state = {3}, .output = 3}, forgets)(x, {x}); }),
       "[cell 'own'] (its step's result) expected a state of 1 tensors ([batch, 3]), got 0");

@@ -54,7 +54,7 @@ for prompt in "$long" 't'; do
   [[ $(wc -m <a) == $((${#prompt} + 101)) ]] || fail "expected 100 characters behind '$prompt', got '$(cat a)'"
 done
 
-fails 1 "[checkpoint] expected a checkpoint or a directory of checkpoints, got 'nowhere', and neither is there." \
+fails 1 "[checkpoint] expected a checkpoint or a directory of checkpoints, got 'nowhere', which is neither." \
   "$sample" nowhere
 fails 1 "[char_transformer] expected a prompt of characters that the text has, got 'bell§' with another one at place 4. The characters are in moved/vocabulary.txt." \
   "$sample" moved --prompt 'bell§'

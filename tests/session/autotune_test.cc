@@ -282,7 +282,7 @@ TEST_F(AutotuneTest, ASessionWithoutItSaysThatACheckpointsChoicesAreNotUsed) {
   ContinueRun(dir / "saved/model-1").init(plain);
   EXPECT_TRUE(contains(log.text, "[autotune] expected a session with autotune for ")) << log.text;
   EXPECT_TRUE(contains(log.text,
-                       "got one without. It goes by the fixed rule, and its bits may differ. Set "
+                       "got one without. It follows the fixed rule, and its results may differ in their last bits. Set "
                        "SessionConfig::autotune."))
       << log.text;
   untouched.initialize();

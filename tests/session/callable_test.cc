@@ -110,9 +110,8 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
     return error_of([&] { call(feeds, out); });
   };
   EXPECT_TRUE(contains(error({}, results), "[callable] expected 1 feeds, got 0 (made at callable_test.cc:"));
-  EXPECT_TRUE(contains(error({}, results),
-                       "). Give an array for each tensor that make_callable() was told, in that "
-                       "order."));
+  EXPECT_TRUE(
+      contains(error({}, results), "). Pass an array for each tensor that make_callable() was given, in that order."));
   EXPECT_TRUE(contains(error(one_two, std::span(results).first(1)),
                        "[callable] expected 2 results, one for each fetch, got 1 (made at callable_test.cc:"));
   EXPECT_TRUE(contains(error(Fetched{Array::zeros(i32, {2})}, results),
@@ -127,7 +126,7 @@ TEST_F(CallableTest, WrongArraysAreErrorsBeforeAnythingRuns) {
 
 TEST_F(CallableTest, ResultsThatShareMemoryAreAnError) {
   const Callable call = session.make_callable({twice, x}, {x});
-  const std::string text = "[callable] expected results in memory of their own";
+  const std::string text = "[callable] expected results in separate memory";
   Fetched same{one_two[0].clone()};
   same.push_back(same[0]);
   EXPECT_TRUE(contains(error_of([&] { call(one_two, same); }), text));

@@ -94,7 +94,7 @@ TEST(Checkpoint, TheLatestIsTheOneSavedLastWhateverItsStep) {
   std::filesystem::remove(dir / "a/b/model-100.safetensors");
   LogLines log;
   EXPECT_EQ(latest_checkpoint(dir / "a/b"), dir / "a/b/model-200.safetensors");
-  EXPECT_TRUE(contains(log.text, "model-100.safetensors' is in the index but not there"));
+  EXPECT_TRUE(contains(log.text, "model-100.safetensors' is in the index but does not exist"));
 }
 
 TEST(Checkpoint, ADirectoryMeansItsLatestCheckpoint) {
@@ -107,12 +107,12 @@ TEST(Checkpoint, ADirectoryMeansItsLatestCheckpoint) {
   EXPECT_EQ(value_of(dir / "run/model-1"), 1) << "a checkpoint of this name comes first";
   EXPECT_EQ(file_error_of([&] { load_checkpoint(dir.path()); }),
             "[checkpoint] expected a directory with checkpoints, got '" + dir.path() +
-                "', which has no index of any ('checkpoint'). Name one of its files if there is one, like '" +
+                "', which has no index file ('checkpoint'). Name one of its files if there is one, like '" +
                 dir / "model-100" + "'.");
   for (const int step : {1, 2}) std::filesystem::remove(dir / ("run/model-" + std::to_string(step) + ".safetensors"));
   LogLines log;
   EXPECT_TRUE(contains(file_error_of([&] { load_checkpoint(dir / "run"); }),
-                       "where none of those in its index is left. Name one of its files"));
+                       "whose index lists none that still exists. Name one of its files"));
 }
 
 TEST(Checkpoint, TheNameOfAnIndexMeansItsLatestCheckpoint) {
@@ -129,8 +129,8 @@ TEST(Checkpoint, TheNameOfAnIndexMeansItsLatestCheckpoint) {
 
   const auto refused = [&](const std::string& name) {
     const std::string text = file_error_of([&] { find_checkpoint(dir / name); });
-    const std::string start = "[checkpoint] expected a checkpoint or a directory of checkpoints, got '" + dir / name +
-                              "', and neither is there.";
+    const std::string start =
+        "[checkpoint] expected a checkpoint or a directory of checkpoints, got '" + dir / name + "', which is neither.";
     EXPECT_TRUE(text.starts_with(start)) << text;
     return text.substr(std::min(start.size(), text.size()));
   };
@@ -143,8 +143,8 @@ TEST(Checkpoint, TheNameOfAnIndexMeansItsLatestCheckpoint) {
     std::filesystem::remove(dir / ("min-error-" + std::string(step) + ".safetensors"));
   LogLines log;
   EXPECT_EQ(file_error_of([&] { load_checkpoint(dir / "min-error"); }),
-            "[checkpoint] expected a checkpoint, got '" + dir / "min-error" + "', and none of those in the index '" +
-                dir / "min-error.index" + "' is left.");
+            "[checkpoint] expected a checkpoint, got '" + dir / "min-error" + "', whose index '" +
+                dir / "min-error.index" + "' lists none that still exists.");
 }
 
 TEST(Checkpoint, OldOnesArePrunedAlsoByALaterWriter) {
@@ -295,7 +295,7 @@ TEST(Checkpoint, OptionsThatMakeNoSenseAreErrors) {
   EXPECT_EQ(error_of([&] { CheckpointWriter writer({.directory = dir.path(), .keep = -1}); }),
             "[Saver] expected to keep 1 checkpoint or more, or 0 for all, got -1.");
   EXPECT_EQ(error_of([&] { CheckpointWriter writer({.directory = dir.path(), .prefix = "a/b"}); }),
-            "[Saver] expected a prefix that is a plain file name, got 'a/b'. Directories go into .directory.");
+            "[Saver] expected a prefix that is a plain file name, got 'a/b'. Put directories into .directory.");
   EXPECT_EQ(error_of([&] { CheckpointWriter writer({}); }),
             "[Saver] expected a directory for checkpoints, got an empty path.");
   put_bytes(dir / "file", "");
@@ -318,7 +318,7 @@ TEST(Checkpoint, FilesThatAreNotCheckpointsAreRefusedWithTheReason) {
                 "read_safetensors() and SaverRestore read it.");
   EXPECT_EQ(file_error_of([&] { load_checkpoint(dir / "none"); }),
             "[checkpoint] expected a checkpoint or a directory of checkpoints, got '" + dir / "none" +
-                "', and neither is there.");
+                "', which is neither.");
 
   const std::string good = to_json(full_state(), "");
   const auto with = [&](std::string_view from, std::string_view to) {
@@ -369,7 +369,7 @@ TEST(Checkpoint, ADamagedOrHostileIndexIsAnError) {
             where + "expected a list for 'checkpoints', got number. The file is damaged.");
   for (const std::string name : {"../model-1", "model", "-1", "model-", "/etc/x-1", "model-1\\u0000-1"}) {
     EXPECT_TRUE(contains(refused("{\"checkpoints\": [], \"removing\": [\"" + name + "\"]}"),
-                         "expected names of checkpoints beside it, like 'model-100', got '"))
+                         "expected names of checkpoints next to it, like 'model-100', got '"))
         << name;
   }
 }

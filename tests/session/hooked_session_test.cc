@@ -138,7 +138,7 @@ TEST_F(HookedSessionTest, AnErrorBeforeTheRunStopsItAndTheOtherHooksAreStillAske
   }
   EXPECT_EQ(session.value(v).item(), 1);
   EXPECT_EQ(calls, (Calls{"before a", "before b", "before c"}));
-  EXPECT_TRUE(contains(log.text, "before_run of 'c' failed as well: second")) << log.text;
+  EXPECT_TRUE(contains(log.text, "before_run of 'c' failed too: second")) << log.text;
 }
 
 TEST_F(HookedSessionTest, AnErrorAfterTheRunSkipsNoHookAndTheFirstIsThrown) {
@@ -155,7 +155,7 @@ TEST_F(HookedSessionTest, AnErrorAfterTheRunSkipsNoHookAndTheFirstIsThrown) {
   EXPECT_THROW(hooked.run(next), std::out_of_range);
   EXPECT_EQ(calls, (Calls{"before a", "before b", "before c", "after a", "after b", "after c"}));
   EXPECT_EQ(c->got[0].item(), 2);
-  EXPECT_TRUE(contains(log.text, "after_run of 'b' failed as well")) << log.text;
+  EXPECT_TRUE(contains(log.text, "after_run of 'b' failed too")) << log.text;
 }
 
 TEST_F(HookedSessionTest, ARunThatFailsReachesTheCallerAndNoAfterRun) {

@@ -234,7 +234,8 @@ TEST_F(QueueTest, StateOfAPointThatWasNotTakenDoesNotTravel) {
   EXPECT_NE(session.taken_state(y), nullptr);
   session.run(y);
   EXPECT_EQ(session.taken_state(y), nullptr);
-  EXPECT_TRUE(contains(error_of([&] { session.taken_state(constant(1.f)); }), "expected what a dequeue() or get()"));
+  EXPECT_TRUE(
+      contains(error_of([&] { session.taken_state(constant(1.f)); }), "expected the result of a dequeue() or get()"));
 }
 
 TEST_F(QueueTest, AnotherThreadMayCancelWhatARunWaitsFor) {

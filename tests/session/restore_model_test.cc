@@ -92,10 +92,11 @@ TEST_F(RestoreModelTest, AnotherRunTakesTheModelAndKeepsItsOwnRateAndSlots) {
   EXPECT_FALSE(report.step.has_value());
   EXPECT_TRUE(report.training.empty());
   EXPECT_EQ(program.session.random_counter(), 0u);
-  EXPECT_EQ(log.text, "[SaverRestore '" + dir.path() +
-                          "'] left what belongs to the run that saved it: 2 x Adam/m, 2 x Adam/v, 'Adam/step' (600 "
-                          "there, stays 0), 'learning_rate' (0 there, stays 0.001), 'global_step' (1200 there). "
-                          "ContinueRun takes it all.\n");
+  EXPECT_EQ(log.text,
+            "[SaverRestore '" + dir.path() +
+                "'] did not take what belongs only to the run that saved it: 2 x Adam/m, 2 x Adam/v, 'Adam/step' (600 "
+                "there, stays 0), 'learning_rate' (0 there, stays 0.001), 'global_step' (1200 there). "
+                "ContinueRun takes everything.\n");
 }
 
 TEST_F(RestoreModelTest, LoadingForInferenceGroupsWhatItDoesNotUse) {
@@ -103,9 +104,10 @@ TEST_F(RestoreModelTest, LoadingForInferenceGroupsWhatItDoesNotUse) {
   const InfoLines log;
   const InitReport report = SaverRestore(dir.path(), {.strict = true}).init(program.session);
   EXPECT_EQ(report.restored.size(), 4u);
-  EXPECT_EQ(log.text, "[SaverRestore '" + dir.path() +
-                          "'] left what belongs to the run that saved it: 2 x Adam/m, 2 x Adam/v, 'Adam/step' (600 "
-                          "there), 'learning_rate' (0 there), 'global_step' (1200 there). ContinueRun takes it all.\n");
+  EXPECT_EQ(log.text,
+            "[SaverRestore '" + dir.path() +
+                "'] did not take what belongs only to the run that saved it: 2 x Adam/m, 2 x Adam/v, 'Adam/step' (600 "
+                "there), 'learning_rate' (0 there), 'global_step' (1200 there). ContinueRun takes everything.\n");
 }
 
 TEST_F(RestoreModelTest, ContinuingTakesEverything) {
@@ -146,7 +148,7 @@ TEST_F(RestoreModelTest, OtherShapesAreSkippedWhenAskedFor) {
   EXPECT_EQ(program["fc0/W"], 7);
   EXPECT_EQ(program["fc1/W"], 0);
   EXPECT_TRUE(contains(log.text,
-                       "'] 1 variables keep their values, since their shapes differ: 'fc1/W' ([2, 3] there, "
+                       "'] 1 variables keep their values, because their shapes differ: 'fc1/W' ([2, 3] there, "
                        "[2, 5] here)\n"))
       << log.text;
 }

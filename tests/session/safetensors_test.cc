@@ -120,7 +120,7 @@ TEST(Safetensors, AnErrorWhileWritingLeavesTheOldFile) {
             "[safetensors] '" + dir / "x" + "': expected names and metadata in UTF-8, got other bytes. Rename them.");
   EXPECT_EQ(file_error_of([&] { write_safetensors(dir / "x", {{"__metadata__", Array(1.f)}}); }),
             "[safetensors] '" + dir / "x" +
-                "': expected tensors with names of their own, got one called '__metadata__'. Rename it.");
+                "': expected no tensor named '__metadata__', which the format reserves, got one. Rename it.");
   EXPECT_EQ(read_file(dir / "x"), before);
   EXPECT_EQ(dir.names(), std::vector<std::string>{"x"});
 }
@@ -172,7 +172,7 @@ TEST(Safetensors, LengthsBeyondTheFileAreRefused) {
   EXPECT_EQ(refusal_of(""), "expected at least 8 bytes, got 0. The file may be cut short.");
   EXPECT_EQ(refusal_of(std::string(8, '\xff') + "{}"),
             "expected a header of at most 2 bytes, got a length of 18446744073709551615. "
-            "The file may be cut short, or no safetensors file.");
+            "The file may be cut short, or not a safetensors file.");
   EXPECT_EQ(refusal_of(std::string(8, '\0')),
             "expected a header of JSON text that starts with '{', got something else. Is this a safetensors file?");
 }

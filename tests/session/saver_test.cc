@@ -192,7 +192,7 @@ TEST_F(SaverTest, ADiskWithoutRoomForWhatIsKeptIsAWarningBeforeTheFirstSave) {
   }
   EXPECT_TRUE(contains(log.text,
                        "[Saver] expected room for 2000000001 checkpoints of 1.0 MB each (2000000001.0 MB: "
-                       ".keep is 2000000000, and a new one is written before the oldest goes), got "))
+                       ".keep is 2000000000, and a new one is written before the oldest is removed), got "))
       << log.text;
   EXPECT_TRUE(contains(log.text, " MB free in '" + dir.path() + "'. Free some space, keep fewer, or choose another"));
 }

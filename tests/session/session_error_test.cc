@@ -174,16 +174,15 @@ TEST_F(SessionErrorTest, ACallableThatLacksAFeedIsAnErrorWhereItIsMade) {
 
 TEST_F(SessionErrorTest, DevicesThatCannotBeNameTheLine) {
   EXPECT_EQ(error_here([&] { Session(graph, {.devices = {}}); }),
-            "[Session] expected at least one device, got none (called at HERE). Leave SessionConfig::devices away for "
-            "one with "
-            "all cores.");
+            "[Session] expected at least one device, got none (called at HERE). Omit SessionConfig::devices for one "
+            "device with all cores.");
   EXPECT_EQ(
       error_here([&] { Session(graph, {.devices = {{-1}}}); }),
       "[Session] expected a device with 0 threads or more, got -1 (called at HERE). Use 0 for an equal share of the "
       "cores.");
   const std::string text = error_here([&] { Session(graph, {.devices = {{1000}, {1000}}}); });
-  EXPECT_TRUE(
-      text.ends_with("cores together, got 2000 (called at HERE). Give them fewer, or 0 for an equal share each."))
+  EXPECT_TRUE(text.ends_with(
+      "threads in total, as many as cores, got 2000 (called at HERE). Give them fewer, or 0 for an equal share each."))
       << text;
 }
 

@@ -283,7 +283,7 @@ TEST_F(ExportTest, TheModelWithoutOptimizerStateGoesIntoEitherFormat) {
 TEST_F(ExportTest, AnUnknownExtensionOrAnEmptyModelIsAnError) {
   EXPECT_EQ(file_error_of([&] { export_model(session, dir / "m.bin"); }),
             "[export_model] expected a path that ends in .npz or .safetensors, got '" + dir / "m.bin" +
-                "'. The ending decides the format.");
+                "'. The extension decides the format.");
   EXPECT_TRUE(dir.names().empty());
   Graph none;
   Session empty(none);

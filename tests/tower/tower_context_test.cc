@@ -136,8 +136,8 @@ TEST_F(TowerContextTest, ASecondTowerThatDoesNotSayWhichItIsIsToldHow) {
     const TrainTowerContext tower("b");
     const std::string text = error_of([&] { build(); });
     EXPECT_TRUE(
-        text.starts_with("[get_variable 'layer/W'] expected a new variable in tower 'b', got one that exists "
-                         "since before the tower (made at tower_context_test.cc:"))
+        text.starts_with("[get_variable 'layer/W'] expected a new variable in tower 'b', got one that existed before "
+                         "the tower (made at tower_context_test.cc:"))
         << text;
     EXPECT_NE(
         text.find("A tower shares variables if it is not the first (TrainTowerContext tower(\"tower1\", {.index = "
@@ -256,8 +256,8 @@ TEST_F(TowerContextTest, AnExceptionInsideLeavesTheTowerAndItsScopes) {
 TEST_F(TowerContextTest, ContextsDoNotNest) {
   const TrainTowerContext tower("outer");
   EXPECT_EQ(error_of([] { PredictTowerContext inner("inner"); }),
-            "[TowerContext 'inner'] expected no tower to be open on this thread, got 'outer'. Towers do not nest: "
-            "leave that one first.");
+            "[TowerContext 'inner'] expected no tower to be open on this thread, got 'outer'. Towers do not nest: end "
+            "that one first.");
   EXPECT_EQ(&get_current_tower_context(), &tower);
 }
 

@@ -128,11 +128,12 @@ TEST_F(TowerFuncTest, WhatComesFromOutsideTheFunctionIsNoViolation) {
 
 TEST_F(TowerFuncTest, Rule1AnotherSetOfTrainablesInEachCall) {
   int calls = 0;
-  EXPECT_EQ(verdict([&](const Inputs&) { return Tensors{weight("w" + std::to_string(calls++))}; }),
-            "[tower function] expected the same trainable variables from two calls, since it is called for every tower "
-            "and for inference, got 'w0' only in the first call and 'w1' only in the second (rule 1). It must do the "
-            "same each time that it is called: the names of variables must not depend on the tower, on a count, or on "
-            "what it did before.");
+  EXPECT_EQ(
+      verdict([&](const Inputs&) { return Tensors{weight("w" + std::to_string(calls++))}; }),
+      "[tower function] expected the same trainable variables from two calls, because it is called for every tower "
+      "and for inference, got 'w0' only in the first call and 'w1' only in the second (rule 1). It must do the "
+      "same each time that it is called: the names of variables must not depend on the tower, on a count, or on "
+      "what it did before.");
   bool extra = true;
   EXPECT_TRUE(contains(verdict([&](const Inputs&) {
                          if (std::exchange(extra, false)) weight("extra");
@@ -224,14 +225,14 @@ TEST_F(TowerFuncTest, Rule3NamesDoNotComeFromTensors) {
 }
 
 TEST_F(TowerFuncTest, Rule4ReuseIsLeftAlone) {
-  EXPECT_EQ(
-      verdict([](const Inputs&) {
-        const Tensor w = weight("w");
-        get_variable_scope().reuse_variables();
-        return Tensors{w};
-      }),
-      "[tower ''] expected the reuse of variable scope '' as it was, got it changed (rule 4). A tower function may "
-      "set the reuse of scopes that it opens itself: VariableScope scope(\"name\", {.reuse = Reuse::yes}).");
+  EXPECT_EQ(verdict([](const Inputs&) {
+              const Tensor w = weight("w");
+              get_variable_scope().reuse_variables();
+              return Tensors{w};
+            }),
+            "[tower ''] expected the reuse of variable scope '' to stay unchanged, got it changed (rule 4). A tower "
+            "function may "
+            "set the reuse of scopes that it opens itself: VariableScope scope(\"name\", {.reuse = Reuse::yes}).");
   EXPECT_EQ(verdict([](const Inputs&) {
               {
                 const VariableScope a("a"), inner("b");
@@ -249,7 +250,7 @@ TEST_F(TowerFuncTest, Rule4TrainablesRespectReuse) {
               const bool again = get_variable_scope().reuse() != Reuse::no;
               return Tensors{weight("a"), weight(again ? "b_again" : "b")};
             }),
-            "[tower ''] expected a second call under reuse to find its trainable variables, got 'b_again' made anew "
+            "[tower ''] expected a second call under reuse to find its trainable variables, got 'b_again' as new ones "
             "(rule 4). Use get_variable() and leave reuse to the scope.");
 }
 
@@ -279,7 +280,7 @@ TEST_F(TowerFuncTest, MistakesAreNamed) {
   EXPECT_TRUE(
       with({constant(1.f)})
           .starts_with(
-              "[tower function] expected 2 inputs, one for each of the signature, got 1 (at tower_func_test.cc:"));
+              "[tower function] expected 2 inputs, one for each in the signature, got 1 (at tower_func_test.cc:"));
   EXPECT_TRUE(with({placeholder(u8, {kAny, 3}, "p"), placeholder(i32, {kAny})})
                   .starts_with("[tower function] input 'x' expects f32 [?, 3], got 'p' u8 [?, 3] (at "));
   EXPECT_TRUE(contains(error_of([&] { build.towers()["none"]; }), "[towers] expected the name of a tower, got 'none'"));

@@ -459,8 +459,8 @@ TEST_F(AsyncTest, OptimizersThatGatherStepsAreErrors) {
   };
   EXPECT_TRUE(contains(error([] { return accumulate_gradients(slow_sgd(), 4); }),
                        "[AsyncMultiDeviceTrainer] expected an optimizer that updates in every step, got "
-                       "accumulate_gradients, whose count and sums the towers would overwrite for one another. Leave "
-                       "it away, or use a synchronous trainer."));
+                       "accumulate_gradients, whose count and sums the towers would overwrite for one another. Remove "
+                       "it, or use a synchronous trainer."));
   EXPECT_TRUE(contains(error([] { return ema_of_weights(lookahead(slow_sgd())); }), "got lookahead, whose count"));
   EXPECT_EQ(error([] { return ema_of_weights(slow_sgd()); }), "no error");
 }

@@ -57,7 +57,7 @@ TEST(TrainerExplainTest, WithoutAStepOrABatchTheErrorSaysWhatToDo) {
       CallbackFactory({.before_train = [&](Trainer& trainer) { text = error_of([&] { trainer.explain(); }); }});
   train<SimpleTrainer>(training_on(QueueInput(points(64) | batch(8)), {first}));
   EXPECT_TRUE(contains(text,
-                       "[Trainer::explain] expected a step before, or a batch, got neither (at "
+                       "[Trainer::explain] expected an earlier step, or a batch, got neither (at "
                        "explain_step_test.cc:"))
       << text;
 }

@@ -51,8 +51,7 @@ GetCost keeping(std::vector<Variable>& states) {
   };
 }
 
-constexpr std::string_view kCause =
-    " in a call of the tower function that only checks its rules, on a graph of its own";
+constexpr std::string_view kCause = " in a call of the tower function that only checks its rules, on a separate graph";
 
 const TrainOptions kShort{.session_config = {.devices = {{1}}}, .steps_per_epoch = 2, .max_epoch = 1};
 
@@ -111,9 +110,9 @@ TEST(KeptHandlesTest, WhatIsKeptOfACallThatChecksIsRefusedWithTheCause) {
       << text;
   EXPECT_TRUE(contains(text, kCause)) << text;
   EXPECT_TRUE(
-      text.ends_with("Let the function assign what it keeps anew in each call with "
-                     "get_current_tower_context().is_training(), instead of adding to a list or leaving what is set "
-                     "already; or turn these calls off: .check_tower_rules = false."))
+      text.ends_with("Let the function assign what it keeps again in each call with "
+                     "get_current_tower_context().is_training(), instead of adding to a list or keeping what is "
+                     "already set; or turn these calls off: .check_tower_rules = false."))
       << text;
 }
 
@@ -171,8 +170,8 @@ TEST(KeptHandlesTest, ChecksThatWereSkippedSaySoWithTheReason) {
       [&](const Inputs& in) { return reduce_mean((in["x"] * outside) | fully_connected("fc", {.units = 1})); },
       make_momentum);
   EXPECT_TRUE(contains(log,
-                       "[tower ''] rules 1, 3 and 4 of tower functions were not checked in advance, since the "
-                       "function cannot be called on a graph of its own: [Mul 'Mul'] expected "
+                       "[tower ''] rules 1, 3 and 4 of tower functions were not checked in advance, because the "
+                       "function cannot be called on a separate graph: [Mul 'Mul'] expected "
                        "input 1 from the current graph, got 'outside' of another graph"))
       << log;
 }

@@ -100,7 +100,7 @@ TEST(SyncBatchNormTest, TowersWithRunsOfTheirOwnCannotWaitForEachOther) {
   EXPECT_TRUE(
       contains(error_of([&] { x | batch_norm("bn1", {.sync_statistics = true}); }),
                "[batch_norm 'tower0/bn1'] expected towers that make their steps together for .sync_statistics, got "
-               "tower 'tower0', whose steps are its own"));
+               "tower 'tower0', whose steps are separate"));
 }
 
 }  // namespace

@@ -231,16 +231,16 @@ TEST_F(AveragesByTowerTest, AProcessorMayNotAddVariables) {
   };
   EXPECT_TRUE(contains(error_of([&] { averages(add); }),
                        "[averages_by_tower] expected gradients of variables that every tower has, got one of 'alone', "
-                       "which the towers have no copy of. A gradient processor must not add variables."));
+                       "of which the towers have no copy. A gradient processor must not add variables."));
 }
 
 TEST_F(AveragesByTowerTest, EveryTowerMustHaveADevice) {
   const auto optimizer = sgd({.learning_rate = 1.f});
   EXPECT_TRUE(contains(error_of([&] { averages_by_tower(towers_, {0, 1}, *optimizer); }),
-                       "[averages_by_tower] expected a device for each tower, got 3 towers and 2 devices. Give the "
+                       "[averages_by_tower] expected a device for each tower, got 3 towers and 2 devices. Pass the "
                        "devices that the towers were built on, in the same order."));
   EXPECT_TRUE(contains(error_of([&] { average_gradients(towers_, {}); }),
-                       "[average_gradients] expected a device or more to work on, got none."));
+                       "[average_gradients] expected at least one device, got none."));
 }
 
 TEST(TowerGradientsTest, TheAverageForASharedVariableIsMadeWhereItLives) {
@@ -264,10 +264,10 @@ TEST(TowerGradientsTest, TowersMustAgreeOnTheVariables) {
   const Variable a = get_variable("a", {.shape = {2}}), b = get_variable("b", {.shape = {3}});
   const Tensor to_a = fill({2}, 1), to_b = fill({3}, 1);
   EXPECT_TRUE(contains(error_of([&] { average_gradients({{{to_a, a}, {to_b, b}}, {{to_a, a}}}, {0}); }),
-                       "[average_gradients] expected gradients for the same variables in every tower, got 'b' in the "
-                       "first tower alone and none in tower 1 alone."));
+                       "[average_gradients] expected gradients for the same variables in every tower, got 'b' only in "
+                       "the first tower and none only in tower 1."));
   EXPECT_TRUE(contains(error_of([&] { average_gradients({{{to_a, a}}, {{to_b, b}}}, {0}); }),
-                       "got 'a' in the first tower alone and 'b' in tower 1 alone."));
+                       "got 'a' only in the first tower and 'b' only in tower 1."));
   EXPECT_TRUE(contains(error_of([&] { average_gradients({{{to_a, a}}, {{Tensor(), a}}}, {0}); }),
                        "got some with and some without for 'a'."));
   EXPECT_TRUE(contains(error_of([] { average_gradients({}, {0}); }),

@@ -243,7 +243,7 @@ TEST_F(TrainersTest, CoresAreSharedByAsManyDevicesAtMost) {
   SyncMultiDeviceTrainerReplicated trainer({cores});
   set_up(trainer);
   EXPECT_TRUE(contains(error_of([&] { trainer.train({.steps_per_epoch = 1}); }),
-                       fmt::format("[trainer] expected devices from cpu:0 to cpu:{}, since there are {} cores to "
+                       fmt::format("[trainer] expected devices from cpu:0 to cpu:{}, because there are {} cores to "
                                    "share, got cpu:{} (at ",
                                    cores - 1, cores, cores)));
   Graph other;

@@ -53,7 +53,7 @@ bool model_is_broken(Session& session, const std::string& saver) {
   }
   if (broken.empty()) return false;
   const std::size_t named = std::min(broken.size(), kNamed);
-  log_error(fmt::format("[{}] nothing is saved, the checkpoints that are there stay: {}{} not finite.", saver,
+  log_error(fmt::format("[{}] nothing is saved, and existing checkpoints stay: {}{} not finite.", saver,
                         fmt::join(broken.begin(), broken.begin() + static_cast<std::ptrdiff_t>(named), ", "),
                         named < broken.size() ? fmt::format(" and {} more variables are", broken.size() - named)
                         : broken.size() == 1  ? " is"

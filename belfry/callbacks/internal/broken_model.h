@@ -1,4 +1,4 @@
-// What is not worth a checkpoint.
+// Models that should not be saved.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace belfry {
 
-// Whether a checkpoint would hold NaN in any variable, or infinity in a trainable one or in an optimizer's slot (others
-// may mean it: a mask). If so, says in the log, in the name of `saver`, which variables these are, and that nothing is
-// saved.
+// Whether a checkpoint would hold NaN in any variable, or infinity in a trainable one or in an optimizer's slot (in
+// others it may be intended: a mask). If so, logs, in the name of `saver`, which variables these are, and that nothing
+// is saved.
 bool model_is_broken(Session& session, const std::string& saver);
 
 }  // namespace belfry

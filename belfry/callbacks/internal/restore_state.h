@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-// Calls `read`, and makes whatever it throws an error of the callback.
+// Calls `read`, and turns whatever it throws into an error that names the callback.
 template <class Read>
 void restore_state(const std::string& callback, Read&& read) {
   try {

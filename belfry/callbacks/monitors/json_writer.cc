@@ -33,9 +33,9 @@ void JSONWriter::begin() {
   for (int i = 2; std::filesystem::exists(old); ++i) old = fmt::format("{}.old-{}", path(), i);
   std::error_code failed;
   std::filesystem::rename(path(), old, failed);
-  BELFRY_CHECK_AS(FileError, !failed, "[JSONWriter] expected to rename '{}', which another run has left, got: {}.",
-                  path(), failed.message());
-  log_info(fmt::format("[JSONWriter] '{}' is of an earlier run: now it is '{}'", path(), old));
+  BELFRY_CHECK_AS(FileError, !failed, "[JSONWriter] expected to rename '{}', which another run left, got: {}.", path(),
+                  failed.message());
+  log_info(fmt::format("[JSONWriter] '{}' is from an earlier run: it is now '{}'", path(), old));
 }
 
 void JSONWriter::trigger() {
@@ -58,8 +58,8 @@ void JSONWriter::write_or_report() {
   }
 }
 
-// What was put in an unfinished epoch, or could not be written before; not if training never began, and the file is
-// still that of another run.
+// Writes what was put in an unfinished epoch, or could not be written before; but not if training never began, because
+// the file is then still that of another run.
 void JSONWriter::after_train() {
   if (!began_ || (values_.empty() && in_a_row_ == 0)) return;
   if (!values_.empty()) add_line();

@@ -10,15 +10,15 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// stats.json in the run's directory: a list with an object for each trigger (a line each), which holds "epoch_num",
+// stats.json in the run's directory: a list with an object for each trigger (one line each), which holds "epoch_num",
 // "global_step" and every scalar that was put since the last one. The file is replaced as a whole each time, so that it
-// is complete at any moment. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
+// is always complete. JSON has no NaN or infinity: those are the strings "nan", "inf" and "-inf".
 //
 // A file that an earlier run left is renamed to stats.json.old (stats.json.old-2, ... if there is one), unless this run
-// continues that one (restore()). A new run finds none: see TrainOptions::run_dir.
+// continues that one (restore()). A new run does not find one: see TrainOptions::run_dir.
 //
-// A write that fails is an error in the log and a metric, failed_saves/stats.json, as a saver's is; the next one that
-// succeeds has its lines too. So many failures in a row end training, and so does one of the last write.
+// A failed write is an error in the log and a metric, failed_saves/stats.json, like that of a saver; the next one that
+// succeeds has its lines too. `max_failures` in a row end training, and so does a failure of the last write.
 class JSONWriter final : public Monitor {
  public:
   explicit JSONWriter(std::string file = "stats.json", int max_failures = 3)

@@ -1,4 +1,4 @@
-// The numbers of an epoch, as lines in the log.
+// Logs the numbers of an epoch.
 #pragma once
 
 #include <map>
@@ -11,9 +11,9 @@
 namespace belfry {
 
 struct ScalarPrinterOptions {
-  std::vector<std::string> only{};    // regular expressions, one of which a whole name matches; empty: all
+  std::vector<std::string> only{};    // regular expressions, one of which has to match the whole name; empty: all
   std::vector<std::string> except{};  // the same for names that are not printed; empty: none
-  bool every_step = false;            // also what was put in a step, right after it
+  bool every_step = false;            // also print what was put in a step, right after it
 };
 
 // At each trigger, one line for every scalar that was put since the last one, by name.

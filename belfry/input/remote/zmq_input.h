@@ -9,10 +9,10 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-// A QueueInput of from_remote(address): send_points() elsewhere makes the points. Its queue is what is read ahead
-// beyond ZeroMQ's own, and shown as the others' are. What the flow keeps for replay covers the queue, so that
-// refill_queue() loses nothing; a training resumed from a checkpoint goes on with the points that come (see
-// from_remote()).
+// A QueueInput of from_remote(address): send_points() elsewhere makes the points. Its queue holds what is read ahead
+// beyond ZeroMQ's own queue, and has the same summary as that of any QueueInput. What the flow keeps for replay covers
+// the queue, so that refill_queue() loses nothing; a training resumed from a checkpoint continues with the points that
+// arrive (see from_remote()).
 class ZMQInput final : public QueueInput {
  public:
   explicit ZMQInput(const std::string& address, const RemoteOptions& remote = {}, const QueueInputOptions& queue = {});

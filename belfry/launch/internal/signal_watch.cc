@@ -22,7 +22,7 @@ namespace {
 constexpr std::array kSignals{SIGINT, SIGTERM};
 
 // What a signal handler may touch: lock-free atomics, and write() to a pipe. A handler may still run on another thread
-// when its watch is over, so the pipe that it writes to is never closed.
+// after its watch has ended, so the pipe that it writes to is never closed.
 std::atomic<int> pipe_end = -1;  // written to by the handler
 std::atomic<::pid_t> watching_process = 0;
 constexpr int kNone = 0, kNobodyWatches = -1;
@@ -35,18 +35,18 @@ constexpr char kSignalled = 's', kOver = 'o';
 extern "C" void belfry_on_signal(int signal) {
   const int before = errno;
   int first = kNone;
-  const bool forked = watching_process != ::getpid();  // a child has the handler, but nobody who watches
+  const bool forked = watching_process != ::getpid();  // a child has the handler, but no watch
   if (!forked && first_signal.compare_exchange_strong(first, signal)) {
     if (::write(pipe_end, &kSignalled, 1) < 0) first_signal = kNone;
   } else {
-    // The second one: as if nobody had been watching. After the watch, whoever handled the signal before does so again.
+    // A second signal has its default effect. One that comes after the watch goes to the earlier handler.
     if (forked || first != kNobodyWatches) ::signal(signal, SIG_DFL);
     ::raise(signal);
   }
   errno = before;
 }
 
-// For the life of the process: a child that was forked has its own. Only whoever watches calls it.
+// For the life of the process: a forked child makes its own. Only the current watch calls it.
 const std::array<int, 2>& signal_pipe() {
   static std::array<int, 2> ends{-1, -1};
   static ::pid_t owner = 0;
@@ -61,8 +61,8 @@ const std::array<int, 2>& signal_pipe() {
   return ends;
 }
 
-// Waits for the next byte of a pipe; 0 if there is none to come. It waits in poll(), where the thread sanitizer lets a
-// handler run: in read() it holds signals back until the call returns.
+// Waits for the next byte of a pipe; 0 if no more will come. It waits in poll(), where the thread sanitizer lets a
+// handler run: during read() it holds signals back until the call returns.
 char next_byte(int pipe) {
   char byte = 0;
   ::pollfd ready{.fd = pipe, .events = POLLIN, .revents = 0};
@@ -71,7 +71,7 @@ char next_byte(int pipe) {
   return byte;
 }
 
-// The one thread of ours that handles signals. A byte that was left from the watch before finds no signal, and is
+// The only thread of ours that handles signals. A byte left over from an earlier watch comes without a signal, and is
 // skipped.
 void watch(int pipe, const std::function<void(int)>& ask) {
   sigset_t wanted;
@@ -101,16 +101,16 @@ class OnlyWatch {
 }  // namespace
 
 struct SignalWatch::Impl {
-  OnlyWatch only;        // the last to end
+  OnlyWatch only;        // destroyed last
   AlternateStack stack;  // for the handler: a callback may use oneDNN by itself
   std::function<void(int)> ask;
   std::array<int, 2> ends = signal_pipe();
   std::array<struct sigaction, kSignals.size()> before{};
   std::thread thread;
-  bool reported = false;  // somebody knows of the signal
+  bool reported = false;  // caught() has returned the signal
   const int exceptions = std::uncaught_exceptions();
 
-  // What the program's parent has set to be ignored, as for a job in the background, stays so.
+  // Signals that the program's parent has set to be ignored, as for a job in the background, stay ignored.
   void install() {
     struct sigaction action{};
     action.sa_handler = belfry_on_signal;
@@ -140,7 +140,7 @@ SignalWatch::~SignalWatch() {
   }
   impl_->thread.join();
   const int signal = first_signal.exchange(kNobodyWatches);
-  const bool failed = std::uncaught_exceptions() > impl_->exceptions;  // which says more
+  const bool failed = std::uncaught_exceptions() > impl_->exceptions;  // the exception says more
   if (signal != kNone && !impl_->reported && !failed) ::raise(signal);
 }
 

@@ -8,7 +8,8 @@
 namespace belfry {
 namespace {
 
-// Calls `run`, and logs whose it was if it fails: an end, or a wait that was interrupted, is no failure.
+// Calls `run`, and logs which callback's it was if it fails: the end of training, or an interrupted wait, is not a
+// failure.
 template <class Run>
 auto logging_failures(const Callback& callback, std::string_view hook, Run&& run) {
   try {

@@ -9,11 +9,11 @@
 
 namespace belfry {
 
-// A name that the graph does not have is looked up where the trainer looks besides: in the main training tower.
+// A name that the graph does not have is also looked up where the trainer looks: in the main training tower.
 Fetch resolved(const Fetch& fetch, const Trainer& trainer);
 
-// One line in the log: whose hook it was that failed, and when. The error itself is thrown on as it is; whoever catches
-// it knows nothing of callbacks.
+// Logs one line: which callback's hook failed, and when. The error itself is rethrown unchanged, and does not name the
+// callback.
 void log_failed_hook(const Callback& callback, std::string_view hook);
 
 // One for each callback: its before_run(), with names resolved, and its after_run().

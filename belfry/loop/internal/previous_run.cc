@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrevious = "previous-";
-constexpr std::string_view kUnfinished = ".partial";  // behind the name while files are moved
+constexpr std::string_view kUnfinished = ".partial";  // appended to the name while files are moved
 
-// Of "previous-3" and "previous-3.partial": 3.
+// 3 for "previous-3" and "previous-3.partial".
 std::optional<int> number_of(std::string name) {
   if (!name.starts_with(kPrevious)) return std::nullopt;
   if (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
@@ -39,7 +39,7 @@ bool is_checkpoint(const fs::path& file) {
 bool is_index(const fs::path& file) try {
   if (file.filename() == kCheckpointIndex) return true;
   return file.extension() == ".index" && read_checkpoint_index(file.string()).has_value();
-} catch (const FileError&) {  // somebody else's
+} catch (const FileError&) {  // not one of ours
   return false;
 }
 
@@ -71,7 +71,7 @@ Found look(const std::string& directory, const std::vector<std::string>& pattern
     if (number && entry.path().extension() == kUnfinished) out.unfinished = entry.path();
     if (!entry.is_directory() && is_of_a_run(entry.path(), patterns)) out.files.push_back(entry.path());
   }
-  std::ranges::sort(out.files);  // model-3.json before model-3.safetensors, by which it is known
+  std::ranges::sort(out.files);  // model-3.json before model-3.safetensors, which identifies it
   return out;
 }
 
@@ -91,8 +91,8 @@ std::string move_previous_run(const std::string& directory, const std::vector<st
   return done.string();
 } catch (const fs::filesystem_error& error) {
   fail<FileError>(
-      "[run directory] expected to move what an earlier run left in '{}' aside, got: {}. Nothing is lost. Make that "
-      "possible, or choose another run_dir.",
+      "[run directory] expected to move what an earlier run left in '{}' aside, got: {}. Nothing is lost. Fix the "
+      "cause, or choose another run_dir.",
       directory, error.what());
 }
 

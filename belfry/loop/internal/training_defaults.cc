@@ -20,7 +20,7 @@ bool set_training_defaults(TrainingDefaults defaults) {
 }
 
 const TrainingDefaults& training_defaults() {
-  BELFRY_BUG_IF(registered().callbacks == nullptr, "nobody has set the defaults of training");
+  BELFRY_BUG_IF(registered().callbacks == nullptr, "the defaults of training are not set");
   return registered();
 }
 

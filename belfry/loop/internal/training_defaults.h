@@ -1,4 +1,5 @@
-// What train_with_defaults() adds. The loop does not know the concrete callbacks: whoever does (launch) says which.
+// What train_with_defaults() adds. The loop does not know the concrete callbacks: belfry/launch does, and registers
+// them.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ struct TrainingDefaults {
   std::function<std::vector<Handle<Monitor>>()> monitors;
 };
 
-// Once, as a static object is initialised: `const bool registered = set_training_defaults({...});`
+// To be called once, in the initialisation of a static object: `const bool registered = set_training_defaults({...});`
 bool set_training_defaults(TrainingDefaults defaults);
 const TrainingDefaults& training_defaults();
 

@@ -1,4 +1,4 @@
-// What is behind the handle RnnCell: how a kind of cell makes a step, and how it goes over a whole sequence.
+// The implementation of an RnnCell: how a kind of cell makes a step, and how it processes a whole sequence.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,8 @@ struct CellSequence {
   bool written_out = false;
 };
 
-// The variable scope of a cell: what the first call in a graph and an enclosing scope makes there, the others find.
+// The variable scope of a cell: the first call in a graph and enclosing scope makes variables there, later ones find
+// them.
 class CellScope {
  public:
   CellScope(std::string_view name, const char* kind, const Location& where);
@@ -47,20 +48,20 @@ class CellBody {
   virtual const std::string& name() const = 0;
   virtual const Ints& state_sizes() const = 0;
   virtual std::int64_t output_size() const = 0;
-  // Whether a tensor of the state is what a step passes on (h), not what it remembers beside that (an LSTM's c).
+  // Whether a tensor of the state is what a step passes on (h), not additional memory (an LSTM's c).
   virtual bool passes_on([[maybe_unused]] std::size_t state) const { return true; }
 
   virtual RnnStep step(const Tensor& x, const Tensors& state) const = 0;
-  // Outputs beyond a row's length are 0, its state stays.
+  // Beyond a row's length its outputs are 0 and its state does not change.
   virtual RnnResult over_time(const CellSequence& sequence) const;
   // See RnnCell::begin(); nothing if that changes nothing.
   virtual std::shared_ptr<const CellBody> begin([[maybe_unused]] const Tensor& x) const { return nullptr; }
 };
 
-// Step by step, written out or as a loop. `outputs` is the size of a step's output.
+// Step by step, unrolled or as a loop. `outputs` is the size of a step's output.
 RnnResult step_by_step(const CellSequence& sequence, std::int64_t outputs, const RnnCell::Step& step);
 
-// `state` is complete for rows of x [batch, ...]; `title` and `line` are for errors.
+// Throws unless `state` is complete for rows of x [batch, ...]; `title` and `line` are for errors.
 void check_state(const CellBody& cell, const Tensor& x, int batch_axis, const Tensors& state, const std::string& title,
                  const std::string& line);
 

@@ -10,11 +10,11 @@
 
 namespace belfry {
 
-// The number of channels of x, which must be known, and x images.
+// The number of channels of x. Throws unless that is known and x is a batch of images.
 std::int64_t image_channels(const char* kind, const Tensor& x, DataFormat format);
 void check_filters(const char* kind, std::int64_t filters);
 void check_kernel(const char* kind, Extent kernel);
-// That `groups` divides both.
+// Checks that `groups` divides both.
 void check_groups(const char* kind, std::int64_t groups, std::int64_t channels, std::int64_t filters);
 
 // What comes after the convolution: b, then the activation. The last op carries the layer's name.
@@ -25,7 +25,7 @@ struct ConvEnd {
   const Regularizer& bias_regularizer;
   DataFormat data_format = DataFormat::nhwc;
 
-  // The name of the convolution itself.
+  // The name of the convolution op.
   std::string_view conv_name() const { return use_bias || activation ? "" : "output"; }
   Tensor apply(Tensor y, std::int64_t filters) const;
 };

@@ -16,7 +16,7 @@ int channel_axis(DataFormat format, int rank);
 // The number of channels (or features) in an axis, which must be known.
 std::int64_t known_size(const char* kind, const Tensor& x, int axis, const char* what);
 void check_rank(const char* kind, const Tensor& x, int rank, const char* what);
-// Numbers that weights can be multiplied with: before any variable is made of their type.
+// Checks that x can be multiplied with weights: to be called before any variable of its type is made.
 void check_float(const char* kind, const Tensor& x, const char* what);
 // Whether the tower that is being built trains.
 bool layer_trains(const char* kind);

@@ -25,8 +25,8 @@ const Shape& LayerCosts::shape(const Node& node, int output) const {
   return shapes_[static_cast<std::size_t>(node.id)][static_cast<std::size_t>(output)];
 }
 
-// By the op's own rule, so that what is folded into one axis is counted whole. An op that cannot take a one where
-// nothing was known keeps what it declared.
+// Infers shapes by the op's own rule, so that unknown dimensions folded into one axis are counted correctly. An op that
+// rejects a 1 in place of an unknown dimension keeps its declared shapes.
 void LayerCosts::infer(const Node& node) {
   std::vector<Shape>& out = shapes_.emplace_back();
   for (const TensorSpec& declared : node.outputs) out.push_back(known(declared.shape));
@@ -53,7 +53,7 @@ double LayerCosts::flops_of_node(const Node& node) const {
   return evaluator().flops(node.def->kind, work);
 }
 
-// By its name, or by that behind a tower's: a part of that name in another layer has a longer one.
+// By its name, with or without a tower's prefix: a part of the same name in another layer has a longer one.
 const Node* LayerCosts::output_of(const std::string& layer) const {
   const std::string name = layer + "/output", in_tower = "/" + name;
   const Node* found = nullptr;
@@ -65,7 +65,7 @@ const Node* LayerCosts::output_of(const std::string& layer) const {
   return found;
 }
 
-// All that leads to the layer's output and lies in its name scope.
+// Sums over all ops that the layer's output depends on and that are in its name scope.
 LayerCost LayerCosts::of(const std::string& layer) const {
   const Node* output = output_of(layer);
   if (output == nullptr) return {};

@@ -1,4 +1,4 @@
-// What one pass forward through a layer costs. An unknown dimension of an input counts as one.
+// The cost of one forward pass through a layer. An unknown dimension of an input counts as one.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct LayerCost {
 
 class LayerCosts {
  public:
-  explicit LayerCosts(const Graph& graph);  // which outlives this
-  // Where the layer was made first, in whichever tower; nothing for one in the body of a loop or a branch.
+  explicit LayerCosts(const Graph& graph);  // must outlive this
+  // The cost of the layer where it was made first, in any tower; nothing for one in the body of a loop or a branch.
   LayerCost of(const std::string& layer) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace belfry {
 
 void OptionChecks::from_zero(const char* what, double value, const char* remedy) const {
-  BELFRY_CHECK(value >= 0 && std::isfinite(value), "[{}] expected {} from 0 up, got {} (at {}). {}", optimizer, what,
+  BELFRY_CHECK(value >= 0 && std::isfinite(value), "[{}] expected {} of 0 or more, got {} (at {}). {}", optimizer, what,
                value, to_string(where), remedy);
 }
 
@@ -21,8 +21,8 @@ void OptionChecks::rate(const Operand& rate) const {
     return from_zero("a learning rate", rate.number(), "To maximise something, minimize its negative.");
   const Tensor t = rate.tensor();
   BELFRY_CHECK(t && t.rank() == 0 && is_float(t.dtype()),
-               "[{}] expected a learning rate that is one float, got {} (at {}). Pass a number, a hyper_param(), or a "
-               "scalar tensor.",
+               "[{}] expected a learning rate that is a single float, got {} (at {}). Pass a number, a hyper_param(), "
+               "or a scalar tensor.",
                optimizer, to_string(t), to_string(where));
 }
 

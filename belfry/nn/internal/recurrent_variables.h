@@ -10,11 +10,11 @@
 
 namespace belfry {
 
-// Options are those of a layer or a cell: .units, .use_bias and initialisers and regularisers by the same names.
+// Options are those of a layer or a cell: .units, .use_bias, and initialisers and regularisers with the same names.
 template <class Options>
 class RecurrentVariables {
  public:
-  // Of x [..., features]; the columns are `gates` times the units.
+  // For x [..., features]; `gates` times the units columns.
   RecurrentVariables(const Options& options, const Tensor& x, std::int64_t gates)
       : o_(options), features_(x.shape()[x.rank() - 1]), width_(gates * options.units), dtype_(x.dtype()) {}
 
@@ -41,7 +41,7 @@ class RecurrentVariables {
   DType dtype_;
 };
 
-// b = 0 but for the forget gate, the second of four.
+// b is 0 except for the forget gate, the second of four.
 Initializer forget_bias(double value);
 
 template <class Options>

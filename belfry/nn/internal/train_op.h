@@ -1,4 +1,4 @@
-// The operation that an optimizer's apply_gradients() gives, and the name scope of what leads to it.
+// The operation that an optimizer's apply_gradients() returns, and the name scope of the ops before it.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ namespace belfry {
 
 class TrainOpScope {
  public:
-  // Opens a name scope: `wanted` or, if that is empty, the default made unique.
+  // Opens a name scope: `wanted` or, if that is empty, the default, made unique.
   TrainOpScope(std::string_view wanted, std::string_view default_name);
-  // Closes it. The operation has its name: one that was asked for must be free, the default is made unique together
-  // with its scope.
+  // Closes it. The operation gets its name: a wanted name must be free, the default is made unique together with its
+  // scope.
   Operation group(const std::vector<Operation>& updates, const Location& where);
 
  private:

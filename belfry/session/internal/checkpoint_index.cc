@@ -28,13 +28,13 @@ std::vector<std::string> names_in(const nlohmann::json& in, const char* field, c
                           name.find('\0') == std::string::npos &&
                           is_checkpoint_name(name, std::string_view(name).substr(0, dash));
     BELFRY_CHECK_AS(FileError, is_valid,
-                    "{}: expected names of checkpoints beside it, like 'model-100', got {}. The file is damaged.",
+                    "{}: expected names of checkpoints next to it, like 'model-100', got {}. The file is damaged.",
                     where, in_quotes(name));
   }
   return names;
 }
 
-// Of "directory/min-error": the directory and the name in it.
+// Splits "directory/min-error" into the directory and the name in it.
 std::pair<std::string, std::string> directory_and_name(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {".", path};
@@ -48,7 +48,7 @@ std::string index_meant_by(const std::string& path) {
   return (name == kCheckpointIndex || name.ends_with(kCheckpointIndexExtension)) && file_exists(path) ? path : "";
 }
 
-// " Did you mean ...": of the checkpoints beside it, the newest one of that name or else those of similar names.
+// " Did you mean ...": the newest checkpoint of that name next to it, or otherwise those with similar names.
 std::string checkpoints_near(const std::string& path) {
   namespace fs = std::filesystem;
   const auto [directory, name] = directory_and_name(path);
@@ -63,16 +63,16 @@ std::string checkpoints_near(const std::string& path) {
                      }));
 }
 
-// What a saver's index says is its latest, of a path that is neither a checkpoint nor a directory.
+// The latest checkpoint in a saver's index, for a path that is neither a checkpoint nor a directory.
 std::string latest_by_index(const std::string& path) {
   const std::string index = index_meant_by(path);
   BELFRY_CHECK_AS(FileError, !index.empty(),
-                  "[checkpoint] expected a checkpoint or a directory of checkpoints, got '{}', and neither is there.{}",
+                  "[checkpoint] expected a checkpoint or a directory of checkpoints, got '{}', which is neither.{}",
                   path, checkpoints_near(path));
   const auto [directory, name] = directory_and_name(index);
   const auto latest = latest_checkpoint(directory, name);
   BELFRY_CHECK_AS(FileError, latest.has_value(),
-                  "[checkpoint] expected a checkpoint, got '{}', and none of those in the index '{}' is left.", path,
+                  "[checkpoint] expected a checkpoint, got '{}', whose index '{}' lists none that still exists.", path,
                   index);
   return *latest;
 }
@@ -117,7 +117,7 @@ std::optional<std::string> latest_checkpoint(const std::string& directory, const
   for (auto name = listed->kept.rbegin(); name != listed->kept.rend(); ++name) {
     const std::string path = checkpoint_file(path_in(directory, *name));
     if (file_exists(path)) return path;
-    log_warning(fmt::format("[checkpoint] '{}' is in the index but not there: looking for an older one", path));
+    log_warning(fmt::format("[checkpoint] '{}' is in the index but does not exist: looking for an older one", path));
   }
   return std::nullopt;
 }
@@ -131,8 +131,8 @@ std::string find_checkpoint(const std::string& path) {
                   "[checkpoint] expected a directory with checkpoints, got '{}', {}. Name one of its files if there is "
                   "one, like '{}'.",
                   path,
-                  file_exists(path_in(path, kCheckpointIndex)) ? "where none of those in its index is left"
-                                                               : "which has no index of any ('checkpoint')",
+                  file_exists(path_in(path, kCheckpointIndex)) ? "whose index lists none that still exists"
+                                                               : "which has no index file ('checkpoint')",
                   path_in(path, "model-100"));
   return *latest;
 }

@@ -14,7 +14,7 @@ struct CheckpointIndex {
   std::vector<std::string> removing;  // no longer kept, and their files perhaps not removed yet
 };
 
-// Nothing if there is no such file. Names in it lead nowhere but into its own directory. Throws FileError.
+// Nothing if there is no such file. Its names refer only to files in its own directory. Throws FileError.
 std::optional<CheckpointIndex> read_checkpoint_index(const std::string& path);
 void write_checkpoint_index(const std::string& path, const CheckpointIndex& index);
 

@@ -24,7 +24,7 @@ struct AskedRun {
     return party == 0 ? fetches : requests[party - 1].fetches;
   }
   const Feeds& feeds_of(std::size_t party) const { return party == 0 ? feeds : requests[party - 1].feeds; }
-  std::string name_of(std::size_t party) const;  // for texts
+  std::string name_of(std::size_t party) const;  // for messages
 };
 
 class HookedRun {
@@ -50,16 +50,16 @@ class HookedRun {
   };
   std::vector<Party> parties_;
   std::vector<FetchTarget> targets_;  // of all, each once
-  std::vector<Tensor> fed_;           // likewise
+  std::vector<Tensor> fed_;           // of all, each once
   Callable callable_;
 };
 
-// Those of one HookedSession.
+// The runs that one HookedSession keeps.
 class HookedRuns {
  public:
   // The run, if one like it has succeeded before; else null.
   std::shared_ptr<const HookedRun> find(const AskedRun& asked);
-  // At most so many are kept; the least recently used goes first.
+  // At most `most` are kept; the least recently used goes first.
   void keep(const AskedRun& asked, std::shared_ptr<const HookedRun> run, std::size_t most);
 
  private:

@@ -55,7 +55,7 @@ class Matching {
     return options_.prefix.empty() ? name : fmt::format("{}/{}", options_.prefix, name);
   }
 
-  // "w" with the value of "w/EMA" where both are there. The latter's name goes too, unless it is a variable's.
+  // "w" with the value of "w/EMA" where both are there. "w/EMA" itself is dropped, unless it is a variable's name.
   std::map<std::string, Array> preferred() const {
     std::map<std::string, Array> out = stored_.values;
     for (const auto& [name, value] : stored_.values) {
@@ -70,7 +70,7 @@ class Matching {
 
   bool is_taken(const std::string& name) const { return take_ == Take::everything || model_.contains(name); }
 
-  // Of the run that saved it, not of its model; of files that do not tell, nothing is known.
+  // Whether it belongs to the run that saved it, not to its model; unknown for files that do not tell.
   bool is_of_the_run(const std::string& name) const {
     if (take_ == Take::everything) return false;
     return variables_.contains(name) || (!stored_model_.empty() && !stored_model_.contains(name));
@@ -121,7 +121,7 @@ class Matching {
     for (const std::string& name : plan_.report.mismatched)
       list += fmt::format("{}{} ({} there, {} here)", list.empty() ? "" : ", ", in_quotes(name),
                           to_string(values_.at(name).shape()), to_string(variables_.at(name).shape()));
-    plan_.notes.push_back(fmt::format("[{}] {} variables keep their values, since their shapes differ: {}", caller_,
+    plan_.notes.push_back(fmt::format("[{}] {} variables keep their values, because their shapes differ: {}", caller_,
                                       plan_.report.mismatched.size(), list));
   }
 
@@ -135,7 +135,7 @@ class Matching {
                        stays ? fmt::format(", stays {:.6g}", session_.value(here->second).item()) : "");
   }
 
-  // Of a slot, what stands behind the name of its variable: "Adam/m". Of others, nothing.
+  // Of a slot, what follows the name of its variable: "Adam/m". Of others, "".
   std::string slot_of(const std::string& name) const {
     for (std::size_t slash = name.rfind('/'); slash != std::string::npos && slash > 0;
          slash = name.rfind('/', slash - 1)) {
@@ -165,7 +165,8 @@ class Matching {
       list += fmt::format("{}{}", list.empty() ? "" : ", ", singles[i]);
     if (singles.size() > kNamed) list += fmt::format(" and {} more", singles.size() - kNamed);
     plan_.notes.push_back(
-        fmt::format("[{}] left what belongs to the run that saved it: {}. ContinueRun takes it all.", caller_, list));
+        fmt::format("[{}] did not take what belongs only to the run that saved it: {}. ContinueRun takes everything.",
+                    caller_, list));
   }
 
   const std::string& caller_;
@@ -175,7 +176,7 @@ class Matching {
   Take take_;
   std::map<std::string, Variable> variables_;
   NameSet model_, stored_model_;         // of the graph, and as the checkpoint says
-  std::map<std::string, Array> values_;  // by the names that they have here
+  std::map<std::string, Array> values_;  // by their names in this graph
   InitPlan plan_;
 };
 

@@ -17,7 +17,7 @@ struct StoredValues {
 
 enum class Take : std::uint8_t { everything, model };
 
-// The values paired with variables by name, and the report; nothing of the state. `caller` leads the texts.
+// The values paired with variables by name, and the report; nothing from the state. `caller` begins the texts.
 InitPlan restore_plan(const std::string& caller, Session& session, const StoredValues& stored,
                       const RestoreOptions& options, Take take);
 

@@ -23,7 +23,7 @@ std::optional<DType> dtype_from(std::string_view name) {
   return std::nullopt;
 }
 
-// Follows the header token by token and refuses the first one that has no place there. So duplicates are seen (a
+// Follows the header token by token and refuses the first one that is not allowed there. So duplicates are seen (a
 // parsed document would hide them), and a header of any nesting costs no more memory than what it validly declares.
 class HeaderReader final : public nlohmann::json_sax<json> {
  public:
@@ -145,7 +145,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     fail<FileError>("[safetensors] '{}': tensor {}: expected {}, got {}.", path_, in_quotes(name_), expected, got);
   }
 
-  // A value of a kind that has no place where it stands.
+  // A value of a kind that is not allowed in this place.
   [[noreturn]] void refuse(std::string_view got) const {
     switch (place_) {
       case Place::outside: refuse_file("the header to be an object", got);

@@ -17,15 +17,15 @@ namespace {
 
 std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& caller) {
   const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
-  BELFRY_CHECK(count > 0,
-               "[Session] expected at least one device, got none {}. Leave SessionConfig::devices away for one with "
-               "all cores.",
-               called_at(caller));
+  BELFRY_CHECK(
+      count > 0,
+      "[Session] expected at least one device, got none {}. Omit SessionConfig::devices for one device with all cores.",
+      called_at(caller));
   std::vector<DeviceInfo> out;
   int total = 0;
   const auto with_threads = static_cast<int>(std::ranges::count_if(
       config.devices, [](const DeviceConfig& device) { return backend_of(device.kind).has_threads; }));
-  std::map<std::string, int> numbers;  // by kind: of the next one
+  std::map<std::string, int> numbers;  // by kind: the number of the next device
   for (const DeviceConfig& device : config.devices) {
     BELFRY_CHECK(
         device.threads >= 0,
@@ -38,11 +38,10 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& calle
                    .name = Device::of(device.kind, numbers[device.kind]++)});
     if (has_threads) total += out.back().threads;
   }
-  BELFRY_CHECK(
-      count == 1 || total <= std::max(cores, with_threads),
-      "[Session] expected devices with no more threads than the {} cores together, got {} {}. Give them fewer, or 0 "
-      "for an equal share each.",
-      cores, total, called_at(caller));
+  BELFRY_CHECK(count == 1 || total <= std::max(cores, with_threads),
+               "[Session] expected devices with at most {} threads in total, as many as cores, got {} {}. Give them "
+               "fewer, or 0 for an equal share each.",
+               cores, total, called_at(caller));
   return out;
 }
 
@@ -50,7 +49,7 @@ int most_threads(const std::vector<DeviceInfo>& devices) {
   return std::ranges::max_element(devices, {}, &DeviceInfo::threads)->threads;
 }
 
-// How many things are fetched, run and fed; which; and the shapes fed.
+// How many things are fetched, run and fed; which ones; and the shapes of the feeds.
 SessionState::RunKey key_of(const Signature& s) {
   SessionState::RunKey key{std::ssize(s.fetches), std::ssize(s.targets), std::ssize(s.feeds)};
   const auto add = [&](const Tensor& t) { key.insert(key.end(), {t.node()->id, t.output()}); };
@@ -72,7 +71,7 @@ template <class ErrorType>
 }
 
 // The engine knows the operation at fault and its line, but not the line that asked for the run: that is added to what
-// it throws. Exceptions of others pass as they are.
+// it throws. Other exceptions pass unchanged.
 template <class Action>
 decltype(auto) naming_the_caller(const Caller& caller, Action&& action) {
   try {
@@ -119,8 +118,7 @@ SessionUse::SessionUse(SessionUser& user, const Caller& caller) : user_(user) {
                caller.name, called_at(caller));
   fail(
       "[{}] expected one thread at a time, got a call while another thread's is running {}. Give each thread a "
-      "session, "
-      "or take turns.",
+      "session, or take turns.",
       caller.name, called_at(caller));
 }
 
@@ -215,7 +213,7 @@ const Takes& SessionState::takes_of(const Signature& s) {
 
 namespace {
 
-// What of the run needs the node, for people.
+// What in the run needs the node, for error texts.
 std::string needing(const Node& node, const Signature& signature) {
   std::string out;
   const auto add = [&](Node* wanted, const std::string& name) {
@@ -231,8 +229,8 @@ void check_not_refused(const DataQueue& queue, const Node& take, const Signature
   const std::shared_ptr<const DataQueue::Refusal> refusal = queue.refusal();
   if (refusal == nullptr) return;
   fail(
-      "[{}] expected runs of its own to fetch what takes points from its input, got {} fetched in another run, while "
-      "nobody fills the queue '{}' {}. {}",
+      "[{}] expected only its own runs to fetch what takes points from its input, got {} fetched in another run, while "
+      "nothing fills the queue '{}' {}. {}",
       refusal->by, needing(take, signature), queue.name(), called_at(caller), refusal->remedy);
 }
 
@@ -272,7 +270,7 @@ std::shared_ptr<Plan> SessionState::plan_for(const Signature& s, const Caller& c
   return plan;
 }
 
-// Beside the runs of companions, unless a variable has to lie in another way: that needs all of them to wait.
+// At the same time as runs of companions, unless the layout of a variable has to change: then all of them have to wait.
 std::shared_ptr<Plan> SessionState::compile(const Signature& s, const Caller& caller) {
   const auto plan = [&] { return naming_the_caller(caller, [&] { return program_for(s).plan(s.fed); }); };
   if (gate() == nullptr) return plan();
@@ -371,7 +369,7 @@ bool SessionState::execute_inside(Plan& plan, std::optional<std::uint64_t> step,
 
 void SessionState::run_stage(Plan& plan, const Step& step, const std::vector<const void*>& feeds,
                              const std::vector<void*>& results, const Caller& caller) {
-  if (gate() != nullptr && plan.in_parts())  // which has no kernels that tell companions
+  if (gate() != nullptr && plan.in_parts())  // such a plan has no kernels that tell companions
     for (const Node* variable : plan.assigned()) variables.of(variable).changed(variable);
   naming_the_caller(caller, [&] { plan.run(step, feeds, results, team, profiler.get()); });
   for (bool* ready : plan.assigned_ready())

@@ -23,7 +23,7 @@ namespace belfry {
 struct Caller {
   const char* name = "";
   Location where{};
-  std::string party{};          // the hook behind it, if there is one
+  std::string party{};          // the hook that asked, if it was one
   const char* done = "called";  // what was done at `where`
 };
 std::string called_at(const Caller& caller);
@@ -36,10 +36,10 @@ struct FetchTarget {
 };
 FetchTarget target_of(const Fetch& fetch, const Graph& graph, const Caller& caller);
 
-// Which thread is using a session: nullptr, or an address that stands for the thread.
+// Which thread is using a session: nullptr, or an address that identifies the thread.
 using SessionUser = std::atomic<const void*>;
 
-// A session is in use while it lives; throws if it was already. One atomic exchange, no lock: nobody waits.
+// Marks a session as in use while it lives; throws if it already is. One atomic exchange, no lock: nobody waits.
 class SessionUse {
  public:
   SessionUse(SessionUser& user, const Caller& caller);
@@ -63,11 +63,11 @@ struct SessionCommons {
       : variables(config.devices.empty() ? "cpu" : config.devices[0].kind) {}
   Variables variables;
   std::shared_ptr<DataQueues> queues = std::make_shared<DataQueues>();
-  // Runs of companions are inside at the same time. Alone is whoever wants the others to wait, and a compilation that
-  // changes how a variable lies.
+  // Runs of companions are inside at the same time. A thread is alone in it to make the others wait, or to compile
+  // something that changes a variable's layout.
   Gate gate;
-  // Runs of companions, not those of the session that made them, are inside this one too, around the other. Alone is
-  // whoever wants companions to rest.
+  // Runs of companions, but not those of the session that made them, enter this one too, before the other. A thread is
+  // alone in it to make companions rest.
   Gate companions;
   Mutex compiling;                   // one at a time; locked inside the gates
   std::atomic<bool> shared = false;  // there is more than one session
@@ -88,24 +88,24 @@ struct SessionState {
 
   // The points that such a run has to take.
   const Takes& takes_of(const Signature& signature);
-  // Takes them, waiting if need be; appends a value for each of the tensors. Throws if a queue is refused.
+  // Takes them, waiting if necessary; appends a value for each of the tensors. Throws if a queue is refused.
   void take(const Signature& signature, const Takes& takes, TakenPoints& points, std::vector<Array>& values,
             const Caller& caller);
 
-  // What these three throw names the caller's line.
+  // Errors of the next three functions name the caller's line.
   std::shared_ptr<Plan> plan_for(const Signature& signature, const Caller& caller);
-  // What can be known before the feeds' shapes are: that nothing more must be fed, and assignments are ordered.
+  // Checks what does not depend on the feeds' shapes: that no feed is missing, and that assignments are ordered.
   void check_complete(const Signature& signature, const Caller& caller);
   // `step` is the one that random ops draw by: by default the next of the session's own sequence.
-  // `points` are used, once nothing can fail any more but the run itself; where shapes follow from data, what is behind
-  // the first stage can still fail for theirs. Results of such shapes get their place from `late`. False, and nothing
-  // has happened, if a companion has outdated the plan: get another one.
+  // `points` are used up once only the run itself can fail; where shapes follow from data, stages after the first can
+  // still fail because of theirs. Results of such shapes get their place from `late`. Returns false, having done
+  // nothing, if a companion has made the plan out of date: get another one.
   using LateResults = FunctionRef<void*(std::size_t fetch, const TensorInfo& info)>;
   bool execute(Plan& plan, std::optional<std::uint64_t> step, const std::vector<const void*>& feeds,
                std::vector<void*>& results, LateResults late, TakenPoints& points, const Caller& caller);
   // Null without companions.
   Gate* gate() const { return commons->shared ? &commons->gate : nullptr; }
-  // Null unless this is one.
+  // Null unless this session is a companion.
   Gate* companions_gate() const { return is_companion ? &commons->companions : nullptr; }
   void check_not_cancelled(const Caller& caller) const;
   void forget_interrupt();
@@ -113,7 +113,8 @@ struct SessionState {
   // What bound pointers depend on; a plan of another generation is out of date.
   std::uint64_t generation() const { return generation_of(target); }
 
-  using RunKey = std::vector<std::int64_t>;  // what tells runs apart: no text, which would be formatted for each
+  using RunKey =
+      std::vector<std::int64_t>;  // identifies a run; not a text, which would have to be formatted for each run
   struct Known {
     RunKey key;
     std::shared_ptr<Program> program;
@@ -124,7 +125,7 @@ struct SessionState {
   };
 
   SessionUser user = nullptr;
-  // Whoever is the user has these to himself, so none has a lock. (The team and the profiler have their own.)
+  // Only the user's thread uses these, so none has a lock. (The team and the profiler have their own.)
   Graph& graph;
   SessionConfig config;
   DeviceTeam team;
@@ -136,7 +137,7 @@ struct SessionState {
   std::map<std::string, std::unique_ptr<Backend>> backends;  // by kind of device
   RunTarget target;
   std::list<Cached> cache;    // most recently used first
-  std::list<Known> programs;  // likewise
+  std::list<Known> programs;  // most recently used first
   std::unique_ptr<Profiler> profiler;
   std::uint64_t random_counter = 0;
   SpinControl spins;

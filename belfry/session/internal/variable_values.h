@@ -9,8 +9,8 @@
 
 namespace belfry {
 
-// Copies; a variable that is listed twice is there once. Throws, with its name, if one has no value yet, and `where` as
-// the line that asked.
+// Copies; a variable that is listed twice appears once. If one has no value yet, throws an error that names it and
+// `where`, the line that asked.
 std::map<std::string, Array> values_of(const Session& session, const std::vector<Variable>& variables,
                                        const Location& where);
 

@@ -34,7 +34,7 @@ std::set<std::string> without(const std::set<std::string>& a, const std::set<std
   return out;
 }
 
-// Rule 1, of two calls of a tower function: what only one of them has, "" if they are alike.
+// Rule 1, for two calls of a tower function: what only one of them has, "" if they agree.
 std::string difference(const std::set<std::string>& first, const std::set<std::string>& second,
                        std::string_view in_first, std::string_view in_second) {
   const std::set<std::string> missing = without(first, second), extra = without(second, first);
@@ -45,8 +45,7 @@ std::string difference(const std::set<std::string>& first, const std::set<std::s
 
 constexpr std::string_view kRule1 =
     "(rule 1). It must do the same each time that it is called: the names of variables must not depend on the tower, "
-    "on "
-    "a count, or on what it did before";
+    "on a count, or on what it did before";
 
 void check_same_in_towers(const TowerTensorHandle& first, const TowerTensorHandle& now) {
   const std::string in_first = fmt::format("in '{}'", first.name()), in_now = fmt::format("in '{}'", now.name());
@@ -57,11 +56,11 @@ void check_same_in_towers(const TowerTensorHandle& first, const TowerTensorHandl
                now.name(), found, kRule1);
 }
 
-// Of calls that were made for this check alone.
+// For calls that were made only for this check.
 void check_same_in_calls(const std::set<std::string>& first, const std::set<std::string>& second) {
   const std::string found = difference(first, second, "in the first call", "in the second");
   BELFRY_CHECK(found.empty(),
-               "[tower function] expected the same trainable variables from two calls, since it is called for every "
+               "[tower function] expected the same trainable variables from two calls, because it is called for every "
                "tower and for inference, got {} {}.",
                found, kRule1);
 }
@@ -81,7 +80,7 @@ bool uses(const TowerTensorHandle& tower, const Variable& v) {
   return std::ranges::find(tower.variables(), v) != tower.variables().end();
 }
 
-// Rule 2, of what inference shares with training; each variable is named once, however many inference towers use it.
+// Rule 2, for what inference shares with training; each variable is named once, however many inference towers use it.
 void warn_of_state(const TowerTensorHandle& tower, const TowerTensorHandle& training,
                    const std::vector<TowerTensorHandle>& before) {
   std::set<std::string> names;
@@ -108,9 +107,9 @@ ReuseWatch::ReuseWatch(const TowerContext& tower) : tower_(tower.name()) {
 void ReuseWatch::check() const {
   for (const auto& [scope, reuse] : open_)
     BELFRY_CHECK(scope->reuse() == reuse,
-                 "[tower '{}'] expected the reuse of variable scope '{}' as it was, got it changed (rule 4). A tower "
-                 "function may set the reuse of scopes that it opens itself: VariableScope scope(\"name\", {{.reuse = "
-                 "Reuse::yes}}).",
+                 "[tower '{}'] expected the reuse of variable scope '{}' to stay unchanged, got it changed (rule 4). A "
+                 "tower function may set the reuse of scopes that it opens itself: VariableScope scope(\"name\", "
+                 "{{.reuse = Reuse::yes}}).",
                  tower_, scope->name());
 }
 
@@ -138,7 +137,7 @@ void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTens
   const std::set<std::string> made = without(trainables(tower), trainables(*first));
   BELFRY_CHECK(made.empty(),
                "[tower '{}'] expected an inference tower to use trainable variables of the training towers, got {} of "
-               "its own (rule 1). Make them in training too, or not trainable.",
+               "its own (rule 1). Make them in training too, or make them not trainable.",
                tower.name(), quoted(made));
   warn_of_state(tower, *first, before);
 }
@@ -168,7 +167,7 @@ void check_prefix(const std::set<std::string>& plain, const std::set<std::string
     const std::size_t again = name.find(prefix, prefix.size());
     BELFRY_CHECK(name.starts_with(prefix) && again == std::string::npos,
                  "[tower '{}'] expected a trainable variable whose name begins with the enclosing variable scope, '{}' "
-                 "say, and holds it once, got '{}' (rule 3). Use get_variable() with a name of its own, not one made "
+                 "say, and contains it once, got '{}' (rule 3). Use get_variable() with a fixed name, not one made "
                  "from a tensor's or a scope's name.",
                  tower, prefix, name);
     local.insert(name.substr(prefix.size()));
@@ -176,16 +175,14 @@ void check_prefix(const std::set<std::string>& plain, const std::set<std::string
   check_same_in_calls(plain, local);
 }
 
-// It lives as long as the real one, which is current.
+// It lives as long as the real graph, which is current.
 Graph& new_scratch_graph() {
   auto owned = std::make_unique<Graph>();
   Graph& scratch = *owned;
-  scratch.mark_scratch(
-      {.made_in = "in a call of the tower function that only checks its rules, on a graph of its own",
-       .remedy =
-           "Let the function assign what it keeps anew in each call with get_current_tower_context().is_training(), "
-           "instead of adding to a list or leaving what is set already; or turn these calls off: .check_tower_rules = "
-           "false."});
+  scratch.mark_scratch({.made_in = "in a call of the tower function that only checks its rules, on a separate graph",
+                        .remedy = "Let the function assign what it keeps again in each call with "
+                                  "get_current_tower_context().is_training(), instead of adding to a list or keeping "
+                                  "what is already set; or turn these calls off: .check_tower_rules = false."});
   current_graph().outermost().keep(std::move(owned));
   return scratch;
 }
@@ -197,7 +194,7 @@ void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& functio
   Graph& scratch = new_scratch_graph();
   std::optional<ScratchCall> first, own, shared;
   try {
-    const TowerPause pause;  // the real one is open
+    const TowerPause pause;  // the real tower is open
     const LogMute mute;
     const GraphScope scope(scratch);
     first.emplace(function, signature, "", TowerOptions{});
@@ -205,18 +202,17 @@ void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& functio
     shared.emplace(function, signature, "replica2", TowerOptions{.index = 2, .total = 3, .reuse = Reuse::automatic});
   } catch (const std::exception& error) {
     log_info(
-        fmt::format("[tower '{}'] rules 1, 3 and 4 of tower functions were not checked in advance, since the "
-                    "function cannot be called on a graph of its own: {}",
+        fmt::format("[tower '{}'] rules 1, 3 and 4 of tower functions were not checked in advance, because the "
+                    "function cannot be called on a separate graph: {}",
                     tower, error.what()));
     return;
   }
   check_prefix(first->variables, own->variables, "replica1/", tower);
   const std::set<std::string> extra = without(shared->variables, first->variables);
-  BELFRY_CHECK(
-      extra.empty(),
-      "[tower '{}'] expected a second call under reuse to find its trainable variables, got {} made anew (rule "
-      "4). Use get_variable() and leave reuse to the scope.",
-      tower, quoted(extra));
+  BELFRY_CHECK(extra.empty(),
+               "[tower '{}'] expected a second call under reuse to find its trainable variables, got {} as new ones "
+               "(rule 4). Use get_variable() and leave reuse to the scope.",
+               tower, quoted(extra));
 }
 
 }  // namespace belfry

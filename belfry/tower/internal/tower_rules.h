@@ -1,4 +1,4 @@
-// The rules of tower functions (tower_func.h), checked when one has been called. Internal to belfry/tower.
+// The rules of tower functions (tower_func.h), checked after one has been called. Internal to belfry/tower.
 #pragma once
 
 #include <cstddef>
@@ -34,14 +34,14 @@ class TowerTrail {
   std::size_t nodes_before_ = 0;
 };
 
-// Rules 1 and 2 of one call, given the calls before it. (That trainables are floats, get_variable() sees to; that the
-// cost depends on them, the optimizer.)
+// Rules 1 and 2 of one call, given the calls before it. (get_variable() checks that trainables are floats; the
+// optimizer, that the cost depends on them.)
 void check_variables(const TowerTensorHandle& tower, const std::vector<TowerTensorHandle>& before);
 
 // Rules 1, 3 and 4 of a function that may be called only once: calls it three times on a scratch graph, for a first
 // tower, for one with variables of its own, and for one that shares them. What the function needs from outside does not
 // exist there: if it throws, nothing is checked, the log says why, and the real call shows what is wrong. The current
-// graph keeps the scratch graph, so that a handle that the function has kept from there is an error where it is used.
+// graph owns the scratch graph, so that using a handle that the function has kept from there is an error.
 void check_on_scratch_graph(const std::function<Tensors(const Inputs&)>& function,
                             const std::vector<TensorSpec>& signature, const std::string& tower);
 
