@@ -61,7 +61,7 @@ void CrossTowerGroups::check_order(const std::vector<const Node*>& group) {
     for (std::size_t t = 1; t < towers; ++t)
       BELFRY_CHECK((group[0]->id < first->id) == (group[t]->id < (*other)[t]->id),
                    "{} expected the same order of sums across towers in every tower, got it before '{}' in one and "
-                   "behind it in another {}. A tower function must do the same in each tower.",
+                   "after it in another {}. A tower function must do the same in each tower.",
                    title(*group[0]), group_of(first), made_at(*group[0]));
   }
 }

@@ -68,7 +68,7 @@ void NodeOrder::added_edge(NodeId from, NodeId to) {
   if (first > last) return;
   std::vector<NodeId> later = found_from(to, Way::forwards, first, last),
                       moved = found_from(from, Way::back, first, last);
-  BELFRY_BUG_IF(std::ranges::find(later, from) != later.end(), "an edge from {} to {} closes a circle", from, to);
+  BELFRY_BUG_IF(std::ranges::find(later, from) != later.end(), "an edge from {} to {} closes a cycle", from, to);
   const auto by_place = [&](NodeId id) { return place(id); };
   std::ranges::sort(later, {}, by_place);
   std::ranges::sort(moved, {}, by_place);

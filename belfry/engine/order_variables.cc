@@ -119,7 +119,7 @@ class Orderer {
       for (std::size_t k = i + 1; k < assigns.size(); ++k) {
         const NodeId a = assigns[i], b = assigns[k];
         BELFRY_CHECK(order_->reaches(a, b) || order_->reaches(b, a),
-                     "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no "
+                     "[Variable '{}'] expected ordered assignments in one run, got {} {} and {} {} with no "
                      "path between them. "
                      "Use ControlDependencies to say which comes first.",
                      variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin),

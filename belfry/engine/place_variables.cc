@@ -49,7 +49,7 @@ class Placing {
   void check_near(NodeId id, const Node& variable, const std::string& kind) const {
     BELFRY_CHECK(
         kind == kind_of(id),
-        "{} expected all that it updates, and the flags that it depends on, to live on one kind of device, got "
+        "{} expected the variables that it updates and its conditions to live on one kind of device, got "
         "'{}' on {} and the update on {} {}. Make them in one DeviceScope.",
         describe(*ir_.node(id).origin), variable.name, kind, kind_of(id), made_at(*ir_.node(id).origin));
   }

@@ -48,8 +48,8 @@ class CpuBackend final : public Backend {
   std::string warning() const override {
     if (target_.precision != Precision::bf16 || bf16_support().tiles) return "";
     return fmt::format(
-        "[Session] bf16 products are {}. They give what bf16 gives, but take longer than f32's. Use Precision::f32 for "
-        "speed, or Precision::bf16_emulated if you mean this.",
+        "[Session] bf16 products are {}. Their results are those of bf16, but they take longer than f32's. Use "
+        "Precision::f32 for speed, or Precision::bf16_emulated if this is intended.",
         bf16_support().reason);
   }
 

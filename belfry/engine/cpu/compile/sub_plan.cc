@@ -31,7 +31,7 @@ void check_one_part(const Partition& function, const Node& within) {
       nodes, [](const IrNode& node) { return node.origin != nullptr && !node.origin->def->sizes.empty(); });
   const Node& op = late == nodes.end() ? within : *late->origin;
   fail(
-      "{} expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from "
+      "{} expected shapes that depend only on shapes inside cond(), while_loop() or scan(), got one that depends on "
       "data: {} {}. Compute it outside, or use fixed shapes and masks.",
       describe(within), describe(op), made_at(op));
 }

@@ -156,7 +156,7 @@ DnnlDescriptor dnnl_conv_descriptor(const ConvCall& call) {
   if (call.algorithm.starts_with(kOther))
     pick = [&](const DnnlDescriptor& d) { return d.implementation() == call.algorithm.substr(kOther.size()); };
   auto d = describe(call, dnnl_convolution_direct, dnnl_format_tag_any, pick);
-  BELFRY_CHECK(d, "[conv2d] expected a convolution that oneDNN has, got none for {} with filter {}",
+  BELFRY_CHECK(d, "[conv2d] expected a convolution that oneDNN supports, got input {} with filter {}",
                to_string(call.g.input_shape()), to_string(call.g.filter_shape()));
   return std::move(*d);
 }

@@ -66,7 +66,7 @@ std::string autotune_cache_file(const std::map<std::string, std::string>& machin
   const std::string_view cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
   const bool has_cache = cache.starts_with('/');  // the standard: a relative path is to be ignored
   BELFRY_CHECK(has_cache || !home.empty(),
-               "[autotune] expected XDG_CACHE_HOME or HOME to say where this machine's choices are kept, got neither. "
+               "[autotune] expected XDG_CACHE_HOME or HOME, for where to keep this machine's choices, got neither. "
                "Set SessionConfig::autotune.file.");
   return fmt::format("{}{}/belfry/autotune-{}.json", has_cache ? cache : home, has_cache ? "" : "/.cache",
                      as_file_name(to_text(machine)));
