@@ -53,8 +53,8 @@ const std::vector<const Node*>& CrossTowerGroups::members(const Node& node) {
   return out;
 }
 
-// Numbers are a topological order within a tower. If all towers have their groups in the same order of numbers, so have
-// the groups.
+// Node numbers are a topological order within a tower. If all towers have their groups in the same order of numbers,
+// the groups have a topological order too.
 void CrossTowerGroups::check_order(const std::vector<const Node*>& group) {
   for (const auto& [first, other] : asked_) {
     const std::size_t towers = std::min(group.size(), other->size());

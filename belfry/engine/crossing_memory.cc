@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-// Room to grow, so that larger batches seldom move a buffer. Addresses only: memory that nobody touches costs nothing.
+// Room to grow, so that larger batches seldom move a buffer. Only addresses: untouched memory costs nothing.
 std::size_t roomy(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   return std::max(bytes, std::min(64 * bytes, kMost));

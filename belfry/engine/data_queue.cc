@@ -69,7 +69,7 @@ QueuedPoint DataQueue::take(const std::atomic<bool>* given_up) {
     if (options_.staging)
       fail("{} expected a point from an earlier run, got none. Run its put() before the first get()",
            where());
-  }  // it was at its end, and has been restarted since
+  }  // it had ended, and was restarted meanwhile
 }
 
 DataQueues::~DataQueues() {

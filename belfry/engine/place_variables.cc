@@ -30,7 +30,7 @@ class Placing {
   }
   bool is_near(NodeId id, ValueId variable) const { return kind_of(id) == kind_of(ir_.value(variable).producer); }
 
-  // What updates a variable, or reads it after an update, runs where the variable lives.
+  // Nodes that update a variable, or read it after an update, run where the variable lives.
   void move_update(NodeId id) {
     const std::vector<int>& updated = updated_inputs(ir_.node(id));
     if (updated.empty() && ir_.node(id).op != kReadVariable) return;

@@ -33,7 +33,7 @@ struct AttentionGeometry {
 // Which inputs of an op q, k, v and the mask are.
 struct AttentionInputs {
   int q = 0, k = 1, v = 2;
-  int mask = 3;         // if there are so many
+  int mask = 3;         // if there are this many inputs
   bool packed = false;  // q, k and v are one input, side by side along the last axis
 };
 AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInputs& inputs);

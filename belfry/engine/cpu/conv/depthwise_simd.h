@@ -32,7 +32,7 @@ struct DepthwiseRow {
   const std::int32_t* lanes = nullptr;
 };
 
-// One row of dx = sum of filter * dy over the outputs that the cell went into; cell ix is written at dx + ix * step.
+// One row of dx = sum of filter * dy over the outputs that use the cell; cell ix is written at dx + ix * step.
 struct DepthwiseGradientRow {
   DepthwiseWindow window;
   std::int64_t row = 0;
@@ -43,7 +43,7 @@ struct DepthwiseGradientRow {
 };
 
 // to[lane] = from[lane * multiplier] + .. + from[lane * multiplier + multiplier - 1], for each of `cells`; from has
-// multiplier vectors a cell.
+// multiplier vectors per cell.
 struct DepthwiseFold {
   std::int64_t cells = 0, multiplier = 1;
   const float* from = nullptr;

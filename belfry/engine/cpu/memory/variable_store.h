@@ -35,7 +35,7 @@ class VariableStore final : public VariableMemory {
   Storage& storage(const Node* variable);
   const Storage* find(const Node* variable) const;
 
-  // Chooses the layout the first time; a plan that trains the variable may still change what one that did not chose.
+  // Chooses the layout the first time; a plan that trains the variable may still change the choice of one that did not.
   void decide_layout(const Node* variable, const Layout& layout, bool trains);
   // A second copy in this layout, made now if there is none.
   const Copy& copy_in(const Node* variable, const Layout& layout);
@@ -45,8 +45,8 @@ class VariableStore final : public VariableMemory {
   bool& initialized(const Node* variable) override { return storage(variable).initialized; }
   bool is_initialized(const Node* variable) const override;
 
-  // No copies from then on, whose upkeep would take more than one instruction. Runs read snapshots of their session's
-  // and write under the variable's mutex (see shared_variables.h).
+  // From then on there are no second copies, since updating them would take more than one instruction. Runs read their
+  // session's snapshots and write under the variable's mutex (see shared_variables.h).
   void share() override;
   bool shared() const { return shared_; }
 
