@@ -66,9 +66,9 @@ void add_modes(CLI::App& app, Options& o, std::vector<OwnMode>& own) {
   CLI::Option* limit = app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's");
   CLI::Option* trace =
       app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)");
-  CLI::Option* trainer =
-      app.add_option("--trainer", o.trainer, "train with this, compared to one device and to processes of one device each")
-          ->check(CLI::IsMember(trainer_names()));
+  CLI::Option* trainer = app.add_option("--trainer", o.trainer,
+                                        "train with this, compared to one device and to processes of one device each")
+                             ->check(CLI::IsMember(trainer_names()));
   app.add_option("--devices", o.devices, "devices of the trainer")->check(CLI::Range(1, 1024))->needs(trainer);
   CLI::Option* rounds =
       app.add_flag("--rounds", o.rounds, "time a round of steps for each line on stdin, and print items and seconds");

@@ -1,5 +1,5 @@
-// Timing on command, so that processes can be measured side by side or in turns: prints "ready" when everything is warm;
-// then for each line on stdin runs one round of steps, and answers with the items trained and the seconds.
+// Timing on command, so that processes can be measured side by side or in turns: prints "ready" when everything is
+// warm; then for each line on stdin runs one round of steps, and answers with the items trained and the seconds.
 //
 // A round begins with an untimed step, which fills the caches that other processes have used. A round of the plain step
 // also ends with one: others that run beside it are still being timed.

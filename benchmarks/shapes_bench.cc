@@ -186,9 +186,10 @@ void measure_shapes(const Options& o) {
     return;
   }
   for (const auto& m : models)
-    fmt::print("{}: {:.1f} us per step with one size in a row, {:.1f} us if {} sizes take turns: {:.3f} times as long\n",
-               m["suite"].get<std::string>(), m["fixed_us"].get<double>(), m["changing_us"].get<double>(), kSizes,
-               m["changing_over_fixed"].get<double>());
+    fmt::print(
+        "{}: {:.1f} us per step with one size in a row, {:.1f} us if {} sizes take turns: {:.3f} times as long\n",
+        m["suite"].get<std::string>(), m["fixed_us"].get<double>(), m["changing_us"].get<double>(), kSizes,
+        m["changing_over_fixed"].get<double>());
   fmt::print(
       "{} lengths: {:.2f} ms a step of a new one, {:.2f} ms the next of it; at most {} plans of {}; {:.0f} kB a new "
       "one until then, {:.1f} kB in the second half\n",

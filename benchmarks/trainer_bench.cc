@@ -1,5 +1,5 @@
-// Compares a trainer on several devices with the best it could reach, the same number of single-device processes side by
-// side, which share only memory bandwidth; and with one device alone.
+// Compares a trainer on several devices with the best it could reach, the same number of single-device processes side
+// by side, which share only memory bandwidth; and with one device alone.
 #include <fmt/core.h>
 
 #include <algorithm>

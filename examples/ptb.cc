@@ -56,7 +56,8 @@ class LanguageModel final : public bf::ModelDesc {
     return bf::cell::stacked("rnn", layers);
   }
 
-  // Begins with the state at the end of the tower's last step, in validation too, or with zeros where the text restarts.
+  // Begins with the state at the end of the tower's last step, in validation too, or with zeros where the text
+  // restarts.
   static bf::RnnResult carried(const bf::RnnCell& cell, const bf::Tensor& x, const bf::Tensor& begins) {
     std::vector<bf::Variable> state;
     bf::Tensors before;

@@ -1,7 +1,8 @@
-// The boundary between what is the same for every device (above: the IR, partition, shapes, simplification, the order of
-// variables' reads and writes, plans and their linking) and what is specific to one kind of device (below: engine/cpu
-// and other backends). A backend compiles a part of a run into something that is launched and waited for; it owns the
-// memory of its values and variables, and moves arrays in and out. Nothing above knows a layout, an arena or a kernel.
+// The boundary between what is the same for every device (above: the IR, partition, shapes, simplification, the order
+// of variables' reads and writes, plans and their linking) and what is specific to one kind of device (below:
+// engine/cpu and other backends). A backend compiles a part of a run into something that is launched and waited for; it
+// owns the memory of its values and variables, and moves arrays in and out. Nothing above knows a layout, an arena or a
+// kernel.
 //
 // docs/architecture.md says what a new one has to implement. Internal to engine.
 #pragma once

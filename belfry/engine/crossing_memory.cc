@@ -14,7 +14,7 @@ std::size_t roomy(std::size_t bytes) {
   return std::max(bytes, std::min(64 * bytes, kMost));
 }
 
-// Pages of 2 MB, which the machine may be set to use everywhere, would be backed as a whole where a little is touched.
+// Huge pages (2 MB), which the machine may use everywhere, would be backed as a whole if a little is touched.
 void keep_pages_small(Array& memory) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory.raw()) + page - 1) / page * page,

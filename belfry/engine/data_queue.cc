@@ -67,8 +67,7 @@ QueuedPoint DataQueue::take(const std::atomic<bool>* given_up) {
     if (points_.cancelled()) fail<Cancelled>("{} expected a point, got a queue that was cancelled", where());
     if (points_.closed()) fail<EndOfData>("{} expected a point, got the end of the data", where());
     if (options_.staging)
-      fail("{} expected a point from an earlier run, got none. Run its put() before the first get()",
-           where());
+      fail("{} expected a point from an earlier run, got none. Run its put() before the first get()", where());
   }  // it had ended, and was restarted meanwhile
 }
 

@@ -1,6 +1,6 @@
 // The depth of each node of a plan: greater than that of every node that it reads or waits for. A node depends only on
-// nodes of smaller depth, so searches for dependencies end early. Updated lazily, when a depth is asked for. The initial
-// depths have gaps, so that a node that absorbs another seldom moves later ones.
+// nodes of smaller depth, so searches for dependencies end early. Updated lazily, when a depth is asked for. The
+// initial depths have gaps, so that a node that absorbs another seldom moves later ones.
 #pragma once
 
 #include <cstdint>

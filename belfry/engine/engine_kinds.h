@@ -1,6 +1,6 @@
 // Nodes that several of the engine's passes make or look for, and that no graph has. They are declared like the graph's
-// ops, so that passes can ask both the same question: node.op.definition().silent. Nodes that one pass makes for a kernel
-// (fused ops) are named in its file, and their special properties are declared by the kernel.
+// ops, so that passes can ask both the same question: node.op.definition().silent. Nodes that one pass makes for a
+// kernel (fused ops) are named in its file, and their special properties are declared by the kernel.
 #pragma once
 
 #include "belfry/graph/op_kind.h"

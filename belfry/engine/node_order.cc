@@ -61,8 +61,8 @@ void NodeOrder::added_node(NodeId id) {
   order_.push_back(id);
 }
 
-// What comes after `to` and what comes before `from` change places, as far as they stand between the two: first the
-// latter, then the former, each in the order they have.
+// Between the two, the nodes that come after `to` and those that come before `from` change places: first the latter,
+// then the former, each in their present order.
 void NodeOrder::added_edge(NodeId from, NodeId to) {
   const int first = place(to), last = place(from);
   if (first > last) return;

@@ -1,5 +1,6 @@
-// A variable's value lies in one place, and readers use it there without a copy. So a reader of the value as of the start
-// of the run must come before every assignment; if it cannot (it needs the assignment's result), it reads a snapshot.
+// A variable's value lies in one place, and readers use it there without a copy. So a reader of the value as of the
+// start of the run must come before every assignment; if it cannot (it needs the assignment's result), it reads a
+// snapshot.
 #include <algorithm>
 #include <map>
 #include <optional>

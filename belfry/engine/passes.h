@@ -75,8 +75,8 @@ void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given = {});
 void simplify(Ir& ir);
 // Reads before assignments: adds ordering edges, snapshots where that would be a cycle; unordered assignments throw.
 void order_variables(Ir& ir);
-// infer_shapes() and simplify() on one part, which then goes to a backend. `sizes` are the elements that it receives and
-// that shapes depend on. Returns the shapes that cross to other parts, by crossing.
+// infer_shapes() and simplify() on one part, which then goes to a backend. `sizes` are the elements that it receives
+// and that shapes depend on. Returns the shapes that cross to other parts, by crossing.
 std::map<int, TensorInfo> prepare_part(Part& part, const std::vector<Crossing>& crossings,
                                        const std::map<ValueId, Array>& sizes = {});
 

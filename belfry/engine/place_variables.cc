@@ -47,11 +47,10 @@ class Placing {
   }
 
   void check_near(NodeId id, const Node& variable, const std::string& kind) const {
-    BELFRY_CHECK(
-        kind == kind_of(id),
-        "{} expected the variables that it updates and its conditions to live on one kind of device, got "
-        "'{}' on {} and the update on {} {}. Make them in one DeviceScope.",
-        describe(*ir_.node(id).origin), variable.name, kind, kind_of(id), made_at(*ir_.node(id).origin));
+    BELFRY_CHECK(kind == kind_of(id),
+                 "{} expected the variables that it updates and its conditions to live on one kind of device, got "
+                 "'{}' on {} and the update on {} {}. Make them in one DeviceScope.",
+                 describe(*ir_.node(id).origin), variable.name, kind, kind_of(id), made_at(*ir_.node(id).origin));
   }
 
   // Its value at the start of the run is copied where it lives, and the copy is sent.

@@ -29,7 +29,8 @@ class Program : public std::enable_shared_from_this<Program> {
   // many plans of each stage after the first.
   Program(const Graph& graph, const Signature& signature, const RunTarget& target, int kept = 32);
 
-  // The plan for feeds of these dtypes and concrete shapes. A program with several stages must be owned by a shared_ptr.
+  // The plan for feeds of these dtypes and concrete shapes. A program with several stages must be owned by a
+  // shared_ptr.
   std::unique_ptr<Plan> plan(const std::vector<TensorSpec>& fed);
   int parts() const { return static_cast<int>(partition_.parts.size()); }
   int compiled() const { return compiled_; }                     // how often a part went through the passes

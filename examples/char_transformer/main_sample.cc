@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   command.text("run,--run-dir", options.run_dir, "the run's directory");
   command.text("--prompt", prompt, "the text to continue (default: an end of line)");
   command.number("--tokens", tokens, {1, 1'000'000'000}, "characters after the prompt");
-  command.number("--temperature", temperature, {0.f, 1000.f}, "below 1 likely characters become likelier; 0: always the likeliest");
+  command.number("--temperature", temperature, {0.f, 1000.f},
+                 "below 1 likely characters become likelier; 0: always the likeliest");
   command.number("--top-k", options.sample.top_k, {0, 1'000'000}, "only the k likeliest (0: all)");
   command.number("--top-p", top_p, {1e-6f, 1.f}, "only the likeliest that together have this share");
   command.seed("--seed", options.seed, "the same seed draws the same text");

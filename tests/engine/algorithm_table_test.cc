@@ -215,10 +215,9 @@ TEST(AlgorithmTable, TheUsualFileIsInTheUsersCacheAndNamesTheMachine) {
     const Environment cache("XDG_CACHE_HOME", unusable);
     EXPECT_EQ(autotune_cache_file(machine), "/home/me/.cache" + name);
     const Environment nowhere("HOME", nullptr);
-    EXPECT_EQ(
-        error_of([&] { autotune_cache_file(machine); }),
-        "[autotune] expected XDG_CACHE_HOME or HOME, for where to keep this machine's choices, got neither. Set "
-        "SessionConfig::autotune.file.");
+    EXPECT_EQ(error_of([&] { autotune_cache_file(machine); }),
+              "[autotune] expected XDG_CACHE_HOME or HOME, for where to keep this machine's choices, got neither. Set "
+              "SessionConfig::autotune.file.");
   }
   const TempDir dir;
   const Environment cache("XDG_CACHE_HOME", dir.path().c_str());

@@ -260,7 +260,7 @@ TEST(BatchNorm, LargeProblemsAreSplitCorrectly) {  // both threads get a share: 
   }
 }
 
-// Cut where towers meet: the sums alone, forward and backward, and what is made of them.
+// Split where towers synchronise: only the sums, forward and backward, and what is computed from them.
 void check_pieces(const Problem& p, const Expected& e, const Layout& layout, Isa isa, const std::string& where) {
   const std::string what = layout.name + ", pieces, " + where;
   const std::vector<float> x = pack(layout, p.x), dy = pack(layout, p.dy);

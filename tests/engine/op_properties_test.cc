@@ -106,7 +106,7 @@ TEST_F(OpPropertiesTest, WhatIsEverywhereCrossesToNoOtherPart) {
     for (const char* op : {"Constant", "Feed", "Variable"}) EXPECT_EQ(count_of(part.ir, op), 1) << op;
 }
 
-// A user's op that sets a variable is split into what computes and an assignment: the kind alone says what that does.
+// A user's op that sets a variable is split into a computation and an assignment: only the kind says what that does.
 TEST_F(OpPropertiesTest, AnUpdateIsKnownByItsKindWhateverItWasMadeFrom) {
   const Variable v = var("v", {3});
   const IrNode made{.op = op_kind("Assign"), .origin = v.node()};
@@ -176,8 +176,7 @@ TEST(OpPropertyTable, WhatKernelsDo) {
   EXPECT_GE(updates.size(), 8u);
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return kernel.takes_weight_decay; }), updates);
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return kernel.elementwise; }), Names{"ReadVariable"});
-  for (const char* op : {"FusedPointwise", "Snapshot"})
-    EXPECT_TRUE(find_kernel(op_kind(op))->elementwise) << op;
+  for (const char* op : {"FusedPointwise", "Snapshot"}) EXPECT_TRUE(find_kernel(op_kind(op))->elementwise) << op;
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return static_cast<bool>(kernel.flops); }),
             (Names{"Attention", "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "Conv2DTranspose",
                    "GruSequence", "LstmSequence", "MatMul"}));
@@ -213,7 +212,8 @@ TEST(OpKindThreads, WhoeverMeetsANameFirstAllGetOneKind) {
   EXPECT_EQ(std::set<OpKind>(found[0].begin(), found[0].end()).size(), std::size_t{kNames});
 }
 
-// The engine orders readers of a variable through what keeps its elements; the CPU gives such ops no memory of their own.
+// The engine orders readers of a variable through what keeps its elements; the CPU gives such ops no memory of their
+// own.
 TEST_F(OpPropertiesTest, WhatKeepsTheElementsIsAViewOnTheCpu) {
   EXPECT_EQ(kernels_that([](const KernelDef& kernel) { return kernel.view; }),
             ops_that([](const OpDef& op) { return op.keeps_elements; }));

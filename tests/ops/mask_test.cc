@@ -139,7 +139,7 @@ TEST_F(MaskTest, UniqueHasTheLengthOfWhatItFinds) {
   }
 }
 
-// A number that is fed, a number that one cut behind another computes, and variables on both sides.
+// A fed number, a number computed by a second cut, and variables on both sides.
 TEST_F(MaskTest, SizesMayFollowFromFeedsAndFromOneAnother) {
   const Tensor n = placeholder(i32, {}, "n");
   const Tensor first = ones({n, 2});

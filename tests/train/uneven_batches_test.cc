@@ -45,7 +45,7 @@ GetCost mean_cost(Logits logits) {
   };
 }
 
-// One behind the other, along the first axis.
+// One after the other, along the first axis.
 Array joined(const std::vector<Array>& parts) {
   std::int64_t rows = 0, at = 0;
   for (const Array& part : parts) rows += part.shape()[0];

@@ -41,7 +41,7 @@ AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInpu
 // f64, and anything with an empty dimension.
 KernelPtr make_slow_attention(const KernelContext& c, const AttentionGeometry& g);
 KernelPtr make_slow_attention_grad(const KernelContext& c, const AttentionGeometry& g);
-// `position` reads, and checks, where the first query stands.
+// `position` reads and checks the position of the first query.
 KernelPtr make_slow_cached_attention(const KernelContext& c, const AttentionGeometry& g,
                                      std::function<std::int64_t(const Buffers&)> position);
 

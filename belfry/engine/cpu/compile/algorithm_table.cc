@@ -80,7 +80,7 @@ void AlgorithmTable::write() const {
     try {
       all = read_choices(path_, machine_);  // what other processes have added since
     } catch (const FileError&) {
-      all.clear();  // said when the table was made, or damaged since then: replaced
+      all.clear();  // reported when the table was made, or damaged since then: replaced
     }
     for (const auto& [problem, entry] : entries_) {
       if (entry.source != Source::timed) continue;

@@ -31,8 +31,8 @@ class AlgorithmTable {
     std::string refused{};  // the unknown algorithm that this one replaces, in the file too
   };
 
-  // `path` empty: the user's cache (autotune_cache_file). A file that is damaged or from another machine gives a warning
-  // in the log; nothing of it is used, and the next write replaces it.
+  // `path` empty: the user's cache (autotune_cache_file). A file that is damaged or from another machine gives a
+  // warning in the log; nothing of it is used, and the next write replaces it.
   explicit AlgorithmTable(std::string path);
 
   // The problem's entry, which then counts as used. Null if there is none, or it names none of `known`: a file may come

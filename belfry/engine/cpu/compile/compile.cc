@@ -4,7 +4,7 @@
 namespace belfry {
 namespace {
 
-// A result may be written where a carried feed is read from.
+// A result may be written to the memory that a carried feed is read from.
 void read_carried_first(Ir& ir) {
   std::vector<NodeId> carried;
   for (NodeId id = 0; id < static_cast<NodeId>(ir.nodes().size()); ++id)

@@ -28,8 +28,8 @@ struct CompileTarget {
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
   QueueStore* queues = nullptr;          // the session's
   Precision precision = Precision::f32;
-  // This many first feeds are carried: in the next run their values are the results of the same number in this one. They
-  // are copied into memory that the plan keeps for them, where they may be updated in place.
+  // This many first feeds are carried: in the next run their values are the results of the same number in this one.
+  // They are copied into memory that the plan keeps for them, where they may be updated in place.
   int carried_feeds = 0;
   // If several sessions share the variables: this one's snapshots (see shared_variables.h). A program of several parts
   // needs none: it runs while no other session does.

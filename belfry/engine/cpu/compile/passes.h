@@ -25,7 +25,8 @@ void recompute(Ir& ir);
 // With autotune only: sets the table's choice as the attribute kAlgorithm of every node whose kernel offers a choice;
 // what the table lacks is timed here, in separate memory, and written to the table's file.
 void choose_algorithms(Ir& ir, AlgorithmTable& table, const std::vector<DeviceInfo>& devices);
-// 5. Chooses a layout for every value; adds reorders where two sides differ. Decides the layouts of undecided variables.
+// 5. Chooses a layout for every value; adds reorders where two sides differ. Decides the layouts of undecided
+// variables.
 void assign_layouts(Ir& ir, VariableStore& store, const std::vector<DeviceInfo>& devices,
                     const std::vector<Crossing>& crossings = {});
 // Values that cross to another part are made where that part expects them, or copied there.

@@ -36,8 +36,8 @@ class SubPlan {
   // Plain memory of the inputs and outputs. Only carried inputs may lie where outputs do.
   void run(const Step& step, std::span<const void* const> inputs, std::span<void* const> outputs);
 
-  // Where a carried value lies that is updated in place; else nullptr. For such a value, a null input means the one that
-  // the run before left there, and a null output is left there.
+  // Where a carried value lies that is updated in place; else nullptr. For such a value, a null input means the one
+  // that the run before left there, and a null output is left there.
   const void* in_place(std::size_t carried) const { return in_place_[carried]; }
 
  private:

@@ -24,7 +24,7 @@ struct DepthwiseRow {
   std::int64_t row = 0;
   const float* x = nullptr;
   const float* filter = nullptr;  // the first tap's
-  std::int64_t tap = 0;           // from one tap to the next, in floats; negative: the filter is turned round
+  std::int64_t tap = 0;           // from one tap to the next, in floats; negative: the filter is reversed
   const float* bias = nullptr;    // null: 0
   float* y = nullptr;
   std::int64_t step = 0;

@@ -16,7 +16,7 @@ struct Stream {
   Stream& operator=(const Stream&) = delete;
 };
 
-// oneDNN takes a cap before its first use only; a program that has used it by then must have given it one itself.
+// oneDNN accepts a cap only before its first use; a program that uses it earlier must set the cap itself.
 void cap_dnnl(Isa isa) {
   const dnnl_cpu_isa_t wanted = isa == Isa::avx2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_avx512_core;
   if (dnnl_set_max_cpu_isa(wanted) == dnnl_success) return;

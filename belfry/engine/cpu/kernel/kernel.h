@@ -7,8 +7,8 @@
 //
 // A kernel is made once, with the plan. bind() gives it its pointers, once before the first run and again before any
 // run for which one has moved: a kernel that reads a feed is bound again when the feed has another address than in the
-// run before. run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors with
-// a zero dimension never reach oneDNN.
+// run before. run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors
+// with a zero dimension never reach oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -96,8 +96,8 @@ struct KernelDef {
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
-  bool follows = false;                       // the rule takes the inputs' layouts: no preference for a variable's layout
-  bool zero_stays_zero = false;               // a blind kernel that maps padding zeros to zeros
+  bool follows = false;          // the rule takes the inputs' layouts: no preference for a variable's layout
+  bool zero_stays_zero = false;  // a blind kernel that maps padding zeros to zeros
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
   // An update that can also write a copy of its variable in this second layout (as a separate output).
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
@@ -106,11 +106,11 @@ struct KernelDef {
   bool takes_scale = false;  // an update that multiplies its gradient, the last input: see kScaled
   std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
   std::vector<int> factors;  // inputs that are multiplied with one another, and the products summed
-  std::function<bool(const KernelContext&)> computes_bf16;  // whether this node has code for factors in bf16: kPrecision
+  std::function<bool(const KernelContext&)> computes_bf16;  // whether this node can use bf16 factors: kPrecision
   bool keeps_f32 = false;    // multiplies too, but in f32 whatever the session's precision: for explain()
   bool runs_plans = false;   // of sub-graphs, which have the session's precision
   bool elementwise = false;  // element i of output 0 is computed from element i of each input of its shape
-  std::function<double(const Work&)> flops;  // see engine/flops.h; default: one an element of the largest output
+  std::function<double(const Work&)> flops;  // see engine/flops.h; default: one per element of the largest output
   bool view = false;                         // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };

@@ -31,7 +31,7 @@ std::string cpu_model() {
   return std::string(model.substr(begin, model.find_last_not_of(' ') - begin + 1));
 }
 
-// Letters and digits in lower case, and one dash for whatever is between them.
+// Letters and digits in lower case, with one dash for anything between them.
 std::string as_file_name(std::string_view text) {
   std::string out;
   for (const char c : text)

@@ -115,7 +115,7 @@ class StridedLoop {
   std::int64_t elements_ = 0;
 };
 
-// y = x at the places that the loop walks through, one after the other.
+// y = x at the places that the loop visits, one after the other.
 template <class T>
 void take(const StridedLoop<1>& loop, const T* x, T* y) {
   loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
@@ -127,7 +127,7 @@ void take(const StridedLoop<1>& loop, const T* x, T* y) {
   });
 }
 
-// The other way round.
+// The reverse.
 template <class T>
 void put(const StridedLoop<1>& loop, const T* x, T* y) {
   loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {

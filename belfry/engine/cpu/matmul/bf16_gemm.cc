@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-// What is packed of both factors stays in the second-level cache.
+// The packed parts of both factors stay in the second-level cache.
 constexpr std::int64_t kDepth = 1024, kColumns = 512, kRows = 256;
 
 std::size_t packed_bytes(std::int64_t lines, std::int64_t k) {

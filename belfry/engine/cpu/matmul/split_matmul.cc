@@ -19,10 +19,10 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-// The same cut as parallel_for's, which the optimizer's update is cut by.
+// The same division as parallel_for's, which the optimizer's update uses.
 Range part_of(std::int64_t n, int part, int parts) { return {n * part / parts, n * (part + 1) / parts}; }
 
-// Dense and row-major, or the transpose of such a one.
+// Dense and row-major, or the transpose of such a matrix.
 dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transposed = false) {
   const dnnl_dims_t dims{rows, columns}, strides{transposed ? 1 : columns, transposed ? rows : 1};
   dnnl_memory_desc_t out;
@@ -30,8 +30,8 @@ dnnl_memory_desc_t matrix(std::int64_t rows, std::int64_t columns, bool transpos
   return out;
 }
 
-// One thread's product. Both cuts take some of the columns of `a` as it is stored ([m, k], or [k, m] if transposed);
-// oneDNN's fast products want them side by side, so the thread packs them first, out of the lines it will need again.
+// One thread's product. Both divisions take some of the columns of `a` as stored ([m, k], or [k, m] if transposed);
+// oneDNN's fast products need them side by side, so the thread packs them first, from lines that it will need again.
 struct Part {
   KernelPtr kernel;
   Range columns{};            // of a as stored

@@ -26,8 +26,8 @@ class VariableStore final : public VariableMemory {
     bool initialized = false;
     enum class Decided { no, softly, firmly } decided = Decided::no;
     std::vector<Copy> copies;
-    // Where several sessions share the store: held while the data are read or written, so that nobody sees half of an
-    // update; a greater version tells of new data.
+    // If several sessions share the store: held while the data are read or written, so that no reader sees half of an
+    // update; a greater version means new data.
     mutable Mutex mutex;
     std::uint64_t version = 1;
   };
