@@ -1,4 +1,4 @@
-# char_transformer trains and goes on exactly, and its sampler needs the run's directory alone:
+# char_transformer trains and continues exactly, and its sampler needs only the run's directory:
 #   char_transformer_test.sh CHAR_TRANSFORMER CHAR_TRANSFORMER_SAMPLE
 set -euo pipefail
 train=$1 sample=$2
@@ -25,7 +25,7 @@ options=(text --window 32 --features 32 --blocks 1 --batch 4 --steps 10 --epochs
 [[ $(grep -c '^--- epoch [12]$' out) == 2 ]] || fail "expected a sample of both epochs, got: $(cat out)"
 grep -qE '^validation loss [0-9.]+, [0-9.]+ bits per character; a sample:$' out || fail "got: $(cat out)"
 
-# A run that goes on draws the same samples and has the same loss.
+# A continued run draws the same samples and has the same loss.
 sed -n '/^--- epoch 2$/,$p' out >whole
 rm run/model-20.*
 "$train" "${options[@]}" --resume >out 2>err || fail "--resume ended with $?: $(cat err)"

@@ -70,7 +70,7 @@ expect layers 1 'belfry/nn/internal/parts.h:1: a private header exports what it 
 belfry/nn/layer.h:5: not exported: put the namespace between #pragma GCC visibility push(default) and pop'
 rm -r "$tree"/belfry/{nn,base/internal}
 
-# What is behind engine/backend.h is nobody else's.
+# Nothing else may use what is behind engine/backend.h.
 file belfry/engine/plan.cc '#include "belfry/engine/cpu/conv/conv.h"'
 file belfry/engine/testing/part.cc '#include "belfry/engine/pass.h"' '#include "belfry/engine/cpu/conv/conv.h"'
 file belfry/session/run.cc '#include "belfry/engine/testing/part.h"'

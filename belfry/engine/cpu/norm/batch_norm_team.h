@@ -52,7 +52,7 @@ struct BatchNormBackward {
   const float* inv_std = nullptr;
   const float* gamma = nullptr;
   const std::uint8_t* mask = nullptr;  // of the forward pass, if it had relu
-  float alpha = 0;                     // likewise
+  float alpha = 0;                     // of relu in the forward pass
   bool constant_statistics = false;
   float* dx = nullptr;          // null: only dgamma and dbeta are wanted (not with dy2 or constant statistics)
   float* dgamma = nullptr;      // null: not wanted
