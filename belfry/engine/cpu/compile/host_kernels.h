@@ -17,9 +17,9 @@ struct FedInput {
   const FedValue* value = nullptr;
 };
 
-// The caller's memory, whose address is in a slot that changes from run to run. Aligned feeds are read in place
-// (`value` says where), by a kernel wrapped in fed_kernel(); others are copied into a buffer. If the slot of something
-// that is copied, in or out, is empty, nothing is copied.
+// The caller's memory, whose address is in a slot that changes from run to run. feed_kernel() leaves aligned feeds in
+// place and copies others; `value` says where they lie, and every reader is a fed_kernel(). copied_feed_kernel() copies
+// them into the plan's memory. If a slot to copy from or to is empty, nothing is copied.
 KernelPtr feed_kernel(const void* const* slot, std::size_t bytes, FedValue& value);
 KernelPtr fed_kernel(KernelPtr kernel, std::vector<FedInput> fed);
 KernelPtr copied_feed_kernel(const void* const* slot, std::size_t bytes);

@@ -104,7 +104,7 @@ class Recomputer {
     return node.def() == nullptr || repeatable(*node.origin);
   }
 
-  // Something outside reads it equally late, or takes it to another device.
+  // Something outside reads it in the same pass or later, or takes it to another device.
   bool kept_anyway(ValueId v, int segment, int pass) const {
     return std::ranges::any_of(ir_.readers(v), [&](NodeId reader) {
       return ir_.node(reader).op == kSend || (segment_of(reader) != segment && pass_of(reader) >= pass);
