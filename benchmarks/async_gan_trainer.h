@@ -1,4 +1,4 @@
-// Two players a step on towers that do not wait for one another: what AsyncMultiDeviceTrainer does for a single cost.
+// Trains two players per step on towers that do not wait for each other, like AsyncMultiDeviceTrainer for one cost.
 #pragma once
 
 #include "benchmarks/gan_trainer.h"

@@ -11,7 +11,7 @@ constexpr std::size_t kBlocks = 4;
 constexpr int kCharacters = 65;
 }  // namespace char_transformer
 
-// Positions of a sequence whose earlier ones are in caches, one a block, which become those with these positions.
+// Positions of a sequence whose earlier ones are in caches, one per block. The caches are replaced by extended ones.
 struct CachedPart {
   std::vector<KeyValueCache>* caches = nullptr;  // null: the whole window
   Tensor position{};                             // of the first

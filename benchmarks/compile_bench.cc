@@ -73,7 +73,7 @@ void measure_compile(const Options& o) {
   for (const int count : layers) {
     const Compiled c = best_of(residual_network(count), o);
     if (!o.json)
-      fmt::print("{:4} layers: defined in {:.3f} s, compiled in {:.3f} s, and {:.3f} s of oneDNN's making primitives\n",
+      fmt::print("{:4} layers: defined in {:.3f} s, compiled in {:.3f} s, and {:.3f} s in oneDNN to make primitives\n",
                  count, c.define_s, c.compile_s, c.dnnl_s);
     std::fflush(stdout);
     if (!compile_s.empty()) growth = std::max(growth, c.compile_s / compile_s.back());
@@ -91,7 +91,7 @@ void measure_compile(const Options& o) {
                                              {"resnet50_compile_s", resnet.compile_s},
                                              {"resnet50_dnnl_s", resnet.dnnl_s}}
                                   .dump());
-  fmt::print("resnet50: compiled in {:.3f} s, and {:.3f} s of oneDNN's; growth {:.2f} for twice the layers\n",
+  fmt::print("resnet50: compiled in {:.3f} s, and {:.3f} s in oneDNN; growth {:.2f} for twice the layers\n",
              resnet.compile_s, resnet.dnnl_s, growth);
 }
 

@@ -1,4 +1,4 @@
-// What residual networks are built from.
+// Building blocks of residual networks.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // dcgan: a generator of two transposed convolutions and a discriminator of two convolutions; batch 64; Adam 2e-4, beta1
-// 0.5. A step trains the discriminator on real and generated images, then the generator against the discriminator so
-// trained: one run, in which the generator's loss reads the discriminator's variables after their update.
+// 0.5. A step trains the discriminator on real and generated images, then the generator against the updated
+// discriminator: one run, in which the generator's loss reads the discriminator's variables after their update.
 #include <cmath>
 
 #include "benchmarks/async_gan_trainer.h"
@@ -21,7 +21,7 @@ Tensor generator(const Tensor& z) {
          conv2d_transpose("t2", {.filters = 1, .kernel = 4, .strides = 2, .padding = kPad1, .activation = tanh});
 }
 
-// Batch norm's averages move once a step, with the real images.
+// Batch norm's averages move once per step, with the real images.
 Tensor discriminator(const Tensor& x, const VariableScopeOptions& options, EmaUpdate ema_update) {
   const VariableScope scope("D", options);
   const Conv2dLayerOptions down{.filters = 128, .kernel = 4, .strides = 2, .padding = kPad1, .use_bias = false};

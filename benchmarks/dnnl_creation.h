@@ -1,4 +1,4 @@
-// How long oneDNN takes to make primitives. dnnl_creation.cc puts itself in front of the functions that do.
+// How long oneDNN takes to make primitives. dnnl_creation.cc wraps the functions that make them.
 #pragma once
 
 namespace belfry::bench {

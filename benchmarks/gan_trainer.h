@@ -1,5 +1,5 @@
-// Two players a step on several towers: the discriminator's update, then the generator's, against the discriminator as
-// it is after its own.
+// Trains two players per step on several towers: the discriminator's update, then the generator's, against the updated
+// discriminator.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct GanModel {
   std::function<Tensors(const Inputs&)> d_tower{};
   // The generator's cost of its images, with the discriminator's variables as they are after `update`.
   std::function<Tensor(const Tensor& images, const Operation& update)> g_cost{};
-  std::string d_scope{}, g_scope{};  // what the variables of each begin with
+  std::string d_scope{}, g_scope{};  // prefixes of each player's variables
 
   // Of those that a tower trains.
   static std::vector<Variable> under(const std::string& scope, const TowerTensorHandle& tower);
@@ -28,11 +28,11 @@ void report(const Tensor& d_cost, const Tensor& g_cost);
 
 class GanTrainer final : public TowerTrainer {
  public:
-  // Towers that share the variables, or have variables of their own.
+  // Towers that share the variables, or have their own.
   GanTrainer(const GanModel& model, Devices devices, bool own_variables, InputSourcePtr input);
 
  private:
-  // One update with the averages of the towers' gradients; of towers with variables of their own, one for each.
+  // One update with the averages of the towers' gradients; if towers have their own variables, one for each.
   std::vector<Operation> apply(const std::vector<GradientsAndVariables>& gradients, const std::string& name);
 
   bool own_variables_;

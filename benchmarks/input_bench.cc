@@ -1,4 +1,4 @@
-// What it costs and what it gains to have the data waiting before the step asks for them. Measured on mnist_cnn with a
+// What it costs and gains to have the data ready before the step asks for them. Measured on mnist_cnn with a
 // batch for which a step takes about 5 ms.
 #include <fmt/core.h>
 
@@ -24,8 +24,8 @@ Suite suite_of(std::int64_t batch) {
   return suite;
 }
 
-// Time is nearly linear in the batch: two batches tell about which one takes that long, and that one how much is
-// missing.
+// Time is nearly linear in the batch size: two sizes give an estimate of the one that takes that long, and timing that
+// one gives the correction.
 std::int64_t fitting_batch(int threads) {
   constexpr std::int64_t kFew = 8, kMany = 40;
   const auto best = [&](std::int64_t batch) {
@@ -54,7 +54,7 @@ double trained_seconds(const Suite& suite, InputSourcePtr input, const StepCount
   return seconds;
 }
 
-// The points come one by one, each after so many seconds.
+// The points come one by one, each after this many seconds.
 Flow slow_flow(const Suite& suite, double seconds) {
   return from_list(suite.batches) | map([seconds](DataPoint point) {
            std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

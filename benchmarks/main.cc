@@ -1,4 +1,4 @@
-// The benchmark suite: networks defined exactly, so that other frameworks can be measured beside them.
+// The benchmark suite: networks defined exactly, so that other frameworks can be compared.
 //
 //   ./bench --suite mlp --threads 1 --json              time of a training step
 //   ./bench --suite mlp --numerics --steps 20 --json    the loss of each step from the fixed start
@@ -41,7 +41,7 @@ void measure_soak(const Options&) {
 
 namespace {
 
-// What has a network of its own, or none.
+// Measurements that have their own network, or none.
 struct OwnMode {
   const char *flag, *meaning;
   void (*measure)(const Options& options);
@@ -49,31 +49,31 @@ struct OwnMode {
 };
 
 std::vector<OwnMode> own_modes() {
-  return {{"--input", "what it costs and gains to have data waiting for the step", measure_input},
+  return {{"--input", "what it costs and gains to have data ready for the step", measure_input},
           {"--staging", "what it costs and gains to stage points one step ahead", measure_staging},
           {"--overhead", "what the trainer's loop and default callbacks add to a step", measure_overhead},
-          {"--sample", "tokens sampled from char_transformer with a cache, beside PyTorch", measure_sample},
+          {"--sample", "tokens sampled from char_transformer with a cache, compared to PyTorch", measure_sample},
           {"--shapes", "what changing batch sizes and new sequence lengths cost", measure_shapes},
           {"--compile", "how long deep networks take to define and to compile", measure_compile},
-          {"--ptb-medium", "the perplexity of PTB's medium model, beside PyTorch's", measure_ptb_medium},
-          {"--data", "what data pipelines cost beside bare loops, and beside PyTorch's DataLoader", measure_data}};
+          {"--ptb-medium", "the perplexity of PTB's medium model, compared to PyTorch's", measure_ptb_medium},
+          {"--data", "what data pipelines cost, compared to bare loops and PyTorch's DataLoader", measure_data}};
 }
 
-// What is measured is one of these; of a suite, unless it is one of `own`.
+// Chooses one of these measurements; they measure a suite, unless in `own`.
 void add_modes(CLI::App& app, Options& o, std::vector<OwnMode>& own) {
   CLI::Option* numerics = app.add_flag("--numerics", o.numerics, "losses from the fixed start, dropout off");
   CLI::Option* explain = app.add_flag("--explain", o.explain, "print the plan");
   CLI::Option* limit = app.add_flag("--limit", o.limit, "where a step's time goes, and how much of it is oneDNN's");
   CLI::Option* trace =
       app.add_option("--trace", o.trace, "write a Chrome trace of the steps here (measures as --limit does)");
-  CLI::Option* trainer =
-      app.add_option("--trainer", o.trainer, "train so, beside one device and beside processes of one device each")
-          ->check(CLI::IsMember(trainer_names()));
+  CLI::Option* trainer = app.add_option("--trainer", o.trainer,
+                                        "train with this, compared to one device and to processes of one device each")
+                             ->check(CLI::IsMember(trainer_names()));
   app.add_option("--devices", o.devices, "devices of the trainer")->check(CLI::Range(1, 1024))->needs(trainer);
   CLI::Option* rounds =
       app.add_flag("--rounds", o.rounds, "time a round of steps for each line on stdin, and print items and seconds");
   std::vector<CLI::Option*> alone{
-      app.add_option("--soak", o.soak, "run a pipeline for so many seconds, and watch its memory")
+      app.add_option("--soak", o.soak, "run a pipeline for this many seconds, and watch its memory")
           ->check(CLI::Range(1, 1'000'000))};
   for (OwnMode& mode : own) alone.push_back(app.add_flag(mode.flag, mode.chosen, mode.meaning));
   const auto one_of = [](const std::vector<CLI::Option*>& options) {
@@ -102,10 +102,10 @@ int main_of(int argc, char** argv) {
   CLI::App app("Belfry's benchmark suite", "bench");
   app.add_option("--suite", o.suite, "a name from the suite")->check(CLI::IsMember(suite_names()));
   app.add_option("--threads", o.threads, "threads of a device")->check(CLI::Range(1, 1024));
-  app.add_option("--steps", o.steps, "steps a repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--steps", o.steps, "steps per repeat (0: the suite's own)")->check(CLI::Range(0, 1'000'000));
   app.add_option("--repeats", o.repeats, "timed repeats")->check(CLI::Range(1, 1'000'000));
   app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)")->check(CLI::Range(-1, 1'000'000));
-  app.add_option("--precision", o.precision, "what products multiply with")
+  app.add_option("--precision", o.precision, "the type that products multiply in")
       ->check(CLI::IsMember({"f32", "bf16", "bf16_emulated"}));
   app.add_flag("--json", o.json, "one JSON line");
   app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");

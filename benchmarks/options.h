@@ -1,4 +1,4 @@
-// What the command line says, and small things that every measurement needs.
+// The command line's options, and helpers for every measurement.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Options {
 
   int repeats_or(int usual) const { return repeats > 0 ? repeats : usual; }
   int steps_of(const Suite& s) const { return steps > 0 ? steps : s.steps; }
-  // Of what is timed on command: enough that a round's borders hardly count. They cost most where a tower's last step
-  // is not counted.
+  // Steps of a round that is timed on command: enough that its borders hardly count. They cost most where a tower's
+  // last step is not counted.
   int round_of(const Suite& s) const { return steps > 0 ? steps : std::max(s.steps, 4) * (trainer == "async" ? 3 : 1); }
   int warmup_of(const Suite& s) const { return warmup >= 0 ? warmup : s.warmup; }
   Precision session_precision() const {

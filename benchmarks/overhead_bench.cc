@@ -1,4 +1,4 @@
-// What a trainer's loop costs with everything that train_with_defaults() adds, beside the bare session step of the same
+// What a trainer's loop costs with everything that train_with_defaults() adds, compared to the bare step of the same
 // model: mlp, whose step is short, with its loss as a summary. Both have their data in variables.
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -15,7 +15,7 @@
 namespace belfry::bench {
 namespace {
 
-// While it lives, stderr goes nowhere: the progress and the log of a training.
+// Discards stderr, the progress and log of a training, while it exists.
 class NoStderr {
  public:
   NoStderr() : kept_(dup(STDERR_FILENO)) {

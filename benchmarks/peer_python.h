@@ -1,4 +1,4 @@
-// Python programs that measure PyTorch beside Belfry.
+// Python programs that measure PyTorch for comparison.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,10 @@
 
 namespace belfry::bench {
 
-// A python that has torch: $PEER_PYTHON, the one of the environment belfry-peers, or the system's.
+// A Python that has torch: $PEER_PYTHON, the one of the environment belfry-peers, or the system's.
 std::optional<std::string> python_with_torch();
 
-// The last line that the program prints on stdout; empty if it fails. `arguments` as a shell takes them.
+// The last line that the program prints on stdout; empty if it fails. `arguments` are for a shell.
 std::string last_line_of_python(const std::string& python, const std::string& script, const std::string& arguments);
 
 }  // namespace belfry::bench

@@ -1,4 +1,4 @@
-// The training step of one tower, fed: what other frameworks are measured beside.
+// The training step of one tower, fed: comparable to those of other frameworks.
 #pragma once
 
 #include <memory>

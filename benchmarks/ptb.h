@@ -10,8 +10,8 @@ struct PtbSizes {
   double bound = 0.1;  // of the first values
 };
 
-// Embedding, two LSTM layers, fc to the words; the state goes from step to step; SGD 1, gradients clipped to a global
-// norm of 5. Inputs ids [time, batch] and next [time batch]. Without data.
+// Embedding, two LSTM layers, fc to the words; the state is carried from step to step; SGD 1, gradients clipped to a
+// global norm of 5. Inputs ids [time, batch] and next [time batch]. Without data.
 Suite make_ptb(const std::string& name, const PtbSizes& sizes);
 
 }  // namespace belfry::bench

@@ -1,5 +1,5 @@
-// ptb_lstm: embedding 10000x200, 2 LSTM layers of 200 over 20 steps of 20 rows, fc10000; the state goes from step to
-// step; SGD 1, gradients clipped to a global norm of 5
+// ptb_lstm: embedding 10000x200, 2 LSTM layers of 200 over 20 steps of 20 rows, fc10000; the state is carried over to
+// the next step; SGD 1, gradients clipped to a global norm of 5
 #include "benchmarks/hashed.h"
 #include "benchmarks/ptb.h"
 

@@ -1,5 +1,5 @@
-// --ptb-medium: the medium model for Penn Treebank beside PyTorch, by perplexity: embedding 10000x650, 2 LSTM layers of
-// 650 over 35 steps of 20 streams, fc10000. Without dropout, whose masks differ. First values and text by the hash.
+// --ptb-medium: Penn Treebank's medium model compared to PyTorch, by perplexity: embedding 10000x650, 2 LSTM layers of
+// 650 over 35 steps of 20 streams, fc10000. No dropout, as its masks differ. Initial values and text from the hash.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 constexpr PtbSizes kMedium{.time = 35, .batch = 20, .units = 650, .words = 10000, .bound = 0.05};
 constexpr int kSteps = 200;
 
-// A text that can be foretold in part: every other word, more or less, is one of four that follow the one before; the
-// rest are mostly common ones, small numbers.
+// A text that is partly predictable: about every second word is one of four that follow the previous one; the rest are
+// mostly common words, small numbers.
 Array hashed_text(std::int64_t count) {
   Array out(i32, {count});
   std::int64_t word = 0;
@@ -60,7 +60,7 @@ Run ours(int steps, int threads) {
   return out;
 }
 
-// The other side's line; nothing if there is no such Python, or it failed.
+// PyTorch's line; nothing if there is no such Python, or it failed.
 std::optional<nlohmann::json> pytorchs(int steps, int threads) {
   const std::optional<std::string> python = python_with_torch();
   if (!python) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<nlohmann::json> pytorchs(int steps, int threads) {
   return nlohmann::json::parse(line);
 }
 
-// After each step, of all words up to there.
+// After each step, over all words so far.
 std::vector<double> perplexities(const std::vector<double>& losses) {
   std::vector<double> out;
   double sum = 0;

@@ -3,9 +3,9 @@
 ptb_medium.py STEPS THREADS
 Prints one JSON line: PyTorch's version, the loss of each step before its update, the seconds of all steps.
 
-First values and text come from the hash of benchmarks/hashed.h, see benchmarks/ptb_medium.cc. A step is 35 words of 20
+Initial values and text come from the hash of benchmarks/hashed.h, see benchmarks/ptb_medium.cc. A step is 35 words of 20
 streams; the cost is the cross-entropy summed over time and averaged over streams; SGD 1, clipped to a norm of 5; the
-state goes from step to step.
+state is carried from step to step.
 """
 import json
 import os

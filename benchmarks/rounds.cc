@@ -1,8 +1,8 @@
-// Timing on command, so that processes can be measured side by side or in turns: when everything is warm, "ready"; then
-// for each line on stdin one round of steps, answered by a line with the items that were trained and the seconds.
+// Timing on command, so that processes can be measured side by side or in turns: prints "ready" when everything is
+// warm; then for each line on stdin runs one round of steps, and answers with the items trained and the seconds.
 //
-// A round begins with a step that is not timed, by when the caches hold what the other processes have thrown out. The
-// plain step's ends with one too: what runs beside it is still being timed.
+// A round begins with an untimed step, which fills the caches that other processes have used. A round of the plain step
+// also ends with one: others that run beside it are still being timed.
 #include <fmt/core.h>
 
 #include <iostream>
@@ -47,15 +47,15 @@ void plain_rounds(const Suite& suite, const Options& options) {
   }
 }
 
-// An epoch is a round; the first is to get warm. The wait for the next one is where towers that run by themselves stand
-// still: between after_epoch() and the next before_epoch().
+// An epoch is a round; the first one is for warming up. It waits for the next one while towers that run independently
+// pause: between after_epoch() and the next before_epoch().
 class TimedEpochs final : public Callback {
  public:
   TimedEpochs(const Suite& suite, const Options& options) : suite_(suite), options_(options) {}
 
-  // Of towers that do not wait for each other, the clock starts with all of them, and what the others have begun at the
-  // end does not count: the best round is the one in which that was least. Started in the middle of their steps, it
-  // would count work that was done before.
+  // For towers that do not wait for each other, the clock starts with all of them, and steps that the others have only
+  // begun at the end do not count: the best round is the one with the least of that. Started in the middle of their
+  // steps, the clock would count work that was done before.
   void before_epoch() override { mark(begin_); }
   void trigger_step() override {
     if (trainer().local_step() == 0 && options_.trainer != "async") mark(begin_);

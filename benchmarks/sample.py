@@ -1,4 +1,4 @@
-"""Tokens a second that PyTorch samples from the suite's char_transformer with a cache of keys and values.
+"""Tokens per second that PyTorch samples from the suite's char_transformer with a cache of keys and values.
 
   sample.py THREADS BATCH REPEATS     prints one JSON line: the best of the modes, and each mode's
 

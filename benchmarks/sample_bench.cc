@@ -1,5 +1,5 @@
-// Sampling from the suite's char_transformer, 128 positions with a cache of keys and values: as a loop inside of one
-// run, and as a loop in C++ around a step whose caches are variables. Beside them the time of the step's own kernels,
+// Sampling from the suite's char_transformer, 128 positions with a cache of keys and values: as a loop inside one
+// run, and as a loop in C++ around a step whose caches are variables. For comparison: the time of the step's kernels,
 // and PyTorch with the same network.
 #include <fmt/core.h>
 
@@ -23,7 +23,7 @@ constexpr KeyValueCacheOptions kCache{.capacity = kTime, .units = kFeatures};
 // The next characters [batch, 1] of logits [batch, 1, characters].
 Tensor next_of(const Tensor& logits) { return sample_class(logits); }
 
-// One position a run; the session keeps the caches.
+// One position per run; the session keeps the caches.
 class SteppedSampler {
  public:
   SteppedSampler(std::int64_t batch, int threads, bool profile) : batch_(batch) {
@@ -57,7 +57,7 @@ class SteppedSampler {
     }
   }
 
-  // Of the kernels, a position.
+  // Of the kernels, per position.
   double kernel_seconds() {
     sample();
     session_->clear_profile();
@@ -125,7 +125,7 @@ class LoopSampler {
   Callable run_;
 };
 
-// Seconds a position.
+// Seconds per position.
 template <class Sampler>
 double seconds_of(const Sampler& sampler) {
   const double begin = now();
@@ -168,7 +168,7 @@ nlohmann::json measure(std::int64_t batch, const Options& o) {
 void print(const nlohmann::json& r) {
   const auto number = [&](const char* key) { return r[key].get<double>(); };
   fmt::print(
-      "batch {:2}: {:.0f} tokens/s; a position takes {:.1f} us from C++, {:.1f} us inside of one run, its kernels "
+      "batch {:2}: {:.0f} tokens/s; a position takes {:.1f} us from C++, {:.1f} us inside one run, its kernels "
       "{:.1f} us; logits differ from the whole window's by {:.1e}\n",
       r["batch"].get<int>(), number("tokens_per_s"), number("step_us"), number("loop_us"), number("kernels_us"),
       number("logits_difference"));

@@ -1,5 +1,5 @@
-// What changing shapes cost: steps whose batch size goes round a few values beside steps of one size in a row, and
-// sequences of many different lengths in one session.
+// What changing shapes cost: steps whose batch size cycles through a few values compared to steps of one size in a row,
+// and sequences of many different lengths in one session.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Best {
   std::array<double, kSizes> steps{};
 };
 
-// The first so many eighths of a batch.
+// The first eighths of a batch, this many.
 Array first_part(const Array& whole, std::int64_t eighths) {
   Shape shape = whole.shape();
   shape.set(0, shape[0] * eighths / static_cast<std::int64_t>(kSizes));
@@ -122,13 +122,13 @@ PlainStep make_sequence_step() {
   return make_plain_step(suite);
 }
 
-// Lengths from 1 to kLongest, each once: the longest first, so that the arena has its size, the others in no order.
+// Lengths from 1 to kLongest, each once: the longest first, so that the arena has its size, the others shuffled.
 std::int64_t length_of(int step) { return step == 0 ? kLongest : static_cast<std::int64_t>(step) * 387 % kLongest; }
 
 struct Lengths {
   int lengths = 0, plan_cache = 0, plans = 0;
-  double new_ms = 0, again_ms = 0;  // a step of a length that comes for the first time, and the next one of it
-  // Of resident memory, for each new length: until the cache is full, and over the second half of all.
+  double new_ms = 0, again_ms = 0;  // the first step of a length, and its second step
+  // Growth of resident memory for each new length: until the cache is full, and over the second half of all.
   double growth_kb = 0, growth_late_kb = 0, resident_mb = 0;
 };
 
@@ -186,9 +186,10 @@ void measure_shapes(const Options& o) {
     return;
   }
   for (const auto& m : models)
-    fmt::print("{}: {:.1f} us a step of one size in a row, {:.1f} us where {} sizes take turns: {:.3f} of it\n",
-               m["suite"].get<std::string>(), m["fixed_us"].get<double>(), m["changing_us"].get<double>(), kSizes,
-               m["changing_over_fixed"].get<double>());
+    fmt::print(
+        "{}: {:.1f} us per step with one size in a row, {:.1f} us if {} sizes take turns: {:.3f} times as long\n",
+        m["suite"].get<std::string>(), m["fixed_us"].get<double>(), m["changing_us"].get<double>(), kSizes,
+        m["changing_over_fixed"].get<double>());
   fmt::print(
       "{} lengths: {:.2f} ms a step of a new one, {:.2f} ms the next of it; at most {} plans of {}; {:.0f} kB a new "
       "one until then, {:.1f} kB in the second half\n",

@@ -1,4 +1,4 @@
-// What it costs and gains to stage the points of several towers one step ahead, with data that are there and with a
+// What it costs and gains to stage the points of several towers one step ahead, with data that are ready and with a
 // source that is slow in bursts: it gives the points of several steps at once, and then none for longer than these
 // steps take. Measured on mnist_cnn, with towers on two devices.
 #include <fmt/core.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr int kDevices = 2;
 constexpr int kBurst = 8;            // steps whose points come at once
 constexpr std::int64_t kBatch = 32;  // of a tower
-constexpr double kPause = 1.5;       // as long as so many times the steps of a burst
+constexpr double kPause = 1.5;       // in multiples of the time for a burst's steps
 
 Suite suite_of_batches() {
   Suite suite = make_mnist_cnn(true);
@@ -121,7 +121,7 @@ void measure_staging(const Options& o) {
                            .dump());
   else
     fmt::print(
-        "with data that are there, a step takes {:.3f} ms with QueueInput, {:.3f} ms with StagingInput: {:+.2f} %\n"
+        "with data that are ready, a step takes {:.3f} ms with QueueInput, {:.3f} ms with StagingInput: {:+.2f} %\n"
         "with the points of {} steps every {:.0f} ms: QueueInput {:.3f} ms, StagingInput {:.3f} ms\n"
         "the last points of a burst are used {:.1f} ms later with QueueInput, {:.1f} ms later with StagingInput\n",
         queue.seconds * 1e3, staging.seconds * 1e3, cost, kBurst, pause * 1e3, slow_queue.seconds * 1e3,

@@ -1,4 +1,4 @@
-// One network of the suite: what a tower of it is, what trains it, its data, and how its parameters are numbered and
+// One network of the suite: its tower function, its optimizer, its data, and how its parameters are numbered and
 // filled. plain_step.h and trainers.h make steps of it.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace belfry::bench {
 
-// How a variable of ours lies in the suite's (PyTorch's) order of elements.
+// How our variable maps to the suite's (PyTorch's) order of elements.
 enum class Order {
-  vector,       // as it is
+  vector,       // unchanged
   linear,       // ours [in, out], theirs [out, in]
   conv,         // ours [kh, kw, in, out], theirs [out, in, kh, kw]; transposed convolutions too (in, out swapped)
   after_image,  // a linear layer after flattening: our inputs are in the order h, w, c, theirs c, h, w
-  before_image  // the same of our outputs, before they become images
+  before_image  // the same for our outputs, before they become images
 };
 
 struct Parameter {
@@ -31,13 +31,12 @@ struct Parameter {
 struct Suite {
   std::string name{};
   int steps = 0, warmup = 0;  // of one repeat
-  int items = 0;              // a step of one tower
+  int items = 0;              // per step of one tower
   std::vector<TensorSpec> signature{};
-  // The tower function and what minimises the cost that it returns. The tensor that it names "loss" is what is
-  // reported.
+  // The tower function, and the optimizer for the cost that it returns. The tensor that it names "loss" is reported.
   GetCost cost{};
   GetOptimizer optimizer{};
-  // Instead of these two, for a network whose step is something else: the step of one tower, and towers that a trainer
+  // Instead of these two, for a network with another kind of step: the step of one tower, and towers that a trainer
   // trains.
   std::function<Operation(const Tensors& inputs)> step{};
   std::function<std::unique_ptr<TowerTrainer>(const std::string& trainer, int devices, InputSourcePtr input)> trainer{};
@@ -51,7 +50,7 @@ struct SuiteOptions {
   bool recompute = false;  // resnet50's blocks
 };
 Suite make_suite(const std::string& name, const SuiteOptions& options);
-// Fills the variables by the hash.
+// Fills the variables from the hash.
 void fill_parameters(const Suite& suite, Session& session);
 
 Suite make_mlp();
@@ -62,7 +61,7 @@ Suite make_resnet50(bool recomputed);
 Suite make_ptb_lstm();
 Suite make_char_transformer();
 
-// The bound of a layer with this many inputs to a unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
+// The bound of a layer with this many inputs per unit: sqrt(6 / fan_in), for the last layer sqrt(1 / fan_in).
 double he_bound(std::int64_t fan_in);
 double head_bound(std::int64_t fan_in);
 // Mean cross-entropy of logits.

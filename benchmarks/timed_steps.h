@@ -1,4 +1,4 @@
-// Steps without anything around them, and steps through a trainer's loop, timed alike.
+// Bare steps and steps through a trainer's loop, timed in the same way.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace belfry::bench {
 
-// Inputs whose data are there already: the suite's first batch, in variables. (What follows from constants would be
-// computed once and for all.)
+// Inputs whose data are ready: the suite's first batch, in variables. (What depends only on constants would be computed
+// just once.)
 Tensors waiting_inputs(const Suite& suite);
 
 struct StepCount {

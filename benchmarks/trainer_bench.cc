@@ -1,5 +1,5 @@
-// A trainer on several devices beside what it could reach at best: as many processes of one device side by side, which
-// share memory's bandwidth and nothing else. And beside one device alone.
+// Compares a trainer on several devices with the best it could reach, the same number of single-device processes side
+// by side, which share only memory bandwidth; and with one device alone.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void numerics(const Options& o) {
   print_losses(suite, losses, o);
 }
 
-// The first epoch is to get warm.
+// The first epoch is for warming up.
 class ProfiledEpoch final : public Callback {
  public:
   explicit ProfiledEpoch(double& seconds) : seconds_(seconds) {}

@@ -12,15 +12,15 @@ namespace belfry::bench {
 
 std::vector<std::string> trainer_names();
 
-// The one place that knows the trainers.
+// The only place that knows the trainers.
 std::unique_ptr<SingleCostTrainer> make_trainer(const std::string& name, int devices);
 // Updates that all towers have made so far.
 std::int64_t tower_updates(const Trainer& trainer, int devices);
 
-// The trainer with its graph built; every tower takes its own batches of the suite's, again and again, from a queue.
+// The trainer with its graph built; every tower repeatedly takes its own of the suite's batches from a queue.
 std::unique_ptr<TowerTrainer> make_suite_trainer(const Suite& suite, const std::string& name, int devices);
 
-// setup_callbacks() and initialize() of it, with the suite's parameters.
+// Calls its setup_callbacks() and initialize(), with the suite's parameters.
 void prepare(TowerTrainer& trainer, const Suite& suite, const Callbacks& callbacks, const Options& options);
 
 }  // namespace belfry::bench

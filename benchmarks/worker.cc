@@ -15,7 +15,7 @@ extern char** environ;  // NOLINT: POSIX leaves the declaration to us
 
 namespace belfry::bench {
 
-// Close-on-exec everywhere: a worker that held another's socket would keep that one from seeing its end.
+// Close-on-exec everywhere: a worker that held another's socket would keep that one from noticing its end.
 Worker::Worker(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -34,7 +34,7 @@ Worker::Worker(std::vector<std::string> arguments) : arguments_(std::move(argume
   close(ends[1]);
   if (error == 0) return;
   close(socket_);
-  throw Error(fmt::format("[bench] expected to start this program once more, got: {}", std::strerror(error)));
+  throw Error(fmt::format("[bench] expected to start this program again, got: {}", std::strerror(error)));
 }
 
 Worker::~Worker() {

@@ -1,4 +1,4 @@
-// This program once more, as a process that times rounds on command (see rounds.cc).
+// Another process of this program, which times rounds on command (see rounds.cc).
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ struct Round {
 class Worker {
  public:
   explicit Worker(std::vector<std::string> arguments);  // of the command line
-  ~Worker();                                            // the process ends by itself, having no more to do
+  ~Worker();                                            // the process then ends by itself
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -30,7 +30,7 @@ class Worker {
   std::vector<std::string> arguments_;
   int socket_ = -1;  // the worker's stdin and stdout
   pid_t process_ = -1;
-  std::string read_;  // what came behind the last line
+  std::string read_;  // what came after the last line
 };
 
 }  // namespace belfry::bench

@@ -1,12 +1,12 @@
 # libbelfry_dataflow, Belfry::dataflow: arrays and data pipelines, usable without graph, engine and oneDNN.
 #
-# Some parts need a library that may be missing. What is there is built, as a library of its own, so that only programs
+# Some parts need a library that may be missing. The others are built as separate libraries, so that only programs
 # that use a part load what it needs: Belfry::images, Belfry::lmdb, Belfry::remote. ON makes a missing one an error, OFF
-# leaves the part out. Then its headers say so to whoever calls it (see BelfryMissingHeaders.cmake), and some kinds of
-# resize(), which Belfry::images brings, when the program runs.
+# omits the part. Calling a function of an omitted part is a compiler error (see BelfryMissingHeaders.cmake); the kinds
+# of resize() that Belfry::images provides are errors when the program runs.
 include(BelfryOptionalPart)
-# OpenCV's core and imgproc only: its imgcodecs brings a hundred libraries along, which takes a program longer to load
-# than anything else.
+# Only OpenCV's core and imgproc: imgcodecs depends on a hundred libraries, which take a program longer to load than
+# anything else.
 belfry_optional_part(IMAGES images FOLDERS image/codecs image/opencv PURPOSE "image files, warps and colours"
   HEADERS jpeglib.h png.h webp/decode.h opencv2/imgproc.hpp LIBRARIES jpeg png webp opencv_core opencv_imgproc
   PACKAGES libjpeg-dev libpng-dev libwebp-dev libopencv-core-dev libopencv-imgproc-dev)
@@ -23,7 +23,7 @@ belfry_library(dataflow ${dataflow_sources})
 target_include_directories(belfry_dataflow PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 target_compile_features(belfry_dataflow PUBLIC cxx_std_20)
-# BUILD_INTERFACE: a program that uses the installed library need not find what the library itself is made with.
+# BUILD_INTERFACE: a program that uses the installed library need not find the library's own dependencies.
 target_link_libraries(belfry_dataflow PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>
   $<BUILD_INTERFACE:ZLIB::ZLIB> $<BUILD_INTERFACE:gomp>)
 
@@ -36,11 +36,11 @@ foreach(component IN LISTS belfry_part_names)
   endif()
 endforeach()
 if(BELFRY_HAS_IMAGES)
-  # Loaded also by a program that uses no name of it, since it brings kinds of resize() along.
+  # Loaded even by a program that uses none of its names, since it provides kinds of resize().
   target_link_options(belfry_images INTERFACE
     $<BUILD_INTERFACE:-Wl,--push-state,--no-as-needed,$<TARGET_FILE:belfry_images>,--pop-state>
     $<INSTALL_INTERFACE:-Wl,--push-state,--no-as-needed,$<TARGET_FILE:Belfry::images>,--pop-state>)
 endif()
-# As OpenCV is compiled: products are rounded before they are added. (g++ takes that option from precompiled headers.)
+# Like OpenCV's own build: products are rounded before they are added. (g++ takes that option from precompiled headers.)
 set_source_files_properties(belfry/dataflow/image/internal/resize_linear.cc PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)

@@ -1,9 +1,9 @@
-# belfry_inside(library [target...]): the interface target inside_<library>, for tests: all that is compiled for the
-# library, as one object file. A shared library hides what no public header declares; its tests reach that here.
-# Further targets are object libraries that the shared one is made of too.
+# belfry_inside(library [target...]): the interface target inside_<library>, for tests: everything compiled for the
+# library, as one object file. A shared library hides what no public header declares; its tests can reach it this way.
+# Further targets are object libraries that are also part of the shared one.
 #
-# The object file comes first in a program's link. So for an inline function that the program has a copy of as well, the
-# library's copy is taken, which may have been compiled with other flags.
+# The object file comes first when a program is linked. So if the program also has a copy of an inline function, the
+# library's copy is used, which may have been compiled with other flags.
 function(belfry_inside library)
   set(targets belfry_${library} ${ARGN})
   if(library STREQUAL "belfry")

@@ -1,7 +1,7 @@
 # cmake --install and find_package(Belfry): the shared libraries, their targets (Belfry::belfry, Belfry::dataflow, one for
 # each optional part), the public headers.
 #
-# Public is every header except belfry/base/check.h (it brings fmt along), those in a folder named internal, and the
+# Every header is public except belfry/base/check.h (it includes fmt), those in a folder named internal, and the
 # engine's; engine/public_headers.txt names the engine's exceptions. scripts/layers checks the same rule.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -29,12 +29,12 @@ foreach(header IN LISTS public_headers engine_headers)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
 endforeach()
 
-# The libraries find each other in whatever folder they are put.
+# The libraries find each other in any folder.
 set_target_properties(${belfry_libraries} PROPERTIES INSTALL_RPATH "\$ORIGIN")
 install(TARGETS ${belfry_libraries} EXPORT BelfryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Belfry)
 install(EXPORT BelfryTargets NAMESPACE Belfry:: DESTINATION ${config_folder} COMPONENT development)
-# What find_package(Belfry COMPONENTS ...) answers.
+# For find_package(Belfry COMPONENTS ...).
 set(belfry_components)
 foreach(component IN LISTS belfry_part_names)
   string(APPEND belfry_components "set(Belfry_why_${component} \"${belfry_why_${component}}\")\n")

@@ -1,5 +1,5 @@
-# belfry_library(name source...): the shared library belfry_<name>, Belfry::<name>, for the installation too. The one
-# called belfry is libbelfry. belfry_libraries collects them.
+# belfry_library(name source...): the shared library belfry_<name>, Belfry::<name>, also installed. The name belfry gives
+# libbelfry. belfry_libraries collects them.
 set(belfry_libraries)
 
 function(belfry_library name)
@@ -13,10 +13,10 @@ function(belfry_library name)
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:belfry_flags> $<BUILD_INTERFACE:fmt::fmt>
     $<BUILD_INTERFACE:Threads::Threads>)
-  # A library calls its own functions, also where the program has a copy of the same inline function or template, which
-  # may have been compiled with other flags.
+  # A library calls its own functions even if the program has a copy of the same inline function or template, which may
+  # have been compiled with other flags.
   target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
-  if(NOT BELFRY_SANITIZE)  # what another library hides is an error here, not in each program
+  if(NOT BELFRY_SANITIZE)  # using what another library hides is an error here, not in each program
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()
   if(BELFRY_PRECOMPILE STREQUAL "all")

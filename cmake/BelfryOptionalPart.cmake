@@ -1,14 +1,14 @@
 # belfry_optional_part(NAME component FOLDERS folder... PURPOSE text HEADERS header... LIBRARIES library...
 #   PACKAGES package...):
-# whether belfry/dataflow/<folder> is built for each of the folders, and belfry/input/<folder> where there is one.
+# decides whether belfry/dataflow/<folder> is built for each of the folders, and belfry/input/<folder> if it exists.
 #
 # BELFRY_WITH_<NAME> is AUTO (if headers and libraries are found), ON or OFF, or what CMake takes for ON and OFF;
-# BELFRY_HAS_<NAME> says what came of it. PACKAGES are Debian's that bring the libraries.
+# BELFRY_HAS_<NAME> is the result. PACKAGES are the Debian packages with the libraries.
 #
 # A part that is built has the interface target belfry_<component>_part; belfry_left_out are the folders of the others.
 # belfry_part_names are the components' names, belfry_folders_<component> a regular expression for its folders,
-# belfry_part_<component> is found, missing or off, belfry_why_<component> a sentence that says why a part is not there
-# and what to do. belfry_report_parts() shows a table of them, and leaves it in the file parts of the build folder for
+# belfry_part_<component> is found, missing or off, belfry_why_<component> a sentence that says why a part is not built
+# and what to do. belfry_report_parts() shows a table of them, and writes it to the file parts in the build folder for
 # scripts (see scripts/common.sh).
 set(belfry_left_out)
 set(belfry_part_names)
@@ -20,7 +20,7 @@ function(belfry_optional_part name component)
   set_property(CACHE BELFRY_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
 
   set(with "${BELFRY_WITH_${name}}")
-  if("${with}")  # quoted, only texts that CMake takes for true are
+  if("${with}")  # quoted, so that only texts that CMake takes for true are true
     set(with ON)
   elseif(NOT with)
     set(with OFF)
@@ -28,7 +28,7 @@ function(belfry_optional_part name component)
     message(FATAL_ERROR "[BELFRY_WITH_${name}] expected AUTO, ON or OFF, got '${with}'.")
   endif()
 
-  # Debian's packages of OpenCV's parts bring no CMake files; those of LMDB and ZeroMQ none that are of use.
+  # Debian's packages of OpenCV's parts have no CMake files; those of LMDB and ZeroMQ no useful ones.
   set(found ${with})
   set(missing)
   set(include_folders)

@@ -1,4 +1,4 @@
-# belfry_precompiled(program): its sources take the heavy headers from one precompiled set that the examples, benchmarks
+# belfry_precompiled(program): its sources get the heavy headers from one precompiled set, which the examples, benchmarks
 # and tools share.
 if(NOT BELFRY_PRECOMPILE STREQUAL "none")
   file(CONFIGURE OUTPUT program_headers.cc CONTENT "// holds the precompiled headers of the programs\n")

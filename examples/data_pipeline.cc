@@ -1,4 +1,4 @@
-// A data pipeline alone: image files, augmented by threads, in batches; a position saved and restored; a contact sheet.
+// A data pipeline without training: image files, augmented by threads, in batches; a saved position; a contact sheet.
 #include <belfry/base/progress_line.h>
 #include <belfry/belfry.h>
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ namespace bf = belfry;
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string folder{};  // none: a temporary one
+  std::string folder{};  // empty: a temporary one
   std::string sheet = "data_pipeline.png";
   int images = 60, batch = 8, threads = 2, epochs = 2;
 };
@@ -52,7 +52,7 @@ bf::Flow pipeline(const std::string& directory, const Options& options) {
          bf::augment_images(augmentor, {.seed = 1, .threads = options.threads}) | bf::batch(options.batch);
 }
 
-// Reads the epochs that are left; the sum of all bytes stands for what a training would make of them.
+// Reads the remaining epochs and sums up all bytes, in place of training.
 double read_on(bf::Flow flow, int epochs) {
   bf::ProgressLine line(stderr, {});
   const double start = bf::monotonic_seconds();
@@ -73,7 +73,7 @@ double read_on(bf::Flow flow, int epochs) {
   return sum;
 }
 
-// The images of a batch with the names of their classes under them; returns how many.
+// Writes the images of a batch with the names of their classes below; returns how many.
 std::size_t draw_sheet(const bf::DataPoint& batch, const std::vector<std::string>& classes, const std::string& path) {
   std::vector<std::string> labels;
   for (const std::int32_t label : batch[1].values<std::int32_t>())
@@ -99,7 +99,7 @@ void run(const Options& options) {
   const bool same = read_on(again, options.epochs) == rest;
 
   const std::size_t images = draw_sheet(*first, bf::image_folder_classes(directory), options.sheet);
-  fmt::print("{} batches of {} an epoch\n", flow.known_size(), to_string((*first)[0].shape()));
+  fmt::print("{} batches of {} per epoch\n", flow.known_size(), to_string((*first)[0].shape()));
   fmt::print("restored after the first batch: the rest is {}\n", same ? "the same" : "DIFFERENT");
   fmt::print("{}: {} images\n", options.sheet, images);
   if (!same) throw bf::Error("[data_pipeline] expected the same points after restore().");

@@ -52,7 +52,7 @@ std::unique_ptr<bf::SingleCostTrainer> make_trainer(const Options& options) {
   return std::make_unique<bf::SimpleTrainer>();
 }
 
-// The learning rate falls tenfold over the last two fifths.
+// Lowers the learning rate tenfold over the last two fifths.
 bf::ScheduledHyperParamSetter::Schedule schedule(int epochs) {
   if (epochs < 3) return {{1, 1e-4}};
   return {{(epochs * 3 + 2) / 5, 3e-4}, {(epochs * 4 + 3) / 5, 1e-4}};
@@ -90,10 +90,10 @@ int main(int argc, char** argv) {
   Options options;
   belfry::tools::CommandLine command("Trains a convnet on Fashion-MNIST", "fashion_mnist");
   command.number("--epochs", options.epochs, {1, 1'000'000}, "passes over the training set");
-  command.number("--batch", options.batch, {1, 1'000'000}, "images a step and device");
+  command.number("--batch", options.batch, {1, 1'000'000}, "images per step and device");
   command.one_of("--trainer", options.trainer, {"simple", "ps", "replicated", "async"},
-                 "how: simple, ps, replicated or async");
-  command.number("--devices", options.devices, {1, 1024}, "devices of all but simple");
+                 "simple, ps, replicated or async");
+  command.number("--devices", options.devices, {1, 1024}, "number of devices, for all trainers but simple");
   command.number("--threads", options.threads, {0, 1024}, "threads of each device (0: an equal share of the cores)");
   command.seed("--seed", options.seed, "of weights, order and dropout");
   return command.run(argc, argv, [&] { train(options); });

@@ -74,7 +74,7 @@ void train(const Options& options) {
                     bf::MinSaver("validation_error")},
       .max_epoch = options.epochs,
       .run_dir = options.run_dir};
-  // Weights and batch statistics; the head is new where the number of classes is another.
+  // Weights and batch statistics; the head is new if the number of classes differs.
   if (!options.from.empty()) config.session_init = bf::SaverRestore(options.from, {.skip_mismatched = true});
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
@@ -87,12 +87,12 @@ int main(int argc, char** argv) {
   Options options;
   belfry::tools::CommandLine command("Trains a small ResNet on a folder of images", "image_folder");
   command.required("data", options.data, "has train/CLASS/*.jpg and test/CLASS/*.jpg");
-  command.text("--from", options.from, "a checkpoint, or a run's folder, whose weights to start with");
+  command.text("--from", options.from, "start with the weights of this checkpoint, or of this run's folder");
   command.text("--run-dir", options.run_dir, "where checkpoints and metrics go");
   command.number("--epochs", options.epochs, {1, 1'000'000}, "passes over the training set");
-  command.number("--batch", options.batch, {1, 1'000'000}, "images a step");
-  command.number("--size", options.size, {8, 4096}, "pixels of a side");
-  command.number("--rate", options.rate, {}, "of learning");
-  command.number("--threads", options.threads, {0, 1024}, "that read and augment");
+  command.number("--batch", options.batch, {1, 1'000'000}, "images per step");
+  command.number("--size", options.size, {8, 4096}, "side of an image, in pixels");
+  command.number("--rate", options.rate, {}, "learning rate");
+  command.number("--threads", options.threads, {0, 1024}, "threads that read and augment");
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -1,4 +1,4 @@
-// k-means against the raw interface: a Trainer as it is, whose train_op moves the centres; no input and no gradient.
+// k-means with the raw interface: a plain Trainer, whose train_op moves the centres; no input and no gradient.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
@@ -9,12 +9,12 @@
 namespace bf = belfry;
 
 void cluster(int count, int k, int epochs) {
-  bf::Array data(bf::f32, {count, 1, 2});  // around as many places on a circle as there are centres
+  bf::Array data(bf::f32, {count, 1, 2});  // around k places on a circle, one per centre
   bf::RandomStream random(1);
   for (int i = 0; i < 2 * count; ++i)
     data.set_item(i, 9 * std::sin(6.283 * (i / 2) / k + 1.571 * (i % 2)) + random.normal());
 
-  bf::Trainer trainer;  // owns the graph that what follows is added to
+  bf::Trainer trainer;  // owns the graph that the following ops are added to
   const bf::Tensor points = bf::constant(data);
   const bf::Variable centres = bf::get_variable("centres", {.shape = {k, 2}, .trainable = false});
   const bf::Tensor distances = bf::reduce_sum(bf::square(points - centres), {.axes = {2}});          // [count, k]

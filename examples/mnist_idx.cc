@@ -1,4 +1,4 @@
-// Trains on MNIST's idx files until the validation error stops falling; --resume goes on with a run that ended.
+// Trains on MNIST's idx files until the validation error stops falling; --resume continues a run that ended.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
@@ -33,7 +33,7 @@ class LeNet final : public bf::ModelDesc {
   }
 };
 
-// Ends training when a metric has not fallen for so many epochs.
+// Ends training when a metric has not fallen for `patience` epochs.
 class EarlyStop final : public bf::Callback {
  public:
   EarlyStop(std::string metric, int patience) : metric_(std::move(metric)), patience_(patience) {}
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   command.text("--run-dir", options.run_dir, "where checkpoints and metrics go");
   command.number("--epochs", options.epochs, {1, 1'000'000}, "the last one");
   command.number("--patience", options.patience, {1, 1'000'000}, "epochs without a better validation error");
-  command.number("--batch", options.batch, {1, 1'000'000}, "images a step");
-  command.flag("--resume", options.resume, "go on with the run in --run-dir");
+  command.number("--batch", options.batch, {1, 1'000'000}, "images per step");
+  command.flag("--resume", options.resume, "continue the run in --run-dir");
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -1,4 +1,4 @@
-// Trains a recurrent language model on the files of Penn Treebank; --resume goes on with a run that ended.
+// Trains a recurrent language model on the files of Penn Treebank; --resume continues a run that ended.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
@@ -56,7 +56,8 @@ class LanguageModel final : public bf::ModelDesc {
     return bf::cell::stacked("rnn", layers);
   }
 
-  // Begins where the tower's last step ended, in validation too, or with zeros where the text begins anew.
+  // Begins with the state at the end of the tower's last step, in validation too, or with zeros where the text
+  // restarts.
   static bf::RnnResult carried(const bf::RnnCell& cell, const bf::Tensor& x, const bf::Tensor& begins) {
     std::vector<bf::Variable> state;
     bf::Tensors before;
@@ -111,10 +112,10 @@ int main(int argc, char** argv) {
   command.text("--run-dir", options.run_dir, "where checkpoints and metrics go");
   command.number("--epochs", options.epochs, {1, 1'000'000});
   command.number("--batch", options.batch, {1, 100'000}, "streams side by side");
-  command.number("--time", options.time, {1, 100'000}, "words of each a step");
+  command.number("--time", options.time, {1, 100'000}, "words of each stream per step");
   command.number("--units", options.units, {1, 100'000});
   command.number("--layers", options.layers, {1, 100});
-  command.number("--dropout", options.dropout, {0., 0.99}, "of what a layer gives");
-  command.flag("--resume", options.resume, "go on with the run in --run-dir");
+  command.number("--dropout", options.dropout, {0., 0.99}, "rate for the output of each layer");
+  command.flag("--resume", options.resume, "continue the run in --run-dir");
   return command.run(argc, argv, [&] { train(options); });
 }

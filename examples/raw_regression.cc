@@ -1,4 +1,4 @@
-// Linear regression against the raw interface: a Trainer as it is, its train_op and its input set up by hand.
+// Linear regression with the raw interface: a plain Trainer, with train_op and input set up by hand.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
@@ -14,7 +14,7 @@ void fit(int epochs, float rate) {
     line.push_back({bf::Array(static_cast<float>(x)), bf::Array(static_cast<float>(y))});
   }
 
-  bf::Trainer trainer;  // owns the graph that what follows is added to
+  bf::Trainer trainer;  // owns the graph that the following ops are added to
   const bf::InputSourcePtr input = bf::FeedInput(bf::from_list(std::move(line)) | bf::shuffle(1) | bf::batch(20));
   trainer.register_callbacks(input->setup({{"x", bf::f32, {bf::kAny}}, {"y", bf::f32, {bf::kAny}}}));
   const bf::Tensors in = input->get_input_tensors();
@@ -31,6 +31,6 @@ int main(int argc, char** argv) {
   float rate = 0.1f;
   belfry::tools::CommandLine command("Fits a line to noisy points", "raw_regression");
   command.number("--epochs", epochs, {1, 1'000'000});
-  command.number("--rate", rate, {}, "of learning");
+  command.number("--rate", rate, {}, "learning rate");
   return command.run(argc, argv, [&] { fit(epochs, rate); });
 }

@@ -47,8 +47,8 @@ class CartPole {
 const std::vector<bf::TensorSpec> kSignature{
     {"observation", bf::f32, {bf::kAny, 4}}, {"action", bf::i32, {bf::kAny}}, {"advantage", bf::f32, {bf::kAny}}};
 
-// The tower function: the policy, and a cost whose gradient makes actions likelier by how much better than the others
-// they turned out to be. "draw" is an action for each observation, drawn anew in every run.
+// The tower function: the policy, and a cost whose gradient makes an action likelier the better it turned out to be.
+// "draw" is an action for each observation, drawn again in every run.
 bf::Tensor policy(const bf::Inputs& in) {
   const bf::Tensor logits = in["observation"] | bf::fully_connected("fc0", {.units = 32, .activation = bf::tanh}) |
                             bf::fully_connected("fc1", {.units = 2});
@@ -75,7 +75,7 @@ class ReinforceTrainer final : public bf::TowerTrainer {
 
   void run_step() override {
     // Not hooked: a predictor runs session(). Hundreds of small runs that train nothing must not be counted as steps,
-    // nor must callbacks fetch a cost along with them, which would need actions that are not there yet.
+    // nor may callbacks fetch a cost along with them, which would need actions that do not exist yet.
     const Episodes played = play();
     // Hooked: this run is the step of training. Callbacks take part in it, and global_step counts it.
     hooked_session().run(
@@ -85,11 +85,11 @@ class ReinforceTrainer final : public bf::TowerTrainer {
   }
 
  private:
-  // By time and cart: [kMaxSteps * carts, ...]. Always as many rows, so that one plan serves every step; what comes
-  // after the end of an episode has no advantage.
+  // By time and cart: [kMaxSteps * carts, ...]. The number of rows is fixed, so that one plan serves every step; rows
+  // after the end of an episode have advantage 0.
   struct Episodes {
     bf::Array observations, actions;
-    std::vector<int> lengths;  // which are the returns too: a point for each push before the fall
+    std::vector<int> lengths;  // also the returns: a point for each push before the fall
   };
 
   Episodes play() {
@@ -165,9 +165,9 @@ int main(int argc, char** argv) {
   Options options;
   belfry::tools::CommandLine command("Learns to balance a pole by policy gradients", "reinforce");
   command.number("--epochs", options.epochs, {1, 100'000}, "epochs");
-  command.number("--steps", options.steps, {1, 100'000}, "steps an epoch");
-  command.number("--carts", options.carts, {1, 100'000}, "episodes that are played for a step");
-  command.number("--rate", options.rate, {}, "of learning");
-  command.seed("--seed", options.seed, "of weights, beginnings and actions");
+  command.number("--steps", options.steps, {1, 100'000}, "steps per epoch");
+  command.number("--carts", options.carts, {1, 100'000}, "episodes played per step");
+  command.number("--rate", options.rate, {}, "learning rate");
+  command.seed("--seed", options.seed, "of weights, initial states and actions");
   return command.run(argc, argv, [&] { train(options); });
 }

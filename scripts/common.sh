@@ -1,4 +1,4 @@
-# What the commands at the root share. Source it; the working directory becomes the root.
+# Functions of the commands at the root. Source it; the working directory becomes the root.
 # Everything printed here goes to stderr: stdout belongs to the program that a command runs.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 verbose=${BELFRY_VERBOSE:-}  # not empty: say everything (./test -v, ./run -v)
@@ -16,8 +16,8 @@ prepare() {
   touch "$stamp"
 }
 
-# build PRESET [TARGET...]: how far it is, as one line on a terminal, otherwise a line every half minute; and what the
-# compiler has to say.
+# build PRESET [TARGET...]: shows progress as one line on a terminal, otherwise a line every half minute; and the
+# compiler's messages.
 build() {
   local preset=$1 start=$SECONDS failed=0
   shift
@@ -29,7 +29,7 @@ build() {
   fi
   [[ $failed == 0 ]] || { echo "build/$preset: the build failed (see above)" >&2; return 1; }
 }
-show_progress() {  # WHAT: of ninja's lines "[3/10] ..." one every so often, all others as they come
+show_progress() {  # WHAT: prints ninja's lines "[3/10] ..." only now and then, all others at once
   local line start=$SECONDS every=${BELFRY_PROGRESS_SECONDS:-30} next
   next=$((start + every))
   while IFS= read -r line; do
@@ -43,7 +43,7 @@ show_progress() {  # WHAT: of ninja's lines "[3/10] ..." one every so often, all
   done
 }
 
-# parts PRESET STATE: the optional parts that a configured build has found, or that are missing, or switched off.
+# parts PRESET STATE: the optional parts that are found, missing or off in a configured build.
 parts() { awk -v state="$2" '$2 == state { print $1 }' "build/$1/parts" 2>/dev/null | paste -sd ' '; }
 
 # require_parts PRESET: fails if an optional part is missing that was not switched off by name.
@@ -70,8 +70,8 @@ require_part() {
 # count_tests PRESET: how many fast tests a build has.
 count_tests() { ctest --test-dir "build/$1" -N -LE '^slow$' | sed -n 's/^Total Tests: //p'; }
 
-# compare_count PRESET: says how many tests there are beside the number that a build with all parts has (tests/count).
-# Fewer is a failure, since tests that vanish say nothing themselves; more only in .ci/run, so that the number is right
+# compare_count PRESET: compares the number of tests with that of a build with all parts (tests/count).
+# Fewer is a failure, since a test that vanishes does not fail; more only in .ci/run, so that the number is right
 # when a change is merged. `./dev count` writes it.
 compare_count() {
   local here full off
@@ -96,7 +96,7 @@ run_tests() {
   temporary=$(mktemp -d)
   trap "rm -rf '$temporary'" EXIT  # also if it is interrupted
   TMPDIR=$temporary run_ctest "${options[@]}" "$@" || failed=$?
-  # A test that fails may leave something; then that it failed is what matters.
+  # A test that fails may leave something; then only the failure matters.
   if [[ $failed == 0 && -n $(ls -A "$temporary") ]]; then
     echo "the tests left these behind in the temporary directory:" >&2
     (cd "$temporary" && find . -mindepth 1 -maxdepth 2 | sort | head -20 | sed 's,^\.,    ,') >&2

@@ -1,4 +1,4 @@
-// What the words of augmentors share.
+// Shared by the words of augmentors.
 #pragma once
 
 #include <functional>

@@ -21,14 +21,14 @@ class Call {
   std::vector<std::string> positional{};
   std::map<std::string, std::string> named{};
 
-  // By name, or as the next positional one. What is asked for is taken away, so that check_all_used() can name the
+  // By name, or as the next positional one. An argument that was read is removed, so that check_all_used() can name the
   // rest.
   std::optional<std::string> take(const std::string& argument);
   std::string text(const std::string& argument);  // throws if it is not there
   std::string text_or(const std::string& argument, std::string_view other);
-  std::int64_t whole_or(const std::string& argument, std::int64_t other);  // throws if it is no whole number
+  std::int64_t whole_or(const std::string& argument, std::int64_t other);  // throws if it is not a whole number
   int count_or(const std::string& argument, int other);                    // 0 to 1000000
-  double number_or(const std::string& argument, double other);             // throws if it is no number
+  double number_or(const std::string& argument, double other);             // throws if it is not a number
   std::optional<bool> flag(const std::string& argument);                   // true, false
   bool flag_or(const std::string& argument, bool other);
   std::vector<std::string> texts(const std::string& argument);  // a;b
@@ -38,7 +38,7 @@ class Call {
   void check_all_used() const;
 };
 
-// Throws, and shows where, if the text is not of that language.
+// Throws an error that shows the place if the text does not follow this grammar.
 std::vector<Call> parse_calls(std::string_view text);
 
 }  // namespace belfry::tools

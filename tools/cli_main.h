@@ -1,5 +1,4 @@
-// How the programs of this repository end. CLI11 takes seconds to compile: command_line.h is for programs that need not
-// see it.
+// How the programs of this repository end. CLI11 takes seconds to compile; command_line.h avoids including it.
 #pragma once
 
 #include <fmt/core.h>
@@ -13,8 +12,8 @@
 
 namespace belfry::tools {
 
-// Reads the command line, then calls run(). Gives the exit code: 0, also after --help; 2 and one line on stderr for
-// arguments that make no sense; what a shell expects after a training that a signal has ended (128 + its number); 1 and
+// Reads the command line, then calls run(). Returns the exit code: 0, also after --help; 2 and one line on stderr for
+// bad arguments; 128 + the signal's number, as a shell expects, if a signal ended a training; 1 and
 // the error's text for anything else that run() throws.
 template <class Run>
 int main_of(CLI::App& app, int argc, char** argv, Run&& run) {

@@ -20,14 +20,14 @@ struct Between {
   double low = std::numeric_limits<double>::lowest(), high = std::numeric_limits<double>::max();
 };
 
-// Arguments that are fine one by one and not together.
+// Arguments that are valid separately but not together.
 struct BadArgument : std::runtime_error {
   BadArgument(std::string option, const std::string& why) : runtime_error(why), name(std::move(option)) {}
   std::string name;
 };
 
-// Names begin with dashes, those of arguments that are known by their place do not ("text", "run,--run-dir" for both).
-// What a value holds before is its default.
+// Names begin with dashes, those of positional arguments do not ("text"; "run,--run-dir" allows both).
+// A variable's initial value is the default.
 class CommandLine {
  public:
   CommandLine(const std::string& purpose, const std::string& program);
@@ -43,7 +43,7 @@ class CommandLine {
   void one_of(const char* name, std::string& value, const std::vector<std::string>& values, const char* meaning);
   void flag(const char* name, bool& value, const char* meaning);
 
-  // Reads the arguments, then calls `work`. Gives the exit code: see main_of() in cli_main.h; BadArgument gives 2.
+  // Reads the arguments, then calls `work`. Returns the exit code: see main_of() in cli_main.h; 2 for a BadArgument.
   int run(int argc, char** argv, FunctionRef<void()> work);
 
  private:

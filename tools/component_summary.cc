@@ -33,7 +33,7 @@ void ComponentSummary::add(const Array& array) {
 std::string ComponentSummary::type() const {
   if (!dtype_) return "nothing";
   return fmt::format("{} {}", one_dtype_ ? name_of(*dtype_) : "several dtypes",
-                     one_rank_ ? to_string(shape_) : "of several ranks");
+                     one_rank_ ? to_string(shape_) : "with several ranks");
 }
 
 std::string ComponentSummary::values() const {

@@ -1,4 +1,4 @@
-// What is seen of one component over many points: dtypes, shapes, the range of its values.
+// A summary of one component over many points: dtypes, shapes, the range of its values.
 #pragma once
 
 #include <cstdint>

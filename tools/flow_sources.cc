@@ -55,7 +55,7 @@ const std::vector<SourceWord>& source_words() {
   static const std::vector<SourceWord> words{
       {{"fashion_mnist"},
        "fashion_mnist(split=train)",
-       "where Debian's package puts it, or $BELFRY_DATA_DIR",
+       "from where Debian's package puts it, or $BELFRY_DATA_DIR",
        [](Call& c) {
          const std::string split = c.text_or("split", "train");
          return fashion_mnist(split, shuffled<MnistOptions>(c));
@@ -94,7 +94,7 @@ const std::vector<SourceWord>& source_words() {
        }},
       {{"image_files"},
        "image_files(path;path, decode=true, strict=false)",
-       "images, one or several",
+       "one or several images",
        [](Call& c) {
          const std::vector<std::string> paths = c.texts("path");
          return image_files(paths, image_options(c));

@@ -12,7 +12,7 @@
 namespace belfry::tools {
 namespace {
 
-// A sentence about the words that are not there, if there are such.
+// A sentence about the words that this build lacks, or nothing.
 std::string without_parts() {
   std::vector<std::string> parts;
 #ifndef BELFRY_TOOLS_IMAGES
@@ -22,7 +22,7 @@ std::string without_parts() {
   parts.emplace_back("lmdb");
 #endif
   if (parts.empty()) return "";
-  return fmt::format(" This build is without the words of: {} (see belfry --version).", fmt::join(parts, ", "));
+  return fmt::format(" This build lacks the words of: {} (see belfry --version).", fmt::join(parts, ", "));
 }
 
 template <class Made>
@@ -60,7 +60,7 @@ Flow flow_from_spec(std::string_view spec) {
 
 std::string flow_spec_help() {
   return fmt::format(
-      "sources:\n{}stages, behind a '|':\n{}\nIn [brackets]: the library's name, which means the same. "
+      "sources:\n{}stages, after a '|':\n{}\nIn [brackets]: the library's name, which means the same. "
       "Several values of one argument: a;b;c. A range: 0.8;1.2, or a single number.\n",
       lines(source_words()), lines(stage_words()));
 }

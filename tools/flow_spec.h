@@ -1,4 +1,4 @@
-// A flow from text, as the command line gives it: "image_folder(photos) | shuffle(seed=7) | batch(32)".
+// A flow from a text of the command line: "image_folder(photos) | shuffle(seed=7) | batch(32)".
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace belfry::tools {
 
-// See calls.h for the language. Throws on what it does not know, and names what is near.
+// See calls.h for the language. Throws on unknown names, and suggests similar ones.
 Flow flow_from_spec(std::string_view spec);
 
-// A line for each source and stage that there is.
+// A line for each source and stage.
 std::string flow_spec_help();
 
 }  // namespace belfry::tools

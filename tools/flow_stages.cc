@@ -32,7 +32,7 @@ std::vector<StageWord> plain_stage_words() {
   return {
       {{"shuffle"},
        "shuffle(seed=0)",
-       "all points, another order each epoch",
+       "all points, in another order each epoch",
        [](Call& c) { return shuffle(seed_of(c)); }},
       {{"shuffle_local"},
        "shuffle_local(buffer=1000, seed=0)",
@@ -41,10 +41,10 @@ std::vector<StageWord> plain_stage_words() {
          const auto buffer = c.whole_or("buffer", 1000);
          return shuffle_local(buffer, seed_of(c));
        }},
-      {{"batch"}, "batch(points=32, remainder=drop)", "points stacked", batch_of},
+      {{"batch"}, "batch(points=32, remainder=drop)", "stacks points", batch_of},
       {{"batch_by_shape"},
        "batch_by_shape(points=32)",
-       "points of one shape stacked",
+       "stacks points of the same shape",
        [](Call& c) { return batch_by_shape(c.whole_or("points", 32)); }},
       {{"repeat"},
        "repeat(times=forever)",
@@ -56,9 +56,9 @@ std::vector<StageWord> plain_stage_words() {
        [](Call& c) { return repeat_each(c.whole_or("times", 2)); }},
       {{"fixed_size"},
        "fixed_size(points)",
-       "passes of so many points",
+       "passes with this many points",
        [](Call& c) { return fixed_size(c.whole_or("points", 1000)); }},
-      {{"select"}, "select(1, 0)", "components chosen and reordered", select_of},
+      {{"select"}, "select(1, 0)", "chooses and reorders components", select_of},
       {{"take"},
        "take(points)",
        "the first points of each pass",
@@ -74,10 +74,10 @@ std::vector<StageWord> plain_stage_words() {
          const auto rank = c.whole_or("rank", 0);
          return shard({.rank = rank, .size = c.whole_or("size", 1)});
        }},
-      {{"cache", "cache_in_memory"}, "cache()", "kept in memory", [](Call&) { return cache_in_memory(); }},
+      {{"cache", "cache_in_memory"}, "cache()", "keeps points in memory", [](Call&) { return cache_in_memory(); }},
       {{"prefetch"},
        "prefetch(depth=16)",
-       "read ahead on another thread",
+       "reads ahead on another thread",
        [](Call& c) { return prefetch(c.count_or("depth", 16)); }},
   };
 }

@@ -13,7 +13,7 @@ namespace belfry::tools {
 
 template <class Made>
 struct Word {
-  std::vector<std::string> names;  // the word and, if that is another one, the name of the library's function
+  std::vector<std::string> names;  // the word and, if different, the name of the library's function
   std::string usage, meaning;
   std::function<Made(Call&)> make;
 };
@@ -22,7 +22,7 @@ using StageWord = Word<FlowStage>;
 
 const std::vector<SourceWord>& source_words();
 const std::vector<StageWord>& stage_words();
-// Those of stage_words() that change images, and those of them that are of the part images: none in a build without it.
+// The stage_words() that change images, and those of them that need the part images: none in a build without it.
 std::vector<StageWord> image_stage_words();
 std::vector<StageWord> opencv_stage_words();
 

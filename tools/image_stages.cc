@@ -51,10 +51,10 @@ std::vector<StageWord> image_stage_words() {
   return {
       augmentor_word({"resize"}, "resize(side, seed=0, threads=0)", "to a square",
                      [](Call& c) { return resize(side_of(c)); }),
-      augmentor_word({"resize_shortest"}, "resize_shortest(side, ...)", "the shorter side becomes that long",
+      augmentor_word({"resize_shortest"}, "resize_shortest(side, ...)", "scales the shorter side to this length",
                      [](Call& c) { return resize_shortest(side_of(c)); }),
-      augmentor_word({"pad"}, "pad(pixels=4, border=constant, value=0, ...)", "on all sides; or replicate, reflect",
-                     pad_of),
+      augmentor_word({"pad"}, "pad(pixels=4, border=constant, value=0, ...)",
+                     "on all sides; border may be replicate or reflect", pad_of),
       augmentor_word({"center_crop"}, "center_crop(side, ...)", "the middle",
                      [](Call& c) { return center_crop(side_of(c)); }),
       augmentor_word({"random_crop"}, "random_crop(side, padding=0, ...)", "a part at a random place",

@@ -28,12 +28,12 @@ std::vector<DataPoint> first_points(Flow flow, std::int64_t count) {
 }
 
 std::string points_in(const Flow& flow) {
-  if (flow->endless()) return "points without end in";
+  if (flow->endless()) return "endless points";
   const std::optional<std::int64_t> size = flow.size();
-  return size ? fmt::format("{} point(s)", *size) : "an unknown number of points in";
+  return size ? fmt::format("{} point(s)", *size) : "an unknown number of points";
 }
 
-// Before the work, not behind it.
+// Checked before the work, not after it.
 void check_place_of_sheet(const std::string& path) {
   check_sheet(path);
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
@@ -63,7 +63,7 @@ void print_summaries(Flow flow, std::int64_t count) {
 void inspect(Flow flow, const InspectOptions& options) {
   if (!options.sheet.empty()) check_place_of_sheet(options.sheet);
   const std::optional<std::int64_t> size = flow.size();
-  fmt::print("{}\n{} a pass, {}\n", flow.describe(), points_in(flow),
+  fmt::print("{}\n{} per pass, {}\n", flow.describe(), points_in(flow),
              flow->random_access() != nullptr ? "in any order" : "in order only");
   const std::vector<DataPoint> shown = first_points(flow, options.show);
   for (std::size_t i = 0; i < shown.size(); ++i) fmt::print("point {}: {}\n", i, describe_point(shown[i], 4));

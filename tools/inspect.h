@@ -9,10 +9,10 @@
 namespace belfry::tools {
 
 struct InspectOptions {
-  std::int64_t show = 3;       // points that are shown one by one
-  std::int64_t points = 1000;  // points that are read for ranges and speed: fewer if a pass has no more
-  std::string sheet{};         // a picture of the first images goes here: .png
-  int images = 64;             // so many
+  std::int64_t show = 3;       // points to show one by one
+  std::int64_t points = 1000;  // points to read for ranges and speed, at most those of one pass
+  std::string sheet{};         // where to write a picture of the first images: .png
+  int images = 64;             // how many of them
 };
 
 // Prints to stdout.

@@ -17,9 +17,9 @@ int main_of_belfry(int argc, char** argv) {
   CLI::App* data = app.add_subcommand("data", "data pipelines");
   data->require_subcommand(1);
 
-  CLI::App* words = data->add_subcommand("words", "the sources and stages that a SPEC may name");
+  CLI::App* words = data->add_subcommand("words", "list the sources and stages that a SPEC may name");
   CLI::App* look =
-      data->add_subcommand("inspect", "first points, types, ranges, speed and a sheet of images of a flow");
+      data->add_subcommand("inspect", "show a flow's first points, types, ranges and speed, and a sheet of its images");
   std::string spec;
   InspectOptions options;
   look->add_option("SPEC", spec, "source(arguments) | stage(arguments) | ...")->required();

@@ -50,7 +50,7 @@ std::vector<StageWord> opencv_stage_words() {
   return {
       {{"decode", "decode_images"},
        "decode(threads=0, strict=false)",
-       "component 0, bytes of an image's file, becomes the image; strict as in image_folder",
+       "decodes component 0, the bytes of an image file; strict as in image_folder",
        [](Call& c) {
          const int threads = threads_of(c);
          return decode_images({.strict = c.flag_or("strict", false), .threads = threads});
@@ -58,13 +58,13 @@ std::vector<StageWord> opencv_stage_words() {
       augmentor_word({"rotate"}, "rotate(degrees=low;high, ...)", "about the middle, counter-clockwise",
                      [](Call& c) { return rotate(range(c, "degrees")); }),
       augmentor_word({"affine"}, "affine(degrees=0, translate_x=0, translate_y=0, scale=1, shear=0)",
-                     "turned, moved, scaled and sheared in one", affine_of),
+                     "rotates, moves, scales and shears in one step", affine_of),
       augmentor_word({"color_jitter"}, "color_jitter(brightness=0, contrast=0, saturation=0, hue=0, ...)",
-                     "colours changed at random, up to so much", color_jitter_of),
+                     "changes colours at random, by at most this much", color_jitter_of),
       augmentor_word({"random_gamma"}, "random_gamma(gamma=low;high, ...)", "x ^ gamma",
                      [](Call& c) { return random_gamma(range(c, "gamma")); }),
       augmentor_word({"gaussian_noise"}, "gaussian_noise(deviation=low;high, ...)",
-                     "added; 1 is the range from black to white",
+                     "adds noise; 1 is the range from black to white",
                      [](Call& c) { return gaussian_noise(range(c, "deviation")); }),
       augmentor_word({"gaussian_blur"}, "gaussian_blur(sigma=0.1;2, kernel=0, ...)",
                      "in pixels; kernel 0: as large as sigma asks for", blur_of),

@@ -1,4 +1,4 @@
-// A directory for one run of a program or test, gone at its end. Not part of the library.
+// A directory for one run of a program or test, removed at its end. Not part of the library.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ class ScratchDirectory {
  public:
   ScratchDirectory() : path_((std::filesystem::temp_directory_path() / "belfry-scratch-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr)
-      throw FileError("[scratch] expected to make a temporary directory like '" + path_ + "', could not.");
+      throw FileError("[scratch] expected to make a temporary directory like '" + path_ + "', but could not.");
   }
   ~ScratchDirectory() {
     std::error_code ignored;

@@ -16,7 +16,7 @@ bool is_image(const Shape& shape) {
 }
 
 // A point's image: the component, and whether it is a batch of them. (A batch of grey images [n, h, w] with n < 4 would
-// be taken for one image; nothing else can be told from a shape.)
+// be taken for one image; the shape does not tell.)
 struct Place {
   std::size_t component = 0;
   bool batch = false;
@@ -30,7 +30,7 @@ std::optional<Place> find_image(const DataPoint& point) {
   return std::nullopt;
 }
 
-// u8 as it is, else f32 in [0, 1] and with a third axis.
+// u8 unchanged, else f32 in [0, 1] and with a third axis.
 Array shown(const Array& image) {
   Shape shape = image.shape();
   if (shape.rank() == 2) shape.push_back(1);

@@ -1,7 +1,7 @@
-// The boundary between what is true for every device (above: the IR, partition, shapes, simplification, the order of
-// variables' reads and writes, plans and their linking) and what one kind of device does in its own way (below:
-// engine/cpu and its like). A backend compiles a part of a run into something that is launched and waited for; it owns
-// the memory of its values and variables, and moves arrays in and out. Nothing above knows a layout, an arena or a
+// The boundary between what is the same for every device (above: the IR, partition, shapes, simplification, the order
+// of variables' reads and writes, plans and their linking) and what is specific to one kind of device (below:
+// engine/cpu and other backends). A backend compiles a part of a run into something that is launched and waited for; it
+// owns the memory of its values and variables, and moves arrays in and out. Nothing above knows a layout, an arena or a
 // kernel.
 //
 // docs/architecture.md says what a new one has to implement. Internal to engine.
@@ -32,15 +32,15 @@ struct RunSlots {
   std::vector<void*> results;
 };
 
-// What parts of a device leave in its memory for later parts of the same run. Only the backend looks inside.
+// What parts of a device leave in its memory for later parts of the same run. Only the backend knows its contents.
 class LeftBehind {
  public:
   virtual ~LeftBehind() = default;
   virtual bool equals(const LeftBehind& other) const = 0;  // of the same backend
 };
 
-// One part in one run, for the backend that runs it. A part does its work in positions 0, 1, 2, ... that it has
-// numbered itself when it was compiled; a part that does all at once has one. From any one thread at a time.
+// One part in one run, for the backend that runs it. A part does its work in positions 0, 1, 2, ..., which it numbered
+// when it was compiled; a part that does everything at once has one. For one thread at a time.
 class PartRun {
  public:
   virtual ~PartRun() = default;
@@ -48,10 +48,10 @@ class PartRun {
   Profiler* profiler() const { return profiler_; }  // or null
   // Neither await() nor done() matters: nothing else runs.
   bool alone() const { return alone_; }
-  // Before what is at this position: waits for what it needs of other parts. False if the run has failed elsewhere: the
-  // part gives up.
+  // Call before the work at this position: waits for what it needs from other parts. False if the run has failed
+  // elsewhere: the part gives up.
   virtual bool await(int position) = 0;
-  // All positions before this one are done, and what they sent is where others look for it.
+  // Call when all positions before this one are done, and the values they send are in place.
   virtual void done(int positions) = 0;
 
  protected:
@@ -60,13 +60,13 @@ class PartRun {
   bool alone_ = true;
 };
 
-// A part, compiled for the shapes that it met. Knows what it waits for and what others may wait for, but not from whom
-// or by whom: plans link it.
+// A part, compiled for certain shapes. It knows what it waits for and what others may wait for, but not which parts:
+// plans link it.
 class CompiledPart {
  public:
   virtual ~CompiledPart() = default;
-  // Parts of one device run in the order in which they are launched. launch() may return before the part is done; then
-  // wait(), once a launch, returns when it is, and throws what it threw.
+  // Parts of one device run in the order in which they are launched. launch() may return before the part is done;
+  // wait(), called once per launch, returns when it is, and throws what it threw.
   virtual void launch(PartRun& run) const = 0;
   virtual void wait() const {}
 
@@ -75,19 +75,19 @@ class CompiledPart {
 
   int device = 0;                // of the session
   std::uint64_t generation = 0;  // of the session's variables, crossings and backends when it was compiled
-  // "Done at 3" is when positions 0 to 2 are.
+  // "Done at 3" means when positions 0 to 2 are done.
   std::map<int, int> needed_at{};                         // by crossing received: the first position that waits for it
   std::map<int, int> done_at{};                           // by crossing sent
   std::map<const Node*, int> first_write{}, last_read{};  // by variable: the position
   std::map<int, TensorInfo> sent{};                       // by crossing: what it carries (of a shape, its shape)
   std::map<int, TensorInfo> fetched{};                    // by fetch; plain
   std::shared_ptr<const LeftBehind> leaves{};             // when it is done
-  // Variables that must have a value before this part runs, and those that it leaves with one.
+  // Variables that must have a value before this part runs, and those that have one afterwards.
   std::vector<const Node*> read{}, written{};
   std::set<const Node*> assigned{};  // written as a whole, without being read
 };
 
-// What is to be compiled: shapes are concrete, and it is simplified. Reads and writes of variables are not yet ordered
+// A part to compile: shapes are concrete, and it is simplified. Reads and writes of variables are not yet ordered
 // (order_variables()).
 struct PartRequest {
   Part part;
@@ -106,25 +106,25 @@ class Backend {
   virtual std::uint64_t generation() const = 0;
 
   struct Memory {
-    std::size_t arena = 0;      // that all parts compute in, summed over its devices
+    std::size_t arena = 0;      // shared by all parts, summed over its devices
     std::size_t crossings = 0;  // between its devices
-    std::size_t snapshots = 0;  // of variables, where sessions share them
+    std::size_t snapshots = 0;  // of variables, if sessions share them
   };
   virtual Memory memory() const { return {}; }
-  // For explain(): lines that say what is true of all of a plan's parts on this backend.
+  // For explain(): lines about all of a plan's parts on this backend.
   virtual std::string explain(const std::vector<const CompiledPart*>& /*parts*/, const MemoryUse& /*use*/) const {
     return "";
   }
-  // What whoever configured the session should know: logged when it is made. Empty: nothing.
+  // A warning about the session's configuration, logged when the session is made; empty: none.
   virtual std::string warning() const { return ""; }
 
-  // What it has chosen by timing, by problem: saved and restored with a checkpoint. A backend that does not is empty,
-  // and says no to what it is given.
+  // The algorithms it has chosen by timing, by problem: saved and restored with checkpoints. A backend that does not
+  // choose returns none, and refuses those it is given.
   virtual std::map<std::string, std::string> algorithms() const { return {}; }
   virtual bool restore_algorithms(const std::map<std::string, std::string>& /*choices*/) { return false; }
 };
 
-// What a backend is made from. All of it outlives the backend.
+// What a backend is made from. Everything in it outlives the backend.
 struct BackendSetup {
   VariableMemory& variables;        // made by the same kind
   CrossingMemory& crossings;        // on the host: between devices of different kinds
@@ -147,7 +147,7 @@ struct BackendDef {
 };
 using BackendRegistration = const BackendDef*;
 BackendRegistration register_backend(BackendDef def);
-const BackendDef& backend_of(const std::string& kind);  // throws, with the kinds there are
+const BackendDef& backend_of(const std::string& kind);  // throws, listing the known kinds
 std::map<std::string, std::string> backend_versions();  // of all kinds
 
 }  // namespace belfry

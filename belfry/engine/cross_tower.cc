@@ -53,15 +53,15 @@ const std::vector<const Node*>& CrossTowerGroups::members(const Node& node) {
   return out;
 }
 
-// Numbers are a topological order within a tower. If all towers have their groups in the same order of numbers, so have
-// the groups.
+// Node numbers are a topological order within a tower. If all towers have their groups in the same order of numbers,
+// the groups have a topological order too.
 void CrossTowerGroups::check_order(const std::vector<const Node*>& group) {
   for (const auto& [first, other] : asked_) {
     const std::size_t towers = std::min(group.size(), other->size());
     for (std::size_t t = 1; t < towers; ++t)
       BELFRY_CHECK((group[0]->id < first->id) == (group[t]->id < (*other)[t]->id),
                    "{} expected the same order of sums across towers in every tower, got it before '{}' in one and "
-                   "behind it in another {}. A tower function must do the same in each tower.",
+                   "after it in another {}. A tower function must do the same in each tower.",
                    title(*group[0]), group_of(first), made_at(*group[0]));
   }
 }

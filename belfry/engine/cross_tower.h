@@ -1,5 +1,5 @@
-// Which "CrossTowerSum"s of a graph meet in a run: those of one group, one a tower. The graph has each with the input
-// of its own tower; the engine gives it those of all.
+// Which "CrossTowerSum"s of a graph belong together in a run: those of one group, one per tower. In the graph each has
+// only its own tower's input; the engine gives it those of all towers.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ inline bool is_cross_tower_sum(const Node& node) { return node.def->across_tower
 
 class CrossTowerGroups {
  public:
-  // The node's group, itself included, in the order of towers. Throws, and names the towers that have it, if one is
-  // missing; also if towers come to their groups in different orders, where each would wait for the other.
+  // The node's group, itself included, in the order of towers. Throws if a member is missing, naming the towers that
+  // have one; also if towers reach their groups in different orders, where each would wait for the other.
   const std::vector<const Node*>& members(const Node& node);
 
  private:

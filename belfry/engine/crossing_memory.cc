@@ -8,13 +8,13 @@
 namespace belfry {
 namespace {
 
-// Room to grow, so that larger batches seldom move a buffer. Addresses only: memory that nobody touches costs nothing.
+// Room to grow, so that larger batches seldom move a buffer. Only addresses: untouched memory costs nothing.
 std::size_t roomy(std::size_t bytes) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   return std::max(bytes, std::min(64 * bytes, kMost));
 }
 
-// Pages of 2 MB, which the machine may be set to use everywhere, would be backed as a whole where a little is touched.
+// Huge pages (2 MB), which the machine may use everywhere, would be backed as a whole if a little is touched.
 void keep_pages_small(Array& memory) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(memory.raw()) + page - 1) / page * page,

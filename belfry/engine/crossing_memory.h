@@ -1,6 +1,6 @@
-// The memory of values that cross between devices in a run. It lies outside the arenas: parts that are compiled on
-// their own agree on it, and plans with other shapes use it again. (What crosses between parts of one device lies in
-// its arena.)
+// The memory of values that cross between devices in a run. It lies outside the arenas: parts that are compiled
+// separately share it, and plans with other shapes reuse it. (What crosses between parts of one device lies in its
+// arena.)
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Node;
 
 class CrossingMemory {
  public:
-  // The output of an operation; a number tells copies of it apart.
+  // The output of an operation; a number distinguishes copies of it.
   using Key = std::tuple<const Node*, int, int>;
   // Valid until a larger size is asked for under the same key; then generation() grows.
   void* require(const Key& key, std::size_t bytes);

@@ -63,13 +63,12 @@ QueuedPoint DataQueue::take(const std::atomic<bool>* given_up) {
   for (;;) {
     std::optional<QueuedPoint> point = options_.staging ? points_.try_pop() : points_.pop(given_up);
     if (point) return std::move(*point);
-    if (given_up != nullptr && *given_up) fail<Cancelled>("{} expected to wait for a point, got cancelled", where());
+    if (given_up != nullptr && *given_up) fail<Cancelled>("{} expected a point, got cancelled while waiting", where());
     if (points_.cancelled()) fail<Cancelled>("{} expected a point, got a queue that was cancelled", where());
     if (points_.closed()) fail<EndOfData>("{} expected a point, got the end of the data", where());
     if (options_.staging)
-      fail("{} expected a point that an earlier run put there, got none. Run its put() before the first get()",
-           where());
-  }  // it was at its end, and has been restarted since
+      fail("{} expected a point from an earlier run, got none. Run its put() before the first get()", where());
+  }  // it had ended, and was restarted meanwhile
 }
 
 DataQueues::~DataQueues() {

@@ -1,5 +1,5 @@
-// DataQueue: datapoints on their way into a running graph. What a Queue or StagingArea of the graph (ops/queue.h) is at
-// run time. A session has one for each; any thread may put points into it.
+// DataQueue: datapoints on their way into a running graph; a Queue or StagingArea of the graph (ops/queue.h) at run
+// time. A session has one for each; any thread may put points into it.
 //
 //   std::shared_ptr<DataQueue> points = session.queue(queue);
 //   std::thread producer([points] { while (...) if (!points->put({{image, label}})) return; points->close(); });
@@ -24,13 +24,13 @@ namespace belfry {
 struct Node;
 
 struct QueuedPoint {
-  std::vector<Array> values{};          // not changed by anybody once they are queued
-  std::shared_ptr<const void> state{};  // whatever travels with them: where in its flow the point stood
+  std::vector<Array> values{};          // must not change once they are queued
+  std::shared_ptr<const void> state{};  // travels with them: the point's position in its flow
 };
 
 class DataQueue {
  public:
-  // Who fills it, and only for runs of his own, and what to tell whoever wants a point in another one.
+  // The owner, if it fills a queue only for its own runs, and what to say in the error of any other run.
   struct Refusal {
     std::string by{};
     std::string remedy{};
@@ -39,31 +39,31 @@ class DataQueue {
     std::string name{};
     std::vector<TensorSpec> components{};
     int capacity = 1;
-    bool staging = false;  // nobody waits: taking from an empty one and putting into a full one are errors
+    bool staging = false;  // never waits: taking from an empty one and putting into a full one are errors
   };
   explicit DataQueue(Options options);
 
-  // Waits for room. False, and the point is dropped, once the queue is closed or cancelled, or if `given_up` is or
+  // Waits for room. Returns false, and drops the point, once the queue is closed or cancelled, or if `given_up` is or
   // becomes true (see wake()). Throws if the point's components are not those of the queue.
   bool put(QueuedPoint point, const std::atomic<bool>* given_up = nullptr);
   // Without waiting; throws if there is no room. For ops: nobody could make room while a run waits.
   void put_now(QueuedPoint point);
-  // Waits for a point; if it is a staging area, does not. Throws EndOfData after close(), or the error that it was
+  // Waits for a point, unless this is a staging area. Throws EndOfData after close(), or the error that it was
   // closed with (once), and Cancelled after cancel() or if `given_up` is or becomes true (see wake()).
   QueuedPoint take(const std::atomic<bool>* given_up = nullptr);
-  // Whoever waits, for a point or for room, looks again whether he has given up.
+  // Makes all threads that wait, for a point or for room, check again whether they should give up.
   void wake() { points_.wake(); }
-  // A point that was taken and not used goes back to the front, even of a full queue.
+  // Returns a point that was taken but not used to the front, even of a full queue.
   void put_back(QueuedPoint point);
 
   // The orderly end: what is queued is still taken.
   void close(std::exception_ptr error = nullptr) { points_.close(std::move(error)); }
   // Drops what is queued and ends every wait, now and later.
   void cancel() { points_.cancel(); }
-  // Empty and open, whatever it was before. Who waits for a point goes on waiting.
+  // Makes it empty and open, whatever it was before. Threads that wait for a point keep waiting.
   void restart() { points_.restart(); }
 
-  // While there is one, a run that would take from it is an error, instead of a wait without end; null lifts it.
+  // While set, a run that would take from the queue is an error instead of an endless wait; null clears it.
   void set_refusal(std::shared_ptr<const Refusal> refusal) noexcept;
   std::shared_ptr<const Refusal> refusal() const;
 
@@ -82,7 +82,7 @@ class DataQueue {
   std::shared_ptr<const Refusal> refusal_ BELFRY_GUARDED_BY(refusal_mutex_);
 };
 
-// The points that a run has taken. Unless they are used, they go back when this ends: a run that fails before it starts
+// The points that a run has taken. Unless used, they go back when this is destroyed: a run that fails before it starts
 // loses nothing.
 class TakenPoints {
  public:
@@ -92,7 +92,7 @@ class TakenPoints {
   TakenPoints& operator=(const TakenPoints&) = delete;
 
   const QueuedPoint& take(std::shared_ptr<DataQueue> queue, const std::atomic<bool>* given_up = nullptr);
-  void use() { points_.clear(); }  // from here on they are gone
+  void use() { points_.clear(); }  // they are not put back any more
 
  private:
   std::vector<std::pair<std::shared_ptr<DataQueue>, QueuedPoint>> points_;
@@ -102,11 +102,11 @@ class TakenPoints {
 class DataQueues {
  public:
   DataQueues() = default;
-  ~DataQueues();  // cancels them: whoever waits to put something goes on
+  ~DataQueues();  // cancels them: threads that wait to put something stop waiting
   DataQueues(const DataQueues&) = delete;
   DataQueues& operator=(const DataQueues&) = delete;
 
-  // Made when first asked for. From any thread.
+  // Made on first use. May be called from any thread.
   std::shared_ptr<DataQueue> of(const Node* queue);
   void wake();  // all of them
 
@@ -121,10 +121,10 @@ class QueueStore {
   explicit QueueStore(std::shared_ptr<DataQueues> queues) : queues_(std::move(queues)) {}
 
   std::shared_ptr<DataQueue> of(const Node* queue) { return queues_->of(queue); }  // from any thread
-  void wake() { queues_->wake(); }                                                 // likewise
+  void wake() { queues_->wake(); }                                                 // from any thread
 
-  // The rest is for whoever runs the session. The state of the point that a "QueueTake" of the current run took; the
-  // address does not change.
+  // The rest is for the code that runs the session. The state of the point that a "QueueTake" of the current run took;
+  // the address does not change.
   std::shared_ptr<const void>& taken(const Node* take) { return taken_[take]; }
   std::shared_ptr<const void> find_taken(const Node* take) const;  // null if there is none
   void forget_taken();                                             // a new run starts

@@ -1,6 +1,6 @@
-// How deep each node of a plan lies: deeper than all that it reads and waits for. A node depends only on nodes that lie
-// less deep, so a search for one among many ends soon. Kept lazily: what has changed is settled when it is asked for.
-// At first there are gaps between the depths, so that a node that takes in another one seldom moves what comes after.
+// The depth of each node of a plan: greater than that of every node that it reads or waits for. A node depends only on
+// nodes of smaller depth, so searches for dependencies end early. Updated lazily, when a depth is asked for. The
+// initial depths have gaps, so that a node that absorbs another seldom moves later ones.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ class Ir;
 
 class Depths {
  public:
-  // What the node reads or waits for is different now, or it is new.
+  // Tells that the node is new, or that what it reads or waits for has changed.
   void changed(int node) {
     if (!depths_.empty()) changed_.push_back(node);
   }
-  // The nodes have other numbers now.
+  // Tells that the nodes have been renumbered.
   void forget() {
     depths_.clear();
     changed_.clear();

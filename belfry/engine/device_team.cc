@@ -9,12 +9,12 @@ namespace belfry {
 struct DeviceTeam::Impl {
   Mutex mutex;
   Condition wake, done;
-  std::uint64_t round BELFRY_GUARDED_BY(mutex) = 0;  // of work; a thread that has seen it waits for the next
+  std::uint64_t round BELFRY_GUARDED_BY(mutex) = 0;  // of work; a thread that has done it waits for the next
   int wanted BELFRY_GUARDED_BY(mutex) = 0;           // devices that this round is for
-  int running BELFRY_GUARDED_BY(mutex) = 0;          // those that have not finished it, the caller's apart
+  int running BELFRY_GUARDED_BY(mutex) = 0;          // those that have not finished it, except the caller's
   bool stop BELFRY_GUARDED_BY(mutex) = false;
   FunctionRef<void(int)>* body BELFRY_GUARDED_BY(mutex) = nullptr;
-  std::vector<std::thread> threads;  // the owner's alone
+  std::vector<std::thread> threads;  // used only by the owner
 
   void serve(int device, int team) {
     const TeamScope scope(team);

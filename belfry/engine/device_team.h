@@ -1,5 +1,5 @@
-// The threads behind a session's devices. Device 0 is the caller's own thread; every further device has a thread of
-// its own, which waits here between runs.
+// The threads of a session's devices. Device 0 uses the caller's thread; every further device has a separate thread,
+// which waits here between runs.
 #pragma once
 
 #include <memory>

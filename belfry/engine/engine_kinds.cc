@@ -6,7 +6,7 @@ namespace belfry {
 
 const OpKind kFeed = define_op("Feed").source().everywhere().engine_kind();
 const OpKind kFetch = define_op("Fetch").engine_kind();
-// What it waits for in the other part may be an effect.
+// It may wait for an effect in the other part.
 const OpKind kReceive = define_op("Receive").source().silent().side_effect().engine_kind();
 const OpKind kSend = define_op("Send").engine_kind();
 const OpKind kShapeOnly = define_op("ShapeOnly").standing().engine_kind();

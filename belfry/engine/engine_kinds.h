@@ -1,6 +1,6 @@
-// Nodes that several of the engine's passes make or look for, and that no graph has. They are declared as the graph's
-// ops are, so that passes ask one question of both: node.op.definition().silent. What one pass makes for a kernel alone
-// (fused ops) is named in its file, and what is special about it is said by the kernel.
+// Nodes that several of the engine's passes make or look for, and that no graph has. They are declared like the graph's
+// ops, so that passes can ask both the same question: node.op.definition().silent. Nodes that one pass makes for a
+// kernel (fused ops) are named in its file, and their special properties are declared by the kernel.
 #pragma once
 
 #include "belfry/graph/op_kind.h"
@@ -9,10 +9,10 @@ namespace belfry {
 
 extern const OpKind kFeed;       // what the caller gives to the run
 extern const OpKind kFetch;      // what the run gives to the caller
-extern const OpKind kReceive;    // what comes from another part of the run: a value, a shape or only the news
+extern const OpKind kReceive;    // what comes from another part of the run: a value, a shape or just a signal
 extern const OpKind kSend;       // what goes to another part
-extern const OpKind kShapeOnly;  // stands for a tensor of which only the shape is used
-extern const OpKind kSnapshot;   // a copy, in memory of its own
+extern const OpKind kShapeOnly;  // represents a tensor of which only the shape is used
+extern const OpKind kSnapshot;   // a copy, in separate memory
 
 // Ops of the graph that several passes look for.
 extern const OpKind kAdd, kConstant, kLeakyRelu, kMatMul, kMul, kReadVariable, kRelu, kReluGrad, kSumToLike;

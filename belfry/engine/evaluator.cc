@@ -5,7 +5,7 @@
 namespace belfry {
 namespace {
 
-// Set while the program's static objects are made, read afterwards.
+// Set while the program's static objects are constructed, read afterwards.
 std::unique_ptr<const Evaluator>& registered() {
   static std::unique_ptr<const Evaluator> instance;
   return instance;

@@ -1,5 +1,5 @@
-// Computing single nodes on the host, from plain arrays: what constant folding and sizes need while a run is planned,
-// and what a backend without kernels of its own may use. Whoever has kernels for the host supplies it (engine/cpu).
+// Computing single nodes on the host, from plain arrays: needed for constant folding and sizes while a run is planned,
+// and usable by a backend without kernels. Supplied by the backend that has kernels for the host (engine/cpu).
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ namespace belfry {
 class NodeProgram {
  public:
   virtual ~NodeProgram() = default;
-  // `inputs` are the node's, in its order; of one that updates variables, these are overwritten (see updated_inputs()).
-  // Gives the outputs.
+  // `inputs` are the node's, in its order; variables that it updates are overwritten (see updated_inputs()). Returns
+  // the outputs.
   virtual std::vector<Array> run(const Step& step, std::span<Array> inputs) = 0;
 };
 
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // Whether evaluate() can compute the node: no state, no effect, no order, no kernel of a user's.
+  // Whether evaluate() can compute the node: no state, no effect, no ordering edges, no user's kernel.
   virtual bool can_evaluate(const IrNode& node) const = 0;
   virtual std::vector<Array> evaluate(const IrNode& node, const std::vector<Array>& inputs,
                                       const std::vector<TensorInfo>& outputs) const = 0;
@@ -36,7 +36,7 @@ class Evaluator {
   virtual std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, QueueStore* queues) const = 0;
 };
 
-// The program's one. A bug if there is none.
+// The program's evaluator. A bug if there is none.
 const Evaluator& evaluator();
 
 // At namespace scope of a source file: const EvaluatorRegistration cpu = register_evaluator(...);

@@ -1,4 +1,4 @@
-// What explain() collects of a plan's parts: lines for people to read, and what is summed over all of them.
+// What explain() collects from a plan's parts: lines for people to read, and sums over all parts.
 #pragma once
 
 #include <string>

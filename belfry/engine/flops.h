@@ -1,5 +1,5 @@
-// Floating-point operations of a node: multiply-adds counted as two, for convolutions, matrix products, recurrent
-// products and attention; one an element for the rest.
+// Floating-point operations of a node: multiply-adds count as two for convolutions, matrix products, recurrent
+// products and attention; one per element for the rest.
 #pragma once
 
 #include <vector>
@@ -25,6 +25,6 @@ double matmul_flops(const Work& work);
 double recurrent_flops(const Work& work);
 double attention_flops(const Work& work);
 
-double one_an_element(const Work& work);  // of the largest output: what counts where nothing is declared
+double one_an_element(const Work& work);  // of the largest output: the default
 
 }  // namespace belfry

@@ -5,7 +5,7 @@
 namespace belfry {
 namespace {
 
-// What the shape rule reads of an input: only of those that it has declared.
+// The values that a shape rule reads from an input: only from declared ones.
 std::vector<KnownInts> sizes_of(const IrNode& node, KnownValues& known) {
   std::vector<KnownInts> out;
   if (node.def()->sizes.empty()) return out;
@@ -42,7 +42,7 @@ void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
   for (NodeId id : topological(ir)) {
     const IrNode& node = ir.node(id);
     if (node.def() == nullptr || node.outputs.empty()) continue;
-    if (node.def()->forwards) {  // a placeholder's default too, whatever else could have been fed
+    if (node.def()->forwards) {  // a placeholder's default too, although something else could have been fed
       for (std::size_t i = 0; i < node.outputs.size(); ++i)
         ir.value(node.outputs[i]).info.shape = ir.info(node.inputs[i]).shape;
       continue;

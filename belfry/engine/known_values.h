@@ -1,5 +1,5 @@
-// Values that are known before anything runs because they follow from shapes and constants: the sizes that other shapes
-// are made of.
+// Values that are known before anything runs because they depend only on shapes and constants: the sizes that other
+// shapes are made of.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace belfry {
 
-// Whether the value follows from shapes and constants alone, once shapes are known. Remembers what it has found: for an
-// Ir that does not change meanwhile.
+// Whether a value depends only on shapes and constants, once shapes are known. Caches its results: the Ir must not
+// change while it exists.
 class FromShapes {
  public:
   explicit FromShapes(const Ir& ir) : ir_(ir) {}
@@ -22,13 +22,13 @@ class FromShapes {
   std::map<ValueId, bool> found_;
 };
 
-// The values themselves, computed when they are asked for. The shapes of what they follow from are concrete.
+// The values themselves, computed on request. The shapes that they depend on must be concrete.
 class KnownValues {
  public:
   explicit KnownValues(const Ir& ir) : ir_(ir), from_shapes_(ir) {}
-  // The integers of such a value; none of one that does not follow from shapes.
+  // The integers of such a value; nothing if it does not depend only on shapes.
   KnownInts ints(ValueId value);
-  // Those of a value that another part computed.
+  // Sets those of a value that another part computed.
   void give(ValueId value, Array known) { values_[value] = std::move(known); }
 
  private:

@@ -1,6 +1,6 @@
-// How a tensor lies in a device's memory. Only the device's backend knows what that means; everything above passes it
-// on, from the part that makes a value to the parts of the same backend that read it, and compares. What goes between
-// backends, and in and out of a run, is plain: dense and row-major. Internal to engine.
+// How a tensor lies in a device's memory. Only the device's backend knows what that means; all other code only compares
+// it and passes it on, from the part that makes a value to the parts of the same backend that read it. What goes
+// between backends, and in and out of a run, is plain: dense and row-major. Internal to engine.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ class CompiledPart;
 class Variables;
 struct Partition;
 
-// What a compiled part needs while it runs, and holds between runs.
+// What a compiled part needs while it runs and holds between runs.
 struct PartMemory {
   std::size_t arena = 0;                                         // of its device, which all parts there share
   std::size_t kernels = 0;                                       // held by the part itself
@@ -24,14 +24,14 @@ struct PartMemory {
 struct MemoryUse {
   std::vector<std::size_t> arenas{};      // by device
   std::size_t crossings = 0;              // values on their way between devices
-  std::size_t kernels = 0;                // what these hold themselves: branches, loops, copies of feeds
+  std::size_t kernels = 0;                // held by kernels themselves: branches, loops, copies of feeds
   std::size_t constants = 0;              // the graph's and those that the compiler made
   std::size_t variables = 0, copies = 0;  // copies: in a second layout
-  std::size_t arena() const;              // all that a step computes in: the first three
+  std::size_t arena() const;              // everything a step computes in: the first three
   std::size_t total() const;
 };
 
-// Of a plan that is linked from these parts.
+// For a plan that is linked from these parts.
 MemoryUse memory_of(const std::vector<std::shared_ptr<const CompiledPart>>& parts, const Partition& partition,
                     const Variables& variables);
 

@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-// Whether all outputs of a node are among the fed ones, (node, output) pairs: nothing of it has to run.
+// Whether all outputs of a node are among the fed ones, (node, output) pairs, so that it need not run.
 template <class Fed>
 bool is_fed(const Node* node, const Fed& fed) {
   for (int i = 0; i < static_cast<int>(node->outputs.size()); ++i)

@@ -55,14 +55,14 @@ void NodeOrder::added_node(NodeId id) {
   order_.push_back(id);
 }
 
-// What comes after `to` and what comes before `from` change places, as far as they stand between the two: first the
-// latter, then the former, each in the order they have.
+// Between the two, the nodes that come after `to` and those that come before `from` change places: first the latter,
+// then the former, each in their present order.
 void NodeOrder::added_edge(NodeId from, NodeId to) {
   const int first = place(to), last = place(from);
   if (first > last) return;
   std::vector<NodeId> later = found_from(to, Way::forwards, first, last),
                       moved = found_from(from, Way::back, first, last);
-  BELFRY_BUG_IF(std::ranges::find(later, from) != later.end(), "an edge from {} to {} closes a circle", from, to);
+  BELFRY_BUG_IF(std::ranges::find(later, from) != later.end(), "an edge from {} to {} closes a cycle", from, to);
   const auto by_place = [&](NodeId id) { return place(id); };
   std::ranges::sort(later, {}, by_place);
   std::ranges::sort(moved, {}, by_place);

@@ -1,5 +1,5 @@
-// An order of a plan's nodes in which every edge goes forwards, kept while edges are added. Whether one node comes
-// after another on some path is then cheap to ask: a search stays between the two.
+// A topological order of a plan's nodes, maintained while edges are added. It makes it cheap to ask whether one node
+// comes after another on some path: the search stays between the two.
 #pragma once
 
 #include <vector>
@@ -11,21 +11,21 @@ namespace belfry {
 
 class NodeOrder {
  public:
-  // By data and ordering edges; among nodes that may come next those that are `late` come last. Dead ones have no
-  // place. The Ir outlives it, and it is told what is added there, one by one.
+  // By data and ordering edges; among nodes that may come next, `late` ones come last. Dead nodes have no place. The Ir
+  // must outlive it, and every node or edge added there must be reported here, one by one.
   NodeOrder(const Ir& ir, FunctionRef<bool(NodeId)> late);
 
   const std::vector<NodeId>& nodes() const { return order_; }
   bool reaches(NodeId from, NodeId to) const;  // over one edge or more
   void added_node(NodeId id);                  // with the next number, which nothing reads or waits for yet
-  void added_edge(NodeId from, NodeId to);     // that closes no circle
+  void added_edge(NodeId from, NodeId to);     // must not close a cycle
 
  private:
   using Visit = FunctionRef<void(NodeId)>;
   int place(NodeId id) const { return places_[static_cast<std::size_t>(id)]; }
   void visit_next(NodeId id, Visit visit) const;
   void visit_before(NodeId id, Visit visit) const;
-  // Those on paths forwards, or back, that stand from `first` to `last`, the node itself included.
+  // The nodes reached forwards, or backwards, with places from `first` to `last`, the node itself included.
   enum class Way { forwards, back };
   std::vector<NodeId> found_from(NodeId start, Way way, int first, int last) const;
 

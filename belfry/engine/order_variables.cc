@@ -1,5 +1,6 @@
-// A variable's value lies in one place, and readers use it where it lies. So a reader of the value as of the start of
-// the run must come before every assignment; where it cannot (it needs the assignment's result), it reads a snapshot.
+// A variable's value lies in one place, and readers use it there without a copy. So a reader of the value as of the
+// start of the run must come before every assignment; if it cannot (it needs the assignment's result), it reads a
+// snapshot.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -24,7 +25,7 @@ class Orderer {
     collect();
     if (assigns_.empty()) return;
     order_.emplace(ir_, [&](NodeId id) { return !updated_inputs(ir_.node(id)).empty(); });
-    // What the user's paths say, before any edge is added here.
+    // The order from the user's paths, before any edge is added here.
     for (auto& [variable, assigns] : assigns_) sort_assigns(*variable, assigns);
     collect_readers();
     for (auto& [variable, assigns] : assigns_) {
@@ -34,8 +35,8 @@ class Orderer {
   }
 
  private:
-  // A user's op knows plain memory only, but a variable may lie in another layout: the op gives the new value, and an
-  // assignment of ours writes it.
+  // A user's op only handles plain memory, but a variable may have another layout: the op returns the new value, and
+  // our assignment writes it.
   void split_user_updates() {
     const NodeId last = static_cast<NodeId>(ir_.nodes().size());
     for (NodeId id = 0; id < last; ++id) {
@@ -63,7 +64,7 @@ class Orderer {
       const NodeId made = ir_.add_node(std::move(assign), {ir_.info(value)});
       ir_.roots.push_back(made);
       for (NodeId follower : followers) ir_.change(follower, [&](IrNode& node) { node.after.push_back(made); });
-      if (conditional) {  // the variable may not take the new value: readers look at what it is then
+      if (conditional) {  // the variable may not take the new value: readers read it afterwards
         replace_uses(ir_, value, ir_.node(made).outputs[0]);
         ir_.change(made, [&](IrNode& node) { node.inputs[1] = value; });
       }
@@ -119,7 +120,7 @@ class Orderer {
       for (std::size_t k = i + 1; k < assigns.size(); ++k) {
         const NodeId a = assigns[i], b = assigns[k];
         BELFRY_CHECK(order_->reaches(a, b) || order_->reaches(b, a),
-                     "[Variable '{}'] expected assignments that are ordered in one run, got {} {} and {} {} with no "
+                     "[Variable '{}'] expected ordered assignments in one run, got {} {} and {} {} with no "
                      "path between them. "
                      "Use ControlDependencies to say which comes first.",
                      variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin),
@@ -128,7 +129,7 @@ class Orderer {
     std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return order_->reaches(a, b); });
   }
 
-  // Who reads an assigned variable, through views of it too: all the same memory.
+  // The readers of an assigned variable, also through views of it: all use the same memory.
   void collect_readers() {
     std::vector<const Node*> shown(ir_.values.size(), nullptr);  // by value: the variable whose memory it shows
     for (const auto& [variable, assigns] : assigns_)
@@ -174,7 +175,7 @@ class Orderer {
     }
   }
 
-  // A copy of the variable's value after so many assignments.
+  // A copy of the variable's value after this many assignments.
   ValueId version(ValueId value, const std::vector<NodeId>& assigns, std::size_t seen, std::vector<ValueId>& versions) {
     if (versions[seen] != kNone) return versions[seen];
     versions[seen] = copy_of(value, ir_.value(value).producer);
@@ -184,7 +185,7 @@ class Orderer {
     return versions[seen];
   }
 
-  // The reader, and the views it may read through, take the copy. (Only readers of the start's value read views, so any
+  // The reader, and any views it reads through, use the copy. (Only readers of the start's value read views, so any
   // view may.)
   void read_from(NodeId reader, const Node& variable, ValueId copy) {
     const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
@@ -195,7 +196,7 @@ class Orderer {
       if (keeps_elements(ir_.node(read.reader))) replace_reads(read.reader, value, copy);
   }
 
-  // With several assignments, the new value that one of them gives must survive the next: its readers get a copy.
+  // With several assignments, the new value of one must survive the next: its readers get a copy.
   void keep_results(const std::vector<NodeId>& assigns) {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
       const ValueId result = ir_.node(assigns[i]).outputs[0];

@@ -1,5 +1,5 @@
-// The passes that are the same for every device, in the order they run. Each is one file with one function, tested on
-// its own. What comes after them is the backends' (engine/cpu/compile/passes.h).
+// The passes that are the same for every device, in the order they run. Each is one file with one function, tested
+// separately. After them come the backends' passes (engine/cpu/compile/passes.h).
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ struct DeviceInfo {
   Device name = 0;
 };
 
-// 1. What the fetches need and nothing else. Fed tensors become "Feed" nodes, wanted ones end in "Fetch" nodes.
+// 1. Only what the fetches need. Fed tensors become "Feed" nodes, wanted ones end in "Fetch" nodes.
 Ir prune(const Graph& graph, const Signature& signature, const std::vector<DeviceInfo>& devices);
-// What a run does on one device between exchanges with the others. Everything below this pass sees one part at a time,
-// so a plan is linked from parts that were compiled on their own.
+// What a run does on one device between exchanges with the others. All later passes see one part at a time, so a plan
+// is linked from separately compiled parts.
 struct Part {
   Ir ir{};  // a "Receive" node for each thing that comes from another part, a "Send" node for each that goes to one
   int number = 0;
@@ -42,7 +42,7 @@ struct Part {
   };
   std::vector<Hazard> hazards{};
 };
-// What goes from one part to others: a value, only its shape, or only the news that something is done.
+// What goes from one part to others: a value, only its shape, or only a signal that something is done.
 struct Crossing {
   enum class Kind { value, shape, event } kind = Kind::value;
   int from = 0;           // part
@@ -53,30 +53,30 @@ struct Crossing {
   int last_reader = kNone;  // part
   // Some reader runs on another device than `from`, or is planned for the elements.
   bool leaves_device = false;
-  // Some reader runs on another kind of device, or is planned for the elements: they cross plain, in the host's memory.
+  // Some reader runs on another kind of device, or is planned for the elements: it crosses plain, in host memory.
   bool through_host = false;
-  bool sizes = false;  // shapes in later parts follow from the elements
+  bool sizes = false;  // shapes in later parts depend on the elements
 };
 struct Partition {
   std::vector<Part> parts;          // a part waits only for parts before it
   std::vector<Crossing> crossings;  // by the "crossing" attribute of Send and Receive
-  // Where shapes follow from data, parts from here on can be planned only when all before have run. Begins with 0.
+  // If shapes depend on data, parts from each of these on can be planned only when all before have run. Begins with 0.
   std::vector<int> stages{0};
 };
 // Between 1 and 2. A variable lives on one kind of device: what updates it runs there, and devices of other kinds are
 // sent its value.
 void place_variables(Ir& ir, const std::vector<DeviceInfo>& devices);
-// Then. Parts are as large as possible: with one device there is one, unless shapes follow from data.
+// After 1. Parts are as large as possible: with one device there is one, unless shapes depend on data.
 Partition partition(Ir ir, const std::vector<DeviceInfo>& devices);
-// 2. Every shape made concrete by running the ops' own shape rules again. `given` are values that other parts computed
-// and that sizes follow from.
+// 2. Makes every shape concrete by running the ops' shape rules again. `given` are values that other parts computed
+// and that sizes depend on.
 void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given = {});
 // 3. Constants computed, equal ops merged, identities and dead ends removed.
 void simplify(Ir& ir);
 // Reads before assignments: adds ordering edges, snapshots where that would be a cycle; unordered assignments throw.
 void order_variables(Ir& ir);
-// infer_shapes() and simplify() on one part, which a backend is then given. `sizes` are the elements of what it receives
-// and shapes follow from. Gives the shapes that cross to other parts, by crossing.
+// infer_shapes() and simplify() on one part, which then goes to a backend. `sizes` are the elements that it receives
+// and that shapes depend on. Returns the shapes that cross to other parts, by crossing.
 std::map<int, TensorInfo> prepare_part(Part& part, const std::vector<Crossing>& crossings,
                                        const std::map<ValueId, Array>& sizes = {});
 

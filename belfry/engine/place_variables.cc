@@ -28,7 +28,7 @@ class Placing {
   }
   bool is_near(NodeId id, ValueId variable) const { return kind_of(id) == kind_of(ir_.value(variable).producer); }
 
-  // What updates a variable, or reads it after an update, runs where the variable lives.
+  // Nodes that update a variable, or read it after an update, run where the variable lives.
   void move_update(NodeId id) {
     const std::vector<int>& updated = updated_inputs(ir_.node(id));
     if (updated.empty() && ir_.node(id).op != kReadVariable) return;
@@ -45,11 +45,10 @@ class Placing {
   }
 
   void check_near(NodeId id, const Node& variable, const std::string& kind) const {
-    BELFRY_CHECK(
-        kind == kind_of(id),
-        "{} expected all that it updates, and the flags that it depends on, to live on one kind of device, got "
-        "'{}' on {} and the update on {} {}. Make them in one DeviceScope.",
-        describe(*ir_.node(id).origin), variable.name, kind, kind_of(id), made_at(*ir_.node(id).origin));
+    BELFRY_CHECK(kind == kind_of(id),
+                 "{} expected the variables that it updates and its conditions to live on one kind of device, got "
+                 "'{}' on {} and the update on {} {}. Make them in one DeviceScope.",
+                 describe(*ir_.node(id).origin), variable.name, kind, kind_of(id), made_at(*ir_.node(id).origin));
   }
 
   // Its value at the start of the run is copied where it lives, and the copy is sent.

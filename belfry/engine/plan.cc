@@ -13,7 +13,7 @@
 namespace belfry {
 namespace {
 
-// Of several streams.
+// For plans with several streams.
 class FirstError {
  public:
   void keep(std::exception_ptr error) {
@@ -32,7 +32,7 @@ class FirstError {
 
 }  // namespace
 
-// What a part of this plan waits for and tells. Made once, used by each run.
+// What a part of this plan waits for and signals. Made once, used by each run.
 class Plan::LinkedRun final : public PartRun {
  public:
   LinkedRun(Plan& plan, std::size_t part) : plan_(plan), part_(part), waits_(plan.waits_[part]) {
@@ -118,7 +118,7 @@ void Plan::link(const Partition& partition) {
 }
 
 void Plan::collect_variables(Variables& values) {
-  std::set<const Node*> read, written, assigned;  // assigned: wholly, by a part before
+  std::set<const Node*> read, written, assigned;  // assigned: as a whole, by an earlier part
   for (const auto& part : parts_) {
     for (const Node* variable : part->read)
       if (!assigned.contains(variable)) read.insert(variable);
@@ -164,7 +164,7 @@ void Plan::run_streams(const Step& step, DeviceTeam& team, Profiler* profiler) {
   error.rethrow();
 }
 
-// A part is launched when the one before it on its device is done: what a failed one should have made is not used.
+// A part is launched when the one before it on its device is done, so that nothing uses what a failed one did not make.
 void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
   for (int part : streams_[at(device)]) {
     if (failed_.load(std::memory_order_relaxed)) return;

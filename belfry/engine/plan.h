@@ -1,4 +1,4 @@
-// Plan: a run, ready to go. Linked from parts that were compiled on their own, so that N towers which each meet M
+// Plan: a run that is ready to execute. Linked from separately compiled parts, so that N towers which each meet M
 // shapes need N * M of them, not M^N.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace belfry {
 class DeviceTeam;
 class Plan;
 
-// What programs are compiled for, and where their runs take place: a session's devices. Outlives them.
+// What programs are compiled for and run on: a session's devices. Outlives the programs.
 struct RunTarget {
   Variables& variables;
   CrossingMemory& crossings;  // on the host
@@ -26,7 +26,7 @@ struct RunTarget {
 // What compiled parts depend on; grows with every change.
 std::uint64_t generation_of(const RunTarget& target);
 
-// Where shapes follow from data: what comes when a plan has run, which is not the whole of a run then.
+// If shapes depend on data: what comes after a plan has run, since it is then not the whole run.
 class Continuation {
  public:
   virtual ~Continuation() = default;
@@ -35,7 +35,7 @@ class Continuation {
   virtual std::string explain() const = 0;  // for people to read
 };
 
-// Before this position of a part, so many positions of another part must be done.
+// Before this position of a part, this many positions of another part must be done.
 struct Wait {
   int position = 0;
   int part = 0, done = 0;
@@ -50,13 +50,13 @@ class Plan {
 
   void continue_with(std::unique_ptr<Continuation> rest) { rest_ = std::move(rest); }
   bool continues() const { return rest_ != nullptr; }
-  Plan& next() { return rest_->next(); }  // when it has run
+  Plan& next() { return rest_->next(); }  // after this one has run
 
   // The run: feeds and results are given as raw pointers in the order of the signature.
   void run(const Step& step, const std::vector<const void*>& feeds, const std::vector<void*>& results, DeviceTeam& team,
            Profiler* profiler);
 
-  // Plain; in the order of the fetches. One that another stage makes has none.
+  // Plain; in the order of the fetches. Nothing for one that another stage makes.
   const std::vector<std::optional<TensorInfo>>& fetched() const { return fetched_; }
   bool in_parts() const { return in_parts_; }  // the program has several, here or in other stages
   const std::vector<const Node*>& variables() const { return variables_; }  // read by this plan
@@ -92,12 +92,12 @@ class Plan {
   std::vector<bool*> assigned_ready_;
   // Shared by the streams of a run, without a lock: the atomics. The rest is set before the streams start.
   std::unique_ptr<std::atomic<int>[]> done_;  // by part: how many of its positions are done in this run
-  std::atomic<bool> failed_ = false;          // a part threw: whoever waits for another stream gives up
+  std::atomic<bool> failed_ = false;          // a part threw: streams that wait for another one give up
   MemoryUse memory_{};                        // before the first run
   std::uint64_t generation_ = 0;
   std::size_t first_ = 0;  // the number of its first part
   bool in_parts_ = false;
-  std::unique_ptr<Continuation> rest_;  // none behind a run's last stage
+  std::unique_ptr<Continuation> rest_;  // null for a run's last stage
 };
 
 }  // namespace belfry

@@ -38,7 +38,7 @@ void Profiler::write(const std::string& path) const {
                        {"ts", static_cast<double>(e.begin) * 1e-3},
                        {"dur", static_cast<double>(e.end - e.begin) * 1e-3}});
   }
-  // Names are bytes that a user chose: what is no UTF-8 is replaced rather than refused.
+  // Names are bytes that a user chose: invalid UTF-8 is replaced rather than refused.
   write_file_atomically(path, nlohmann::json{{"traceEvents", std::move(trace)}}.dump(
                                   -1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

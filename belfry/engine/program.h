@@ -1,8 +1,8 @@
-// Program: what a set of fetches and feeds means, before shapes are known. Pruned and cut into parts once; plans for
-// the shapes that come are linked from parts, which are compiled when a new shape reaches them and kept.
+// Program: a set of fetches and feeds before shapes are known. Pruned and cut into parts once; plans for the shapes
+// that occur are linked from parts, which are compiled when a new shape reaches them and kept.
 //
-// Where shapes follow from data, a run has stages. plan() gives the plan of the first; when that has run, its next() is
-// the plan of the one behind it, for the sizes that were computed.
+// If shapes depend on data, a run has stages. plan() returns the plan of the first; when that has run, its next() is
+// the plan of the following one, for the sizes that were computed.
 #pragma once
 
 #include <list>
@@ -16,20 +16,21 @@ namespace belfry {
 
 // What is known between two stages of a run.
 struct Stage {
-  int number = 0;  // of the one that comes
+  int number = 0;  // of the next stage
   std::vector<TensorSpec> fed{};
-  std::vector<TensorInfo> carried{};                      // by crossing, as far as they are made
+  std::vector<TensorInfo> carried{};                      // by crossing, those made so far
   std::vector<std::shared_ptr<const LeftBehind>> left{};  // by device: what lies in its memory
   Ints sizes{};                                           // computed by stages before it
 };
 
 class Program : public std::enable_shared_from_this<Program> {
  public:
-  // `signature.fed` may be empty; the target outlives the program. Of each part, `kept` versions are remembered, and as
-  // many plans of each stage behind the first.
+  // `signature.fed` may be empty; the target outlives the program. `kept` versions of each part are remembered, and as
+  // many plans of each stage after the first.
   Program(const Graph& graph, const Signature& signature, const RunTarget& target, int kept = 32);
 
-  // The plan for feeds of these dtypes and concrete shapes. A program with several stages is owned by a shared_ptr.
+  // The plan for feeds of these dtypes and concrete shapes. A program with several stages must be owned by a
+  // shared_ptr.
   std::unique_ptr<Plan> plan(const std::vector<TensorSpec>& fed);
   int parts() const { return static_cast<int>(partition_.parts.size()); }
   int compiled() const { return compiled_; }                     // how often a part went through the passes
@@ -38,7 +39,7 @@ class Program : public std::enable_shared_from_this<Program> {
  private:
   struct Version {
     std::vector<TensorInfo> inputs;            // of its Feed and Receive nodes
-    Ints sizes;                                // that its shapes follow from
+    Ints sizes;                                // that its shapes depend on
     std::shared_ptr<const LeftBehind> before;  // in its device's memory
     std::shared_ptr<const CompiledPart> part;
   };
@@ -49,27 +50,27 @@ class Program : public std::enable_shared_from_this<Program> {
     Ints sizes;
     std::unique_ptr<Plan> plan;
   };
-  // The stage behind one that has just run, for the sizes that it has computed.
+  // The stage after one that has just run, for the sizes that it has computed.
   Plan& next(const Stage& done, const std::vector<std::span<const std::int64_t>>& computed);
-  // Where the sizes lie that a stage is planned for.
+  // Where to find the sizes that a stage is planned for.
   std::vector<std::span<const std::int64_t>> computed_sizes(int stage) const;
-  // What is planned when the stages before it have run.
+  // A stage that is planned when the stages before it have run.
   std::string explain_rest(const Stage& stage) const;
   std::unique_ptr<Plan> plan_stage(const Stage& before);
-  // The parts of the stage behind `stage`, which becomes what is known when those have run.
+  // The parts of the stage after `stage`, which is updated to what is known when those have run.
   Parts collect(Stage& stage);
   std::vector<TensorInfo> inputs_of(std::size_t part, const Stage& stage) const;
   std::shared_ptr<const CompiledPart> version(std::size_t part, Version wanted);
   std::shared_ptr<const CompiledPart> compile(std::size_t part, const Version& wanted);
   std::size_t first_part(int stage) const;
-  // The crossings whose elements stages before the part's have computed for shapes, in the order of Stage::sizes.
+  // The crossings whose elements, needed for shapes, earlier stages have computed, in the order of Stage::sizes.
   std::vector<std::size_t> sizes_before(std::size_t part) const;
 
   RunTarget target_;
   Partition partition_;
   std::shared_ptr<RunSlots> slots_;
   std::vector<std::list<Version>> versions_;  // by part; the most recently used first
-  std::vector<std::list<Later>> later_;       // by stage; likewise
+  std::vector<std::list<Later>> later_;       // by stage; the most recently used first
   Ints sizes_;                                // of the last run
   int kept_ = 0, compiled_ = 0;
 };

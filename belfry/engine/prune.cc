@@ -53,7 +53,7 @@ class Pruner {
       const NodeId id = ir_.add_node(std::move(node), {info});
       values_[{t.node(), t.output()}] = ir_.node(id).outputs[0];
       if (is_fed(t.node(), fed_))
-        nodes_[t.node()] = id;  // what waits for the operation waits for (the last of) its feeds
+        nodes_[t.node()] = id;  // nodes that wait for the operation wait for the last of its feeds
     }
   }
 
@@ -80,7 +80,7 @@ class Pruner {
   }
 
   // A sum across towers gets the inputs of all of them. Those of later towers have higher numbers than the sums of
-  // earlier ones, so the nodes are numbered anew.
+  // earlier ones, so the nodes are renumbered.
   void link_towers() {
     CrossTowerGroups groups;
     for (NodeId id : sums_) {

@@ -38,7 +38,7 @@ class Simplifier {
   }
 
  private:
-  // Where only a shape is used, the tensor itself is not: "like" operands lose their edge.
+  // If only a tensor's shape is used, the edge to the tensor is removed ("like" operands).
   bool shape_only_like(NodeId id) {
     const OpDef* def = ir_.node(id).def();
     if (def == nullptr || def->shape_only.empty()) return false;
@@ -62,7 +62,7 @@ class Simplifier {
     return ir_.info(a).shape == ir_.info(b).shape && ir_.info(a).dtype == ir_.info(b).dtype;
   }
 
-  // Ops that give an input unchanged.
+  // Ops that return an input unchanged.
   bool pass_through(NodeId id) {
     const IrNode& node = ir_.node(id);
     if (node.outputs.empty()) return false;

@@ -1,5 +1,5 @@
 // The values of variables that live on one kind of device, in that kind's memory; shared by a session and its
-// companions. Arrays go in and come out plain, whatever the memory is.
+// companions. Arrays go in and come out plain, whatever the memory's layout.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class VariableMemory {
 
   virtual Array get(const Node* variable) const = 0;  // throws if it has no value
   virtual void set(const Node* variable, const Array& value) = 0;
-  // Whether it has a value. The flag stays where it is, so that a run looks nothing up.
+  // Whether it has a value. The flag's address does not change, so that a run looks nothing up.
   virtual bool& initialized(const Node* variable) = 0;
   virtual bool is_initialized(const Node* variable) const = 0;
 
@@ -31,11 +31,11 @@ class VariableMemory {
   virtual Bytes bytes_of(const Node* variable) const = 0;
   virtual Bytes bytes() const = 0;  // of all
 
-  // Several sessions use it from now on. No run sees half of another's update.
+  // Called when several sessions use it from now on: no run may see half of another's update.
   virtual void share() = 0;
   virtual void changed(const Node* variable) = 0;  // by a run that was alone
 
-  // Where a plan would have to change how a variable lies while runs of other sessions are using it, it throws
+  // If a plan would have to change a variable's layout while runs of other sessions are using it, it throws
   // VariablesAreInUse instead.
   struct VariablesAreInUse {};
   void set_in_use(bool in_use) { in_use_ = in_use; }
@@ -49,7 +49,7 @@ class VariableMemory {
 
  private:
   std::atomic<std::uint64_t> generation_ = 0;
-  bool in_use_ = false;  // guarded by whoever compiles: one at a time
+  bool in_use_ = false;  // needs no lock: one thread at a time compiles
 };
 
 }  // namespace belfry

@@ -1,5 +1,5 @@
-// The values of a graph's variables, wherever they live: each on the kind of device that it was made for, or on the
-// kind of the session's first device. Shared by a session and its companions.
+// The values of a graph's variables: each lives on the kind of device that it was made for, or on the kind of the
+// session's first device. Shared by a session and its companions.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class Variables {
     return variable->device.empty() ? first_kind_ : variable->device.kind();
   }
   const std::string& first_kind() const { return first_kind_; }
-  // Made when it is first asked for.
+  // Made on first use.
   VariableMemory& on(const std::string& kind);
   VariableMemory& of(const Node* variable) { return on(kind_of(variable)); }
 
@@ -33,7 +33,7 @@ class Variables {
   void outdate_plans();
   std::uint64_t generation() const;  // of all kinds
 
-  // While it lives, plans may not change how variables lie.
+  // While it exists, plans may not change the layouts of variables.
   class InUse {
    public:
     explicit InUse(Variables& variables) : variables_(variables) { variables_.set_in_use(true); }

@@ -1,6 +1,6 @@
 #include "benchmarks/data/bare_loop.h"
 
-// clang-format off: jpeglib.h needs what is before it, and does not include it
+// clang-format off: jpeglib.h needs the headers before it, and does not include them
 #include <cstdio>
 #include <jpeglib.h>
 // clang-format on

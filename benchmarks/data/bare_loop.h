@@ -1,5 +1,5 @@
-// What somebody would write who needs just this: decode, crop, flip, normalise, put into a batch, with libjpeg and
-// OpenCV alone.
+// The loop that one would write by hand: decode, crop, flip, normalise, put into a batch, with only libjpeg and
+// OpenCV.
 #pragma once
 
 #include <vector>

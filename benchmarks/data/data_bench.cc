@@ -1,4 +1,4 @@
-// What data pipelines cost beside loops written by hand, and beside PyTorch's DataLoader.
+// What data pipelines cost, compared to hand-written loops and to PyTorch's DataLoader.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,11 +40,11 @@ Flow list_of(const std::vector<Array>& arrays) {
   return from_list(std::move(points));
 }
 
-// The pipeline's throughput as a part of the bare loops'. The two take turns; the best of each counts.
+// The pipeline's throughput relative to the bare loops'. The two take turns; the best of each counts.
 double decode_ratio(const std::vector<Array>& jpegs, const Crop& crop, int threads, int repeats) {
   const Augmentor augmentor = random_crop(crop.size, {.padding = crop.padding}) | flip_horizontal() |
                               normalize({kMean[0], kMean[1], kMean[2]}, {kDeviation[0], kDeviation[1], kDeviation[2]});
-  // On one thread nothing but the caller's is used: so is it in a bare loop.
+  // With one thread only the caller's is used, as in a bare loop.
   Flow flow = list_of(jpegs) | decode_images() | augment_images(augmentor, {.threads = threads > 1 ? threads : 0}) |
               batch(kBatch, Remainder::keep);
   double bare = kNever, piped = kNever;
@@ -61,7 +61,7 @@ double decode_ratio(const std::vector<Array>& jpegs, const Crop& crop, int threa
   return bare / piped;
 }
 
-// Batches of 128 x 3 x 32 x 32 floats beside memcpy of as many bytes.
+// Batches of 128 x 3 x 32 x 32 floats compared to memcpy of as many bytes.
 double batch_ratio(int repeats) {
   constexpr std::int64_t kPoints = 4096;
   std::vector<Array> rows;
@@ -83,7 +83,7 @@ double batch_ratio(int repeats) {
   return copy / piped;
 }
 
-// What one map() that does nothing adds to a point.
+// What one map() that does nothing adds per point.
 double map_nanoseconds(int repeats) {
   constexpr int kPoints = 100'000;
   const auto points = [] { return list_of(std::vector<Array>(kPoints, Array(1.f))); };
@@ -120,7 +120,7 @@ void measure_data(const Options& o) {
   }
   if (o.json) return fmt::print("{}\n", out.dump());
   fmt::print(
-      "decode, crop, flip, normalise, batch, as parts of bare loops of libjpeg and OpenCV:\n"
+      "decode, crop, flip, normalise, batch, relative to bare loops of libjpeg and OpenCV:\n"
       "  one thread   {:.2f} (32 x 32), {:.2f} (256 x 256)\n"
       "  two threads  {:.2f} (32 x 32), {:.2f} (256 x 256)\n"
       "batches of 128 x 3 x 32 x 32 floats at {:.2f} of memcpy's speed; a map() that does nothing takes {:.0f} ns\n",

@@ -26,12 +26,12 @@ namespace {
 
 constexpr int kWorkers = 2, kLoaderBatch = 32;
 
-// The other side, in a process of its own: it makes a pass when it is told to.
+// The other side, in a separate process: it makes a pass when it is told to.
 class DataLoaderProcess {
  public:
   DataLoaderProcess(const std::string& python, const std::string& directory, int crop) {
     const std::string turns = scratch_.path() + "/turns";
-    // Opened for both: it then waits neither here nor there for the other side, and is at its end when this one closes.
+    // Opened for reading and writing, so that neither side waits for the other; it ends when this one closes.
     if (mkfifo(turns.c_str(), 0600) != 0 || (turns_ = open(turns.c_str(), O_RDWR | O_CLOEXEC)) < 0) return;
     const std::string command = fmt::format("'{}' '{}' '{}' {} {} {} '{}' 2>/dev/null", python, BELFRY_DATALOADER,
                                             directory, crop, kLoaderBatch, kWorkers, turns);

@@ -16,7 +16,7 @@ struct DataLoaderRatio {
 };
 
 // The two take turns, with as many passes each; the best of each counts.
-// Nothing if no Python with torch and a decoder is at hand (see peer_python.h).
+// Nothing if no Python with torch and a decoder is found (see peer_python.h).
 std::optional<DataLoaderRatio> compare_with_dataloader(const std::vector<Array>& jpegs, int crop, int repeats);
 
 }  // namespace belfry::bench

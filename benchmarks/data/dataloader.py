@@ -2,7 +2,7 @@
 
 dataloader.py DIRECTORY CROP BATCH WORKERS TURNS
 Prints what decodes; then, for each line that comes from the named pipe TURNS, makes a pass and prints its images per
-second: whoever compares can take turns with it.
+second, so that the caller can take turns with it.
 """
 import os
 import random

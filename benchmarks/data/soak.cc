@@ -35,8 +35,8 @@ namespace {
 
 constexpr int kSoakBatch = 32;
 
-// The order is made before the map() that does not keep it. The consumers of the fan_out(), dealt a point each, meet
-// again in the zip().
+// Shuffling comes before the map() that does not keep the order. The consumers of the fan_out(), which get points in
+// turn, meet again in the zip().
 Flow image_pipeline() {
   std::vector<DataPoint> points;
   for (const Array& jpeg : make_jpegs(512, 64)) points.push_back({jpeg, Array(0)});
@@ -47,7 +47,7 @@ Flow image_pipeline() {
 }
 
 #ifdef BELFRY_HAS_ZEROMQ
-// Points that a thread sends to this process, over a socket in a directory of its own.
+// Points that a thread sends to this process, over a socket in a separate directory.
 class RemotePipeline {
  public:
   RemotePipeline() : sender_([this] { send(); }) {}
@@ -58,7 +58,7 @@ class RemotePipeline {
   RemotePipeline(const RemotePipeline&) = delete;
   RemotePipeline& operator=(const RemotePipeline&) = delete;
 
-  // Fails instead of waiting for ever if the sender has.
+  // Fails instead of waiting forever if the sender has failed.
   Flow flow() const {
     return from_remote(address_, {.timeout = 60, .replay = 8 * kSoakBatch}) | batch(kSoakBatch) | repeat() |
            prefetch(4);

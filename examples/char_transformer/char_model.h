@@ -1,4 +1,4 @@
-// What is trained: the network, its loss, and a sample for those who want to look.
+// The model that is trained: the network, its loss, and a sample to look at.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ struct Options {
   bool resume = false;
 };
 
-// The vocabulary beside the checkpoints, which mean nothing without it.
+// Writes the vocabulary beside the checkpoints, which are useless without it.
 class SaveVocabulary final : public bf::Callback {
  public:
   explicit SaveVocabulary(bf::Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
@@ -50,7 +50,7 @@ bf::ScheduledHyperParamSetter learning_rate(const Options& options) {
           {.linear = true, .step_based = true}};
 }
 
-// The run in run_dir goes on. Its text must be this one.
+// Continues the run in run_dir, which must have been trained on this text.
 void resume(bf::TrainConfig& config, const bf::Vocabulary& vocabulary) {
   config.session_init = bf::ContinueRun(config.run_dir);
   config.starting_epoch = bf::run_position(bf::load_checkpoint(config.run_dir).state).next_epoch;
@@ -91,7 +91,7 @@ void train(Options options) {
   bf::launch_train_with_config(std::move(config), trainer);
 
   const double loss = *trainer.monitors().latest("validation_loss");
-  fmt::print("validation loss {:.4f}, {:.2f} bits a character; a sample of it:\n", loss, loss / std::log(2.0));
+  fmt::print("validation loss {:.4f}, {:.2f} bits per character; a sample:\n", loss, loss / std::log(2.0));
   TextSampler({.run_dir = options.run_dir, .sample = {.temperature = 0.8f}, .seed = options.seed})
       .stream(text.vocabulary.decode(prompt), 600, [](std::string_view c) { fmt::print("{}", c); });
   fmt::print("\n");
@@ -105,18 +105,18 @@ int main(int argc, char** argv) {
   command.text("text", options.text, "a UTF-8 file, or a folder of them");
   command.text("--run-dir", options.run_dir, "where checkpoints and the vocabulary go");
   command.number("--epochs", options.epochs, {1, 1e6}, "the last one");
-  command.number("--steps", options.steps, {1, 1e9}, "steps an epoch");
-  command.number("--batch", options.batch, {1, 1e6}, "windows a step");
+  command.number("--steps", options.steps, {1, 1e9}, "steps per epoch");
+  command.number("--batch", options.batch, {1, 1e6}, "windows per step");
   command.number("--window", options.sizes.window, {2, 1e6}, "characters that the model looks at");
   command.number("--features", options.sizes.features, {32, 1e6},
-                 "of each character, a multiple of 32: a head has so many");
-  command.number("--blocks", options.sizes.blocks, {1, 1000}, "of attention and two dense layers");
+                 "of each character; a multiple of 32, the size of a head");
+  command.number("--blocks", options.sizes.blocks, {1, 1000}, "each with attention and two dense layers");
   command.number("--dropout", options.dropout, {0, 0.99}, "in each block");
-  command.number("--learning-rate", options.learning_rate, {0, 1}, "the largest: it rises first, then falls");
+  command.number("--learning-rate", options.learning_rate, {0, 1}, "its maximum: it rises first, then falls");
   command.number("--held-out", options.held_out, {0.001, 0.9},
-                 "the share of the text, at its end, that is for validation");
+                 "the share of the text, at its end, used for validation");
   command.number("--threads", options.threads, {0, 1024}, "0: all cores");
   command.seed("--seed", options.seed, "of weights, windows and samples");
-  command.flag("--resume", options.resume, "go on with the run in --run-dir");
+  command.flag("--resume", options.resume, "continue the run in --run-dir");
   return command.run(argc, argv, [&] { train(options); });
 }

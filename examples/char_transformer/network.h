@@ -14,7 +14,7 @@ struct NetworkSizes {
   std::int64_t blocks = 3;
 };
 
-// Those that a run was trained with, by the shapes of its variables.
+// The sizes that a run was trained with, from the shapes of its variables.
 NetworkSizes sizes_in(const belfry::Checkpoint& checkpoint);
 
 class Network {
@@ -23,12 +23,12 @@ class Network {
 
   // Logits [batch, n, characters] of characters [batch, n], the first of which begins a window.
   belfry::Tensor operator()(const belfry::Tensor& ids) const;
-  // The same of characters from a place in the window on; what is before them is in the caches, one a block. This is a
+  // The same for characters from a place in the window on; earlier ones are in the caches, one per block. This is a
   // belfry::DecodeFunction.
   belfry::Tensor operator()(const belfry::Tensor& ids, const belfry::Tensor& position,
                             std::vector<belfry::KeyValueCache>& caches) const;
 
-  // Room for one window.
+  // Options of a cache for one window.
   belfry::KeyValueCacheOptions cache() const { return {.capacity = sizes_.window, .units = sizes_.features}; }
   const NetworkSizes& sizes() const { return sizes_; }
 

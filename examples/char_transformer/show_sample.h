@@ -1,4 +1,4 @@
-// A sample of each epoch on stdout: what the model has learned, to look at.
+// Prints a sample after each epoch: what the model has learned, to look at.
 #pragma once
 
 #include <belfry/belfry.h>
@@ -7,7 +7,7 @@
 
 class ShowSample final : public belfry::Callback {
  public:
-  // A model of `vocabulary`'s characters goes on with the prompt, which has the length that CharModel was told.
+  // A model of `vocabulary`'s characters continues the prompt, whose length must be the one given to CharModel.
   ShowSample(belfry::Vocabulary vocabulary, const Ids& prompt);
 
   void setup_graph() override;  // the predictor's tower is built here

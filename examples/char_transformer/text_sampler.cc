@@ -8,7 +8,7 @@ namespace bf = belfry;
 
 namespace {
 
-// i64 [1, n], as the network wants it.
+// i64 [1, n], as the network needs it.
 bf::Array row_of(std::span<const std::int32_t> ids) {
   bf::Array row(bf::i64, {1, static_cast<std::int64_t>(ids.size())});
   std::ranges::copy(ids, row.values<std::int64_t>().begin());
@@ -36,7 +36,7 @@ Ids TextSampler::encode(const std::string& prompt) const {
   const auto unknown = std::ranges::find(ids, 0);
   if (unknown != ids.end())
     throw bf::Error(
-        fmt::format("[char_transformer] expected a prompt of characters that the text has, got '{}' with "
+        fmt::format("[char_transformer] expected a prompt of characters that occur in the text, got '{}' with "
                     "another one at place {}. The characters are in {}.",
                     prompt, unknown - ids.begin(), vocabulary_file(options_.run_dir)));
   return ids;
@@ -54,7 +54,7 @@ void TextSampler::stream(const std::string& prompt, std::int64_t characters,
   graph.set_seed(options_.seed);
   const bf::GraphScope scope(graph);
   const bf::PredictTowerContext tower("");
-  // One graph for a beginning of any length and for the characters that follow; a run plans each length once.
+  // One graph for a prompt of any length and for the characters that follow; a run plans each length once.
   const bf::Tensor ids = bf::placeholder(bf::i64, {1, bf::kAny}, "ids"), position = bf::placeholder(bf::i64, {}, "at");
   std::vector<bf::KeyValueCache> caches;
   for (std::int64_t i = 0; i < network_.sizes().blocks; ++i)
@@ -67,7 +67,7 @@ void TextSampler::stream(const std::string& prompt, std::int64_t characters,
 
   out(prompt);
   const auto size = static_cast<std::size_t>(network_.sizes().window);
-  std::size_t seen = 0;  // so many of the window are in the caches
+  std::size_t seen = 0;  // how many characters of the window are in the caches
   for (std::int64_t k = 0; k < characters; ++k) {
     if (window.size() > size || seen == size) {
       window.erase(window.begin(), window.end() - static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, size / 2)));
@@ -85,12 +85,12 @@ void TextSampler::stream(const std::string& prompt, std::int64_t characters,
 std::string TextSampler::draw_at_once(const std::string& prompt, std::int64_t characters) {
   const Ids begin = encode(prompt);
   const NetworkSizes& sizes = network_.sizes();
-  // The last character is drawn, not looked at.
+  // The last character is drawn, but never fed.
   const std::int64_t room = sizes.window + 1 - static_cast<std::int64_t>(begin.size());
   if (characters > room)
     throw bf::Error(
         fmt::format("[char_transformer] expected prompt and characters to fit the window of {}, so {} "
-                    "characters or fewer behind this prompt, got {}. Without --one-run there may be more.",
+                    "characters or fewer after this prompt, got {}. Without --one-run there may be more.",
                     sizes.window, std::max<std::int64_t>(room, 0), characters));
   bf::Graph graph;
   graph.set_seed(options_.seed);

@@ -1,4 +1,4 @@
-// Draws a text from a run of char_transformer, of which it needs nothing but the directory.
+// Draws a text from a run of char_transformer; needs only the run's directory.
 #pragma once
 
 #include <belfry/belfry.h>
@@ -21,10 +21,10 @@ class TextSampler {
  public:
   explicit TextSampler(const SamplerOptions& options);
 
-  // Gives the prompt, then one character after the other as it is drawn; the session keeps what attention has seen.
-  // Places are learned for one window: where it is full, a new one begins with the second half of it.
+  // Passes on the prompt, then each character as it is drawn; the session keeps what attention has seen.
+  // Places are learned for one window: when it is full, a new one begins with the second half of it.
   void stream(const std::string& prompt, std::int64_t characters, const std::function<void(std::string_view)>& out);
-  // Prompt and characters from a single run, so all in one window.
+  // Prompt and characters in a single run, and so in one window.
   std::string draw_at_once(const std::string& prompt, std::int64_t characters);
 
  private:
@@ -37,5 +37,5 @@ class TextSampler {
   Network network_;
 };
 
-// The vocabulary's place in a run's directory.
+// The vocabulary's path in a run's directory.
 std::string vocabulary_file(const std::string& run_dir);

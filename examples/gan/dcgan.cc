@@ -19,7 +19,7 @@ bf::Tensor generator(const bf::Tensor& z) {
          bf::conv2d_transpose("deconv2", image);
 }
 
-// How sure it is that images in [-1, 1] are real. Called twice in a tower: the second time it finds its variables.
+// Logits for images in [-1, 1] being real. Called twice in a tower: the second time it finds its variables.
 bf::Tensor discriminator(const bf::Tensor& image, const bf::VariableScopeOptions& options = {}) {
   const bf::VariableScope scope("discrim", options);
   const bf::Conv2dLayerOptions first{

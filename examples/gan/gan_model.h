@@ -9,13 +9,13 @@
 
 class GANModelDesc : public belfry::ModelDescBase {
  public:
-  // The tower function. The generator's variables are under the scope "gen", the discriminator's under "discrim"; what
-  // it returns is what build_losses() does.
+  // The tower function. The generator's variables are under the scope "gen", the discriminator's under "discrim". It
+  // returns the result of build_losses().
   virtual belfry::Tensors build_graph(const belfry::Inputs& in) = 0;
-  // For both players.
+  // Used for both players.
   virtual std::unique_ptr<belfry::Optimizer> optimizer() = 0;
 
-  // What each player trains, of the tower that is being built.
+  // What each player trains in the tower that is being built.
   static std::vector<belfry::Variable> d_vars(const belfry::TowerContext& tower) { return in_scope(tower, "discrim/"); }
   static std::vector<belfry::Variable> g_vars(const belfry::TowerContext& tower) { return in_scope(tower, "gen/"); }
 

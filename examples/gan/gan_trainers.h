@@ -1,4 +1,4 @@
-// Three trainers of two players. What a step is, is all that differs; the model does not know which of them trains it.
+// Three trainers for two players. They differ only in what a step is; the model does not know which of them trains it.
 #pragma once
 
 #include <belfry/belfry.h>
@@ -8,10 +8,10 @@
 
 #include "examples/gan/gan_model.h"
 
-// One run updates both players. Both losses are of the same forward pass, with the weights that the run began with: a
-// variable has one value in a run, unless an assignment comes before the read. So the generator's gradient does not see
-// the discriminator's update of this step but that of the last one, as in Tensorpack, and the discriminator is computed
-// once for both.
+// One run updates both players. Both losses come from the same forward pass, with the weights that the run began with:
+// a variable has one value in a run, unless an assignment comes before the read. So the generator's gradient does not
+// see the discriminator's update of this step, only that of the last one, as in Tensorpack, and the discriminator is
+// computed once for both.
 class GANTrainer final : public belfry::TowerTrainer {
  public:
   GANTrainer(belfry::InputSourcePtr input, GANModelDesc& model) {
@@ -27,9 +27,9 @@ class GANTrainer final : public belfry::TowerTrainer {
   }
 };
 
-// A player's turn comes every so many steps, in a run of its own: when both have one, the generator plays against the
-// discriminator as it is after its update. The turns go by iteration(), which counts steps; global_step() counts hooked
-// runs, of which a step has none, one or two here.
+// Each player has a period in steps, and a separate run when it is its turn. If both have a turn, the generator plays
+// against the discriminator after its update. Turns depend on iteration(), which counts steps; global_step() counts
+// hooked runs, of which a step has none, one or two here.
 class SeparateGANTrainer final : public belfry::TowerTrainer {
  public:
   struct Periods {
@@ -47,7 +47,7 @@ class SeparateGANTrainer final : public belfry::TowerTrainer {
     register_callback(belfry::CostGuard({{d_min_, {losses[0]}}, {g_min_, {losses[1]}}}));
   }
 
-  // Hooked, both: each is a step of training that callbacks take part in.
+  // Both hooked: each is a step of training that callbacks take part in.
   void run_step() override {
     if (iteration() % periods_.d == 0) hooked_session().run(d_min_);
     if (iteration() % periods_.g == 0) hooked_session().run(g_min_);
@@ -58,7 +58,7 @@ class SeparateGANTrainer final : public belfry::TowerTrainer {
   belfry::Operation d_min_, g_min_;
 };
 
-// GANTrainer's step on several devices: a tower each, with points of its own; each loss's gradients are averaged in the
+// GANTrainer's step on several devices: a tower on each, with its own points; each loss's gradients are averaged in the
 // order of the towers, and applied once.
 class MultiDeviceGANTrainer final : public belfry::TowerTrainer {
  public:

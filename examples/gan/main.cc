@@ -68,15 +68,15 @@ int main(int argc, char** argv) {
   Options options;
   belfry::tools::CommandLine command("Trains a DCGAN on Fashion-MNIST", "gan");
   command.one_of("--trainer", options.trainer, {"joint", "separate", "multi"},
-                 "how: joint (both players in a run), separate (a run each) or multi");
-  command.number("--devices", options.devices, {1, 1'000'000}, "devices of multi");
+                 "joint (both players in one run), separate (a run each) or multi");
+  command.number("--devices", options.devices, {1, 1'000'000}, "multi: the number of devices");
   command.number("--d-period", options.periods.d, {1, 1'000'000},
-                 "separate: the discriminator's turn is every so many steps");
+                 "separate: steps from one turn of the discriminator to the next");
   command.number("--g-period", options.periods.g, {1, 1'000'000},
-                 "separate: the generator's turn is every so many steps");
+                 "separate: steps from one turn of the generator to the next");
   command.number("--epochs", options.epochs, {1, 1'000'000}, "epochs");
-  command.number("--steps", options.steps, {0, 1'000'000}, "steps an epoch (0: one pass over the training set)");
-  command.number("--batch", options.batch, {2, 1'000'000}, "images a step and device");
+  command.number("--steps", options.steps, {0, 1'000'000}, "steps per epoch (0: one pass over the training set)");
+  command.number("--batch", options.batch, {2, 1'000'000}, "images per step and device");
   command.number("--threads", options.threads, {0, 1'000'000},
                  "threads of each device (0: an equal share of the cores)");
   command.seed("--seed", options.seed, "of weights, order and noise");

@@ -1,4 +1,4 @@
-// A sheet of generated images, each epoch from the same numbers: what the generator has learned, to look at.
+// Writes a sheet of generated images after each epoch, always from the same numbers: what the generator has learned.
 #pragma once
 
 #include <belfry/belfry.h>

@@ -19,7 +19,7 @@ struct Options {
   std::string run_dir = "train_log/vae";
 };
 
-// The images without their labels, at most so many a pass. The last batch has what is left over.
+// The images without their labels, at most options.images per pass. The last batch may be smaller.
 bf::Flow images_of(const char* split, const Options& options, int batch) {
   return bf::fashion_mnist(split, {.seed = options.seed}) | bf::take(options.images) | bf::select({0}) |
          bf::batch(batch, bf::Remainder::keep);
@@ -50,7 +50,7 @@ void train(const Options& options) {
     config.session_config.devices.assign(static_cast<std::size_t>(options.devices), {options.threads});
   const auto trainer = make_trainer(options.devices);
   bf::launch_train_with_config(std::move(config), *trainer);
-  fmt::print("validation ELBO {:.2f} nats an image\n", *trainer->monitors().latest("validation_elbo"));
+  fmt::print("validation ELBO {:.2f} nats per image\n", *trainer->monitors().latest("validation_elbo"));
 }
 
 }  // namespace
@@ -60,9 +60,9 @@ int main(int argc, char** argv) {
   belfry::tools::CommandLine command("Trains a variational autoencoder on Fashion-MNIST", "vae");
   command.number("--epochs", options.epochs, {1, 1'000'000}, "passes over the images");
   command.number("--batch", options.batch, {1, 1'000'000},
-                 "images a step and device; the last of a pass may have fewer");
+                 "images per step and device; the last batch of a pass may be smaller");
   command.number("--images", options.images, {1, 1'000'000},
-                 "of the training set, and of the test set if that has so many");
+                 "of the training set, and at most this many of the test set");
   command.number("--devices", options.devices, {1, 1'000'000}, "devices, each with a tower");
   command.number("--threads", options.threads, {0, 1'000'000},
                  "threads of each device (0: an equal share of the cores)");

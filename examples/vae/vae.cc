@@ -4,7 +4,7 @@ namespace bf = belfry;
 
 namespace {
 
-// What an image is encoded to: a normal distribution for each of its numbers.
+// The encoding of an image: a normal distribution for each of its numbers.
 struct Code {
   bf::Tensor mean, log_variance;
 };
@@ -37,13 +37,13 @@ bf::Tensor VAE::build_graph(bf::Inputs in) {
   const bf::Tensor image = in["image"];
   const auto [mean, log_variance] = encode(image);
   bf::identity(mean, "mean");
-  // Drawn by way of numbers that the weights have no part in, so that the gradient goes through.
+  // Drawn from noise that does not depend on the weights, so that the gradient passes through.
   const bf::Tensor noise = bf::random_normal(bf::shape_of(mean));
   const bf::Tensor z = bf::add(mean, bf::exp(log_variance * 0.5f) * noise, "z");
   const bf::Tensor logits = decode(z);
   bf::sigmoid(logits, "decoded");
 
-  // Nats an image. KL of N(mean, variance) to N(0, 1): (mean^2 + variance - 1 - log variance) / 2
+  // Nats per image. KL of N(mean, variance) to N(0, 1): (mean^2 + variance - 1 - log variance) / 2
   const bf::Tensor reconstruction =
       bf::reduce_sum(bf::sigmoid_cross_entropy(logits, image), {.axes = {1, 2, 3}}, "reconstruction");
   const bf::Tensor kl = bf::multiply(

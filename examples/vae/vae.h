@@ -8,10 +8,10 @@
 
 class VAE final : public belfry::ModelDesc {
  public:
-  static constexpr std::int64_t kLatent = 16;  // numbers that stand for an image
+  static constexpr std::int64_t kLatent = 16;  // numbers that an image is encoded to
 
   std::vector<belfry::TensorSpec> inputs() const override;
-  // The cost is -ELBO, the mean over the batch, whose size is whatever the data have.
+  // The cost is -ELBO, averaged over the batch, which may have any size.
   //
   // Names for a predictor: "image" [?, 28, 28, 1] in [0, 1], "mean" [?, kLatent] that it is encoded to, "z" [?,
   // kLatent] that it is decoded from, and "decoded", the image again. For inference, a number for each image:

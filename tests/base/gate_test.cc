@@ -14,7 +14,7 @@ const std::atomic<bool> kNever = false;
 
 TEST(GateTest, ManyAreInsideOrOneIsAlone) {
   Gate gate;
-  int shared = 0;               // written only by who is alone
+  int shared = 0;               // written only by a thread that is alone
   std::atomic<int> inside = 0;  // visitors
   std::atomic<bool> wrong = false;
   std::vector<std::thread> threads;

@@ -18,7 +18,7 @@ constexpr std::int64_t kMs = 1'000'000;
 // A thread that works all the time, on a machine that lets it wait for a share of it.
 class Machine {
  public:
-  // Works on for so many milliseconds, looking every one of them; gives the decision at the end.
+  // Works for this many milliseconds, checking in each of them; returns the decision at the end.
   bool work(std::int64_t milliseconds, double waiting) {
     for (std::int64_t i = 0; i < milliseconds; ++i) {
       now_ += kMs;

@@ -315,7 +315,7 @@ TEST_F(InferenceRunnerTest, MistakesAreNamed) {
                        "cosd"));
 }
 
-// Whoever asks a trainer for inference towers is told by its name.
+// Asking a trainer for inference towers gives an error with its name.
 TEST_F(InferenceRunnerTest, ATrainerWithoutATowerFunctionHasNoInferenceTowers) {
   Graph own;
   const GraphScope inside(own);

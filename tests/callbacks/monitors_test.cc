@@ -50,7 +50,7 @@ class MonitorCallbacksTest : public testing_support::CallbacksTest {
   }
 };
 
-// While there is a directory in the way of the file, which nobody can replace, root neither.
+// While a directory is in the way of the file, which not even root can replace.
 TEST_F(MonitorCallbacksTest, JSONWriterSurvivesFailuresThatDoNotLast) {
   const testing_support::LogLines log;
   const std::string file = directory + "/stats.json";

@@ -1,4 +1,4 @@
-// A training that is continued from a checkpoint goes on as if nothing had happened: every callback's state is in it,
+// A training continued from a checkpoint runs as if it had not been interrupted: every callback's state is in it,
 // whatever its place in the order.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What a checkpoint says of where its run stood, and what a run that goes on makes of it.
+// What a checkpoint says about its run's position, and how a continued run uses it.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -72,7 +72,7 @@ TEST_F(SaversTest, ASignalSavesTheUnfinishedEpochOnce) {
   EXPECT_EQ(load_checkpoint(directory).state.step, 3);
 }
 
-// In before_train, and before the first step but behind the checks.
+// In before_train, and before the first step but after the checks.
 TEST_F(SaversTest, ASignalBeforeTheFirstStepSavesNothingAndLeavesTheEarlierRunLast) {
   Trainer first, second, third;
   run(first, {ModelSaver()});
@@ -104,7 +104,7 @@ TEST_F(SaversTest, AnOrdinaryStopSavesNothing) {
   EXPECT_EQ(load_checkpoint(directory).state.step, 2);
 }
 
-// Each on a graph of its own, as another program would have it.
+// Each on a separate graph, as in another program.
 std::int64_t steps_after(const SessionInit& init, bool has_variable) {
   Graph graph;
   const GraphScope scope(graph);

@@ -24,7 +24,7 @@ using Ints = std::vector<int>;
 
 int value_of(const std::optional<DataPoint>& point) { return point ? static_cast<int>((*point)[0].item()) : -1; }
 
-// Runs function(k) for every consumer, each on a thread of its own.
+// Runs function(k) for every consumer, each on a separate thread.
 void on_threads(std::size_t consumers, const std::function<void(std::size_t)>& function) {
   std::vector<std::thread> threads;
   for (std::size_t k = 0; k < consumers; ++k) threads.emplace_back([&function, k] { function(k); });
@@ -202,7 +202,7 @@ TEST(FanOut, CancelEndsAWaitForTheNextPass) {
   EXPECT_EQ(drain(parts[1]), (Ints{1}));
 }
 
-// A source whose next() waits, at one point, until it is cancelled; then it goes on.
+// A source whose next() waits, at one point, until it is cancelled; then it continues.
 class Stuck final : public DataFlow {
  public:
   explicit Stuck(std::atomic<int>& waits) : waits_(&waits) {}
@@ -303,7 +303,7 @@ std::vector<Flow> many(Each each) {
                  {.consumers = 3, .each = each, .buffer = 40});
 }
 
-// The rest of the run: every consumer goes on to the end of epoch 2.
+// The rest of the run: every consumer continues to the end of epoch 2.
 Log rest_of(std::vector<Flow>& flows) {
   Log log(flows.size());
   on_threads(flows.size(), [&](std::size_t k) {

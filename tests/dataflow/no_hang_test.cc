@@ -1,4 +1,4 @@
-// A thousand random moments at which something goes wrong, or nobody wants more points: no thread stays behind, and an
+// Errors, or the end of all reading, at a thousand random moments: no thread is left over, and an
 // error arrives once and names its stage.
 #include <atomic>
 #include <chrono>

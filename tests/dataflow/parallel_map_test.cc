@@ -164,7 +164,7 @@ TEST_P(ParallelMap, AnErrorOfTheSourceArrivesAfterThePointsBeforeIt) {
     if (point[0].item() == 5) throw NumericError("bad point");
     return point;
   };
-  // Out of order, what is made before the error is seen comes first; in order, all that stands before it.
+  // Out of order, points made before the error is noticed come first; in order, all points before it.
   Flow flow =
       numbered(20) | map(fails) | map([](DataPoint p) { return p; }, {.threads = threads(), .buffer = buffer()});
   for (int i = 0; i < 5; ++i) ASSERT_EQ((*flow.next())[0].item(), i);
@@ -235,7 +235,7 @@ TEST(ParallelMapThreads, ASourceWithRandomAccessIsReadByAllOfThem) {
 }
 
 // The first points are so quick that many are taken at a time (at most 128, here); then each waits. What was taken with
-// it is not begun any more once nobody wants it.
+// it is not started once no more points are wanted.
 TEST(ParallelMapThreads, EndWithThePointThatIsBeingMade) {
   std::atomic<int> slow_calls = 0;
   std::atomic<bool> release = false;

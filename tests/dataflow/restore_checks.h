@@ -23,7 +23,7 @@ inline void expect_same(const std::vector<DataPoint>& points, const std::vector<
 }
 
 // Takes states throughout the passes `epoch` and `epoch` + 1 of what `make` makes, restores each into a flow that has
-// been elsewhere and into a new one, and expects the rest of the pass and the whole next one. At most so many states.
+// been elsewhere and into a new one, and expects the rest of the pass and the whole next one. At most this many states.
 inline void expect_exact_restore(const std::function<Flow()>& make, std::uint64_t first_epoch = 0,
                                  std::size_t at_most = 1000) {
   Flow flow = make();

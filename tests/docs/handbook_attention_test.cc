@@ -8,7 +8,7 @@ namespace bf = belfry;
 
 namespace {
 
-// Logits [batch, n, 65] of tokens [batch, n] from `position` on; what is before them is in the caches, one a block.
+// Logits [batch, n, 65] of tokens [batch, n] from `position` on; earlier ones are in the caches, one per block.
 bf::Tensor decode(const bf::Tensor& tokens, const bf::Tensor& position, std::vector<bf::KeyValueCache>& caches) {
   const bf::Variable places = bf::get_variable("places", {.shape = {128, 32}});
   bf::Tensor x = (tokens | bf::embedding("tokens", {.rows = 65, .width = 32})) +

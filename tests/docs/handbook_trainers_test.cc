@@ -51,7 +51,7 @@ class Alternating final : public bf::Trainer {
 
   void run_step() override {
     hooked_session().run(iteration() % 10 == 0 ? shake_ : down_);  // a step: global_step counts it, callbacks join it
-    if (session().run(cost_).item() < 1e-4) throw bf::StopTraining("the cost is small");  // a look: nobody knows of it
+    if (session().run(cost_).item() < 1e-4) throw bf::StopTraining("the cost is small");  // a look, not a step
   }
 
  private:
@@ -61,7 +61,7 @@ class Alternating final : public bf::Trainer {
 
 class LargestCost final : public bf::Callback {  // of the steps of each epoch, as a metric
  public:
-  void before_train() override { cost_ = trainer().get_tensor("cost"); }  // a name that is not there is an error
+  void before_train() override { cost_ = trainer().get_tensor("cost"); }  // an unknown name is an error
   void before_epoch() override { largest_ = -std::numeric_limits<double>::infinity(); }
 
   bf::HookRequest before_run(const bf::RunContext&) override { return {.fetches = {cost_}}; }  // along with the step
@@ -78,7 +78,7 @@ class LargestCost final : public bf::Callback {  // of the steps of each epoch, 
   double largest_ = 0;
 };
 
-class StopAtRate final : public bf::Callback {  // when a schedule has made the rate that small
+class StopAtRate final : public bf::Callback {  // when a schedule has lowered the rate to `least`
  public:
   explicit StopAtRate(double least) : least_(least) {}
   void before_train() override { rate_ = trainer().graph().get_variable_by_name("rate"); }
@@ -211,7 +211,7 @@ TEST(HandbookTrainers, ARunGoesOn) {
     bf::launch_train_with_config(until(3), trainer);
   }
   bf::TrainConfig config = until(3);
-  config.session_init = bf::ContinueRun(directory);  // global_step goes on too, unless .ignore has "global_step"
+  config.session_init = bf::ContinueRun(directory);  // global_step continues too, unless .ignore has "global_step"
   config.starting_epoch = bf::run_position(bf::load_checkpoint(directory).state).next_epoch;  // 4
   config.max_epoch = 6;
   bf::SimpleTrainer trainer;
@@ -235,7 +235,7 @@ TEST(HandbookTrainers, AnotherRunTakesTheModel) {
   }
   bf::TrainConfig config = configured();
   config.callbacks = {bf::ModelSaver()};
-  config.session_init = bf::SaverRestore(directory, {.skip_mismatched = true});  // layers of another size start anew
+  config.session_init = bf::SaverRestore(directory, {.skip_mismatched = true});  // layers of another size start fresh
   config.run_dir = directory + "/fine-tuned";
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);

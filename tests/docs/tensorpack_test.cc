@@ -36,7 +36,7 @@ TEST(TensorpackPages, ATensorInputReadsATextInItsOrder) {
   const auto optimizer = [] { return bf::sgd({.learning_rate = 0.1f}); };
 
   bf::SimpleTrainer trainer;
-  // `text` is i32 [batches, rows, words]: row r of a batch goes on in row r of the next one.
+  // `text` is i32 [batches, rows, words]: row r of a batch continues in row r of the next one.
   const auto read = [&] {
     const bf::Tensor turn = bf::floormod(bf::get_global_step(), bf::constant(batches));
     return bf::Tensors{bf::gather(bf::constant(text), turn)};

@@ -140,8 +140,8 @@ TEST(AlgorithmTable, ACheckpointsChoicesWinAndStayOutOfTheFile) {
     LogLines log;
     EXPECT_EQ(table.use("gone", kKnown), nullptr);
     EXPECT_TRUE(contains(log.text,
-                         "[autotune] expected an algorithm that is there for 'gone', got the checkpoint's "
-                         "'from an old version'. It is timed anew"))
+                         "[autotune] expected an available algorithm for 'gone', got the checkpoint's "
+                         "'from an old version'. It is timed again"))
         << log.text;
   }
   table.add("b", "exact");
@@ -198,7 +198,7 @@ TEST(AlgorithmTable, AFileThatCannotBeWrittenIsAWarning) {
   AlgorithmTable table(dir / "file/t.json");
   table.add("a", "fast");
   table.write();
-  EXPECT_TRUE(contains(log.text, "expected to keep what was timed there, got: ")) << log.text;
+  EXPECT_TRUE(contains(log.text, "expected to save the choices there, got: ")) << log.text;
   EXPECT_TRUE(contains(log.text, ". The next program will time it again")) << log.text;
   EXPECT_EQ(table.use("a", kKnown)->algorithm, "fast");
 }
@@ -215,10 +215,9 @@ TEST(AlgorithmTable, TheUsualFileIsInTheUsersCacheAndNamesTheMachine) {
     const Environment cache("XDG_CACHE_HOME", unusable);
     EXPECT_EQ(autotune_cache_file(machine), "/home/me/.cache" + name);
     const Environment nowhere("HOME", nullptr);
-    EXPECT_EQ(
-        error_of([&] { autotune_cache_file(machine); }),
-        "[autotune] expected XDG_CACHE_HOME or HOME to say where this machine's choices are kept, got neither. Set "
-        "SessionConfig::autotune.file.");
+    EXPECT_EQ(error_of([&] { autotune_cache_file(machine); }),
+              "[autotune] expected XDG_CACHE_HOME or HOME, for where to keep this machine's choices, got neither. Set "
+              "SessionConfig::autotune.file.");
   }
   const TempDir dir;
   const Environment cache("XDG_CACHE_HOME", dir.path().c_str());

@@ -108,7 +108,7 @@ class AllocationTest : public testing::TestWithParam<int> {
 };
 
 TEST(Allocation, TheCounterCounts) {
-  void* volatile kept = nullptr;  // or the compiler leaves out what is freed at once
+  void* volatile kept = nullptr;  // else the compiler removes what is freed at once
   const Counted counted = allocations_of([&] {
     kept = std::malloc(10);
     std::free(kept);
@@ -165,7 +165,7 @@ TEST_P(AllocationTest, AStepOfAConvnetMakesNone) {
               {Array::full(f32, {32, 16, 16, 3}, 0.5), Array::full(i32, {32}, 3)}, true);
 }
 
-// Products that are cut by hand, and filters that are reordered in every run, right behind what is fed.
+// Products split by hand, and filters reordered in every run, directly after the feeds.
 TEST_P(AllocationTest, KernelsOfSeveralPartsThatReadFeedsMakeNone) {
   const Tensor x = placeholder({"x", f32, {32, 600}}), image = placeholder({"image", f32, {4, 10, 10, 40}});
   const Variable w = weight("w", {600, 64});

@@ -127,7 +127,7 @@ TEST_F(AssignLayoutsTest, TheSessionsLayoutIsDecidedOnceAndTrainingDecidesLast) 
   const Variable w = random_var("w", {3, 3, 32, 32});
   const Array before = store.get(w.node());
   laid_out({.fetches = {exp(w)}});
-  EXPECT_TRUE(store.storage(w.node()).info.layout.plain());  // nobody had an opinion
+  EXPECT_TRUE(store.storage(w.node()).info.layout.plain());  // no consumer had a preference
   const std::uint64_t generation = store.generation();
   laid_out({.fetches = {conv2d(x, w, {.strides = 2})}, .feeds = {{x, {2, 8, 8, 32}}}});
   EXPECT_FALSE(store.storage(w.node()).info.layout.plain());
@@ -165,7 +165,7 @@ TEST_F(AssignLayoutsTest, ASecondLayoutIsACopyThatTheUpdateWrites) {
   EXPECT_EQ(ir.info(ir.node(update).outputs[1]).layout, store.storage(b.node()).copies[0].layout);
   EXPECT_EQ(ir.value(ir.node(update).outputs[1]).variable, b.node());
   EXPECT_EQ(ir.node(made_from(ir, request.targets[0])).outputs.size(), 1u);
-  // Whoever read the copy does so before the update.
+  // The copy is read before the update.
   const NodeId backward = the(ir, "Conv2DBackpropInput");
   EXPECT_TRUE(comes_before(ir, backward, update));
 }

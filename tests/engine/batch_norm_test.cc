@@ -263,7 +263,7 @@ TEST(BatchNorm, LargeProblemsAreSplitCorrectly) {  // both threads get a share: 
   }
 }
 
-// Cut where towers meet: the sums alone, forward and backward, and what is made of them.
+// Split where towers synchronise: only the sums, forward and backward, and what is computed from them.
 void check_pieces(const BatchNormProblem& p, const BatchNormExpected& e, const ActivationLayout& layout, Isa isa,
                   const std::string& where) {
   const std::string what = layout.name + ", pieces, " + where;

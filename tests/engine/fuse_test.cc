@@ -122,7 +122,7 @@ TEST_F(FuseTest, GradientsOfReluAndBiasAreOneOp) {
 
 TEST_F(FuseTest, MaxPoolingKeepsItsWinnersForTheGradient) {
   const Tensor x = var("x", {2, 6, 6, 3}), a = relu(x), y = max_pool2d(a);
-  EXPECT_EQ(count_of(fused({.fetches = {y}}), "MaxPool"), 1);  // nobody asks for a gradient
+  EXPECT_EQ(count_of(fused({.fetches = {y}}), "MaxPool"), 1);  // no gradient is wanted
   const Ir ir = fused({.fetches = gradients({square(y)}, {x})});
   const NodeId forward = the(ir, "MaxPoolIndexed"), backward = the(ir, "MaxPoolIndexedGrad");
   EXPECT_EQ(ir.node(backward).inputs[0], ir.node(forward).outputs[1]);

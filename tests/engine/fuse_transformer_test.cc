@@ -25,7 +25,7 @@ class FuseTransformerTest : public IrTest {
     return ir;
   }
 
-  // A variable with values of its own.
+  // A variable with distinct values.
   Variable numbers(const char* name, const Shape& shape) {
     const double seed = static_cast<double>(++made_);
     return get_variable(name, {.shape = shape, .initializer = [seed](const Shape& s, DType d) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kSide = 64;
 constexpr std::size_t kBytes = kSide * kSide * 4;
 
-// A number goes to the other device and back in every step, so that each step is a part of its own, and its large value
+// A number goes to the other device and back in every step, so that each step is a separate part, and its large value
 // goes from part to part of device 0.
 Tensors relay(const Tensor& start, int steps, const char* other = "cpu:1") {
   Tensors out{start};

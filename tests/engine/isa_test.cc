@@ -58,7 +58,7 @@ TEST(Isa, TheCapHoldsForOneDnnToo) {
   if (!cpu_supports(Isa::avx512)) GTEST_SKIP() << "this machine has nothing to cap";
   EXPECT_EXIT(say_dnnl("avx512"), ::testing::ExitedWithCode(dnnl_cpu_isa_avx512_core), "");
   EXPECT_EXIT(say_dnnl("avx2", true), ::testing::ExitedWithCode(1),
-              "\\[BELFRY_ISA\\] expected to cap oneDNN at avx2 before its first use, got one that the program has "
+              "\\[BELFRY_ISA\\] expected to limit oneDNN to avx2 before its first use, got one that the program has "
               "already used. Set ONEDNN_MAX_CPU_ISA=AVX2 too.");
 }
 

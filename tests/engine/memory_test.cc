@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::size_t kUnit = 4;  // bytes that a tag stands for
+constexpr std::size_t kUnit = 4;  // bytes per tag
 
 // Runs a plan on paper: every write leaves a tag in memory, every read must find the tag of what it wants.
 class PaperRun {

@@ -81,7 +81,7 @@ TEST(NodeOrder, AgreesWithAWalkWhateverIsAdded) {
 TEST(NodeOrder, ACircleIsABug) {
   Ir ir = nodes_after({{}, {0}, {1}});
   NodeOrder order(ir, none);
-  EXPECT_NE(error_of([&] { put_after(ir, order, 0, 2); }).find("closes a circle"), std::string::npos);
+  EXPECT_NE(error_of([&] { put_after(ir, order, 0, 2); }).find("closes a cycle"), std::string::npos);
 }
 
 }  // namespace

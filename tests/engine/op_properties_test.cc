@@ -107,7 +107,7 @@ TEST_F(OpPropertiesTest, WhatIsEverywhereCrossesToNoOtherPart) {
     for (const char* op : {"Constant", "Feed", "Variable"}) EXPECT_EQ(count_of(part.ir, op), 1) << op;
 }
 
-// A user's op that sets a variable is split into what computes and an assignment: the kind alone says what that does.
+// A user's op that sets a variable is split into a computation and an assignment: only the kind says what that does.
 TEST_F(OpPropertiesTest, AnUpdateIsKnownByItsKindWhateverItWasMadeFrom) {
   const Variable v = var("v", {3});
   const IrNode made{.op = op_kind("Assign"), .origin = v.node()};

@@ -127,7 +127,7 @@ TEST_F(OrderVariablesTest, UnorderedAssignmentsAreRefusedWithBothLines) {
   const Tensor a = v.assign(2.f), b = v.assign_add(3.f);
   const std::string line = std::to_string(__LINE__ - 1);
   const std::string text = error_of([&] { ordered({.targets = {a, b}}); });
-  EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run"), std::string::npos) << text;
+  EXPECT_NE(text.find("[Variable 'v'] expected ordered assignments in one run"), std::string::npos) << text;
   EXPECT_NE(text.find("[Assign 'Assign'] (made at order_variables_test.cc:" + line + ")"), std::string::npos) << text;
   EXPECT_NE(text.find("[AssignAdd 'AssignAdd'] (made at order_variables_test.cc:" + line + ")"), std::string::npos)
       << text;
@@ -159,7 +159,7 @@ TEST_F(OrderVariablesTest, SlotsAreWrittenVariablesToo) {
   EXPECT_TRUE(comes_before(ir, the(ir, "Tanh"), the(ir, "ApplyMomentum")));
   EXPECT_NE(error_of([&] {
               ordered({.targets = {next, slot.assign(w.value())}});
-            }).find("[Variable 'slot'] expected assignments that are ordered"),
+            }).find("[Variable 'slot'] expected ordered assignments"),
             std::string::npos);
 }
 

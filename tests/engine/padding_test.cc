@@ -81,7 +81,7 @@ TEST_F(PaddingTest, ProgramsThatDoNotKeepZeroStayInBlocks) {
         // Infinite on the way only: oneDNN's own padding is 0 times what it reads.
         [=](const Tensor& y) { return minimum(maximum(y * infinity, -1.f), 1.f); },
         [=](const Tensor& y) { return exp(y - infinity) + 0.5f; },
-        [](const Tensor& y) { return y * reduce_sum(y); },  // a number that nobody knows before
+        [](const Tensor& y) { return y * reduce_sum(y); },  // a number that is not known before
     };
     for (const auto& f : programs) {
       const Ir ir = net(f);

@@ -92,7 +92,7 @@ TEST_F(PartitionTest, UnorderedAssignmentsOnTwoDevicesAreAnError) {
   const Operation a = v.assign_add(v.value());
   const DeviceScope device("cpu:1");
   const Operation b = v.assign(constant(Array::full(f32, {1}, 2)));
-  EXPECT_NE(error_of([&] { parted({.targets = {a, b}}); }).find("expected assignments that are ordered in one run"),
+  EXPECT_NE(error_of([&] { parted({.targets = {a, b}}); }).find("expected ordered assignments in one run"),
             std::string::npos);
 }
 

@@ -21,7 +21,7 @@ bool overlap(const Placed& a, const Placed& b) {
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-// The lowest multiple of the alignment where nothing that lives at the same time is in the way: 0, or right behind one.
+// The lowest multiple of the alignment that is free of everything alive at the same time: 0, or directly after a block.
 std::size_t naive(const std::vector<Placed>& placed, std::size_t bytes, const Placer::Lifetime& life) {
   std::vector<std::size_t> candidates{0};
   for (const Placed& other : placed)

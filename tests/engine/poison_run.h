@@ -20,7 +20,7 @@ inline Array noise(const Shape& shape, std::uint64_t seed, double scale = 1) {
   return out;
 }
 
-// Runs an Ir node by node, every value in memory of its own that is full of NaN first. After each node the padding of
+// Runs an Ir node by node, every value in separate memory that is first filled with NaN. After each node the padding of
 // its results must be zero.
 class PoisonRun {
  public:

@@ -46,7 +46,7 @@ struct Shape {
 
 const Shape kShapes[] = {
     {8, 12, 2, 2, 2, 2, 0, 0, 0, 0},  {7, 9, 2, 2, 2, 2, 0, 0, 0, 0},       // the fast path, even and odd
-    {7, 71, 2, 2, 2, 2, 0, 0, 0, 0},  {7, 9, 2, 2, 2, 2, 0, 1, 0, 1},       // several vectors; padded behind
+    {7, 71, 2, 2, 2, 2, 0, 0, 0, 0},  {7, 9, 2, 2, 2, 2, 0, 1, 0, 1},       // several vectors; padded at the end
     {9, 14, 3, 3, 2, 2, 1, 1, 1, 1},  {8, 41, 3, 3, 2, 2, 0, 1, 0, 1},      // overlapping, same padding
     {6, 37, 3, 3, 1, 1, 1, 1, 1, 1},  {5, 40, 2, 3, 1, 2, 1, 0, 2, 0},      // and not square
     {10, 25, 2, 1, 3, 4, 0, 0, 0, 0}, {3, 3, 3, 3, 3, 3, 2, 2, 2, 2},       // gaps; nearly only padding
@@ -137,7 +137,7 @@ TEST(MaxPool, MatchesANaiveLoopForwardAndBackwardInEveryLayout) {
         expect_near({number.begin(), number.end()}, unpack(out, indices), 0, "index " + what);
 
         max_pool_backward({pooling, packed_dy.data(), index.data(), nullptr, got.data(), isa});
-        const auto cells = static_cast<double>(pooling.kernel_h * pooling.kernel_w);  // so many dy, up to 1, in a sum
+        const auto cells = static_cast<double>(pooling.kernel_h * pooling.kernel_w);  // this many dy, up to 1, per sum
         expect_near(dx, unpack(in, got), rounding_bound(cells, cells), "dx " + what);
         got = poisoned(in);
         max_pool_backward({pooling, packed_dy.data(), index.data(), got_y.data(), got.data(), isa});

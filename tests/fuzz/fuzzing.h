@@ -20,7 +20,7 @@
 
 namespace belfry::fuzzing {
 
-// An InternalError is our own mistake and no answer to a bad file: it goes on, and ends the process.
+// An InternalError is our own mistake, not a valid answer to a bad file: it is not caught, and ends the process.
 template <class Read>
 int refused_or_read(Read&& read) {
   try {

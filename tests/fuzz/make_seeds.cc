@@ -1,4 +1,4 @@
-// Writes the seeds of tests/fuzz/corpus anew: fuzz_make_seeds FOLDER. Small files that are right, and a few that are
+// Writes the seeds of tests/fuzz/corpus again: fuzz_make_seeds FOLDER. Small files that are right, and a few that are
 // nearly: what fuzzers start from. Those of optional parts only where these are built.
 #include <cstdint>
 #include <cstdio>

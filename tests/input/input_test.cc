@@ -1,4 +1,4 @@
-// How datapoints enter a graph: each kind of input, what it takes, where it stands.
+// How datapoints enter a graph: each kind of input, what it takes, its position.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -117,7 +117,7 @@ TEST_F(InputTest, ARequestToStopEndsAWaitForAPointThatIsFed) {
   EXPECT_EQ(trainer.global_step(), 2);
 }
 
-// Borders of the trainer's epochs are no borders of the data: nothing is dropped or read anew.
+// The ends of the trainer's epochs do not affect the data: nothing is dropped or read again.
 TEST_F(InputTest, EpochsOfTheTrainerNeitherResetNorDrain) {
   for (const bool queue : {false, true}) {
     Graph own;

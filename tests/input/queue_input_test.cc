@@ -74,7 +74,7 @@ class QueueInputTest : public testing_support::InputTest {
 TEST_F(QueueInputTest, TheDataWaitBeforeTheStepAsks) {
   Reads reads;
   const InputSourcePtr input = QueueInput(reads.watch(counting(9)), {.capacity = 4});
-  // No step has run when the queue is full: whoever waited for a step to ask would wait forever.
+  // No step has run when the queue is full: waiting for a step to ask would never end.
   Trainer trainer;
   trainer.register_callbacks(input->setup(kSignature));
   trainer.train_op = Operation(input->get_input_tensors()[0].node());

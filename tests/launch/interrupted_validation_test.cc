@@ -19,7 +19,7 @@
 namespace belfry {
 namespace {
 
-// So many points, and then none for ever. Whoever waits for the next one finds a signal on its way.
+// This many points, and then none, forever. Waiting for the next one sends a signal.
 Flow stalled(int points, std::function<void()> on_cancel = {}) {
   return std::make_shared<testing_support::StalledFlow>(
       testing_support::StalledOptions{.point = {Array::full(f32, {2, 4}, 1), Array::full(i32, {2}, 1)},

@@ -39,7 +39,7 @@ class Role final : public testing::Environment {
   std::function<int(const std::string&)> play_;
 };
 
-// What a role says, to whoever started it.
+// A role's message to the process that started it.
 constexpr int kSaid = 100;  // a pipe, in the role's process
 inline void say(char letter) {
   if (::write(kSaid, &letter, 1) != 1) std::abort();

@@ -186,7 +186,7 @@ TEST(MovePreviousRun, LeavesWhatIsNotARunsAlone) {
   EXPECT_EQ(names_in(dir.path()).size(), others.size() + 2);
 }
 
-// A file that cannot be moved stands for a program that ends at that point, whichever it is.
+// A file that cannot be moved simulates a program that ends at that point, for each point.
 TEST(MovePreviousRun, LosesNothingWhenItIsInterruptedAndCompletesTheMoveLater) {
   const Names files{"checkpoint", "model-3.json", "model-3.safetensors", "stats.json"};
   for (const std::string& obstacle : files) {

@@ -52,7 +52,7 @@ inline bool is_right(const Ended& end, int signal) {
   return end.said == std::string{kWatching, kEnded} && (code == 0 || code == 128 + signal);
 }
 
-// Sends so many signals that found the process alive.
+// Sends this many signals that find the process alive.
 inline void storm(int signals, unsigned seed) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();

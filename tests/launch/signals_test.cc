@@ -169,7 +169,7 @@ TEST_F(SignalsTest, TheErrorSaysHowFarItCameAndWhereTheCheckpointIs) {
                 dir / "model-2.safetensors'.");
 }
 
-// Without a directory, which a process that is killed would leave behind.
+// Without a directory, which a killed process would not remove.
 TEST(SignalWatchTest, ASecondSignalEndsTheProgramAtOnce) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto twice = [] {

@@ -54,7 +54,7 @@ inline CallbackFactory at(const char* when, std::function<void(Trainer&)> f) {
   return CallbackFactory(std::move(functions));
 }
 
-// The calls alone, without the counters.
+// Only the calls, without the counters.
 inline std::vector<std::string> words(const Calls& calls) {
   std::vector<std::string> out;
   for (const std::string& c : calls) out.push_back(c.substr(0, c.find(' ')));
@@ -68,7 +68,7 @@ class TrainerTest : public GraphTest {
   Operation train = Operation(steps.assign_add(1.f).node());
 };
 
-// As a trainer of its own may run: so many hooked runs in each iteration.
+// Like a custom trainer: this many hooked runs in each iteration.
 class UnevenTrainer final : public Trainer {
  public:
   explicit UnevenTrainer(std::vector<int> runs) : runs_(std::move(runs)) {}

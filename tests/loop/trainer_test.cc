@@ -284,7 +284,7 @@ class OwnGraphTrainer final : public Trainer {
   }
   void run_step() override {
     hooked_session().run(step_);
-    if (iteration() % 2 == 0) session().run(step_);  // not a step: nobody counts it
+    if (iteration() % 2 == 0) session().run(step_);  // not a step: it is not counted
   }
   Variable weight;
 
@@ -293,7 +293,7 @@ class OwnGraphTrainer final : public Trainer {
 };
 
 TEST(OwnGraphTrainerTest, DecidesWhatAStepIs) {
-  OwnGraphTrainer one, two;  // each has a graph of its own
+  OwnGraphTrainer one, two;  // each has its own graph
   EXPECT_NE(&one.graph(), &two.graph());
   one.train({.steps_per_epoch = 3, .max_epoch = 1});
   EXPECT_EQ(one.global_step(), 3);

@@ -103,13 +103,13 @@ TEST_F(TrainingEndsTest, AStopInAnyHookLetsTheOthersHaveTheirTurn) {
     EXPECT_EQ(run(trainer, at(when, [](Trainer&) { throw StopTraining("here"); })), "here");
     ASSERT_GE(calls.size(), 2u);
     const bool finished = std::string(when) == "after_epoch";
-    EXPECT_EQ(words(calls)[calls.size() - (finished ? 3 : 2)], when);  // the callback behind still had its turn
+    EXPECT_EQ(words(calls)[calls.size() - (finished ? 3 : 2)], when);  // the next callback still had its turn
     EXPECT_EQ(words(calls)[calls.size() - 2], finished ? "trigger_epoch" : when);
     EXPECT_EQ(words(calls).back(), "after_train");
   }
 }
 
-// As after a request_stop(): what is finished gets its checkpoint, whoever wants to end.
+// As after a request_stop(): what is finished gets its checkpoint, whatever ends training.
 TEST_F(TrainingEndsTest, AnEpochWhoseStepsAreDoneHasItsTriggerAlsoAfterAStopOrTheDatasEnd) {
   const auto ends_at = [this](const char* when, std::int64_t step, std::function<void()> how) {
     Graph own;
@@ -341,7 +341,7 @@ TEST_F(TrainingEndsTest, ARequestInAStepLetsARunOfACallbacksOwnWaitForItsData) {
   EXPECT_EQ(trainer.global_step(), 1);
 }
 
-// What a saver saves is the state when the hook is over: nobody's turn is missing.
+// A saver saves the state at the end of the hook, after all callbacks.
 TEST_F(TrainingEndsTest, PostponedActionsFollowTheHooksLastCallback) {
   std::vector<std::string> order;
   const auto note = [&](const char* text) {

@@ -68,7 +68,7 @@ TEST_F(TriggersTest, AStepPeriodIsTriggeredOnceWhereGlobalStepStandsStillOrJumps
         {.callbacks = {PeriodicTrigger(Probe(steps), {.every_k_steps = 4})}, .steps_per_epoch = 6, .max_epoch = 2});
     return steps.triggers;
   };
-  EXPECT_EQ(triggers({1, 0, 0}), (List{4}));  // stands on 4 three times
+  EXPECT_EQ(triggers({1, 0, 0}), (List{4}));  // is at 4 three times
   EXPECT_EQ(triggers({3}), (List{6, 9, 12, 18, 21, 24, 30, 33, 36}));
   EXPECT_EQ(triggers({9, 0}), (List{9, 18, 27, 36, 45, 54}));  // two periods in one iteration are one trigger
 }

@@ -101,7 +101,7 @@ TEST_F(GradientProcessorTest, MapGetsEachMatchingGradientWithItsVariable) {
   })}));
   EXPECT_EQ(seen, (Names{"conv0/W", "fc/W"}));
   EXPECT_EQ(gradient(a, 1), 16);
-  EXPECT_EQ(gradient(b, 1), 0);  // left out
+  EXPECT_EQ(gradient(b, 1), 0);  // skipped
   expect_rows(1, 2);
 }
 

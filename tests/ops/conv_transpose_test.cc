@@ -36,7 +36,7 @@ const bool conv_transpose_rows[] = {
                  transposed({.strides = 2, .data_format = DataFormat::nchw}), {{{2, 2, 2, 3}, {3, 3, 2, 2}}}),
 };
 
-// The definition: every x(n, o, i, j) adds its weights to the window that it stands for. `y` has the result's shape.
+// The definition: every x(n, o, i, j) adds its weights to its window. `y` has the result's shape.
 struct Case {
   Shape x, filter, y;
   Conv2dTransposeOptions options;

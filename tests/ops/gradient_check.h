@@ -33,7 +33,7 @@ using ShapeList = std::vector<Shape>;
 struct CheckOptions {
   double low = -1, high = 1;       // inputs are uniform in [low, high)
   double tolerance = 1e-6;         // of f64, relative to max(1, |value|)
-  double tolerance_f32 = 1e-4;     // of f32 against f64, likewise
+  double tolerance_f32 = 1e-4;     // of f32 against f64
   bool unknown_dimensions = true;  // also with every dimension unknown
   bool second_order = true;
 };

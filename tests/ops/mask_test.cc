@@ -139,7 +139,7 @@ TEST_F(MaskTest, UniqueHasTheLengthOfWhatItFinds) {
   }
 }
 
-// A number that is fed, a number that one cut behind another computes, and variables on both sides.
+// A fed number, a number computed by a second cut, and variables on both sides.
 TEST_F(MaskTest, SizesMayFollowFromFeedsAndFromOneAnother) {
   const Tensor n = placeholder(i32, {}, "n");
   const Tensor first = ones({n, 2});
@@ -216,7 +216,7 @@ TEST_F(MaskTest, MistakesSayWhatIsWrong) {
                 [&] { return Tensors{constant(0.f)}; })[0],
             {{x, counting({2, 2})}});
       },
-      "expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from data");
+      "expected shapes that depend only on shapes inside cond(), while_loop() or scan(), got one that depends on data");
   says(
       [&] {
         run(while_loop(

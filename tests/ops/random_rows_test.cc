@@ -52,7 +52,7 @@ TEST_F(RandomRowsTest, AreTheSameWhateverTheBatchAndTheNumberOfThreads) {
   }
 }
 
-// What is drawn in a part behind a cut, or on another device, is what the whole run draws.
+// A part after a cut, or on another device, draws the same numbers as the whole run.
 TEST_F(RandomRowsTest, AreTheSameWhereverARunIsCut) {
   Session session(graph, {.devices = {{1}, {1}}});
   const auto make = [&](const std::string& device, const Tensor& of) {

@@ -30,7 +30,7 @@ class SparseOptimizerTest : public OpTest {
     Array out(dtype, {3, kWidth});
     for (std::int64_t i = 0; i < out.elements(); ++i) {
       const std::int64_t row = kSteps[step][static_cast<std::size_t>(i / kWidth)];
-      out.set_item(i, row < 0 ? 99 : gradient_at(step, row, i % kWidth));  // what stands at -1 is not looked at
+      out.set_item(i, row < 0 ? 99 : gradient_at(step, row, i % kWidth));  // rows at -1 are not read
     }
     return out;
   }

@@ -1,4 +1,4 @@
-# char_transformer trains and goes on exactly, and its sampler needs the run's directory alone:
+# char_transformer trains and continues exactly, and its sampler needs only the run's directory:
 #   char_transformer_test.sh CHAR_TRANSFORMER CHAR_TRANSFORMER_SAMPLE
 set -euo pipefail
 train=$1 sample=$2
@@ -23,9 +23,9 @@ for i in {1..60}; do echo "Row $i: the bell in the tower rings $((i * 7)) times.
 options=(text --window 32 --features 32 --blocks 1 --batch 4 --steps 10 --epochs 2 --threads 1 --run-dir run)
 "$train" "${options[@]}" >out 2>err || fail "ended with $?: $(cat err)"
 [[ $(grep -c '^--- epoch [12]$' out) == 2 ]] || fail "expected a sample of both epochs, got: $(cat out)"
-grep -qE '^validation loss [0-9.]+, [0-9.]+ bits a character; a sample of it:$' out || fail "got: $(cat out)"
+grep -qE '^validation loss [0-9.]+, [0-9.]+ bits per character; a sample:$' out || fail "got: $(cat out)"
 
-# A run that goes on draws the same samples and has the same loss.
+# A continued run draws the same samples and has the same loss.
 sed -n '/^--- epoch 2$/,$p' out >whole
 rm run/model-20.*
 "$train" "${options[@]}" --resume >out 2>err || fail "--resume ended with $?: $(cat err)"
@@ -56,9 +56,9 @@ done
 
 fails 1 "[checkpoint] expected a checkpoint or a directory of checkpoints, got 'nowhere', which is neither." \
   "$sample" nowhere
-fails 1 "[char_transformer] expected a prompt of characters that the text has, got 'bell§' with another one at place 4. The characters are in moved/vocabulary.txt." \
+fails 1 "[char_transformer] expected a prompt of characters that occur in the text, got 'bell§' with another one at place 4. The characters are in moved/vocabulary.txt." \
   "$sample" moved --prompt 'bell§'
-fails 1 "[char_transformer] expected prompt and characters to fit the window of 32, so 25 characters or fewer behind this prompt, got 26. Without --one-run there may be more." \
+fails 1 "[char_transformer] expected prompt and characters to fit the window of 32, so 25 characters or fewer after this prompt, got 26. Without --one-run there may be more." \
   "$sample" moved --prompt 'the bell' --tokens 26 --one-run
 fails 2 "char_transformer: --features: expected a multiple of 32, got 40. See char_transformer --help." \
   "$train" text --features 40

@@ -32,12 +32,12 @@ shows() {
 }
 
 expect 0 '' "$belfry" data inspect 'fake(side=8, size=20) | shuffle(seed=1) | batch(4)' --show 2
-shows '\| shuffle \| batch\(4\)$' '^5 point\(s\) a pass, in order only$' '^point 0: f32 \[4, 8, 8, 3\] ' '^point 1: ' \
+shows '\| shuffle \| batch\(4\)$' '^5 point\(s\) per pass, in order only$' '^point 0: f32 \[4, 8, 8, 3\] ' '^point 1: ' \
   '^components over 5 point\(s\):$' '^  1  i32 \[4\] ' '^speed: [0-9]+ points/s, '
 [[ $(grep -c '^point ' out) == 2 ]] || fail 'expected the two points of --show'
 
 expect 0 '' "$belfry" data inspect 'fake(side=8) | repeat' --points 7 --show 1
-shows '^points without end in a pass' '^components over 7 point\(s\):$'
+shows '^endless points per pass' '^components over 7 point\(s\):$'
 
 expect 0 '' "$belfry" data inspect 'fake(side=8)' --points 7 --show 0
 shows '^components over 7 point\(s\):$'
@@ -55,8 +55,8 @@ expect 1 "^\[sheet\] expected a name that ends in .png, got 'x.bmp'" "$belfry" d
 expect 1 '^\[sheet\] expected points with an image' "$belfry" data inspect 'fake | select(1)' --sheet none.png
 [[ ! -e none.png ]] || fail 'expected no sheet without images'
 if [[ $images != 1 ]]; then
-  expect 1 "got 'rotate'\..* This build is without the words of: images" "$belfry" data inspect 'fake | rotate(3)'
-  expect 1 "got 'image_folder'\..* This build is without the words of: images" "$belfry" data inspect 'image_folder(photos)'
+  expect 1 "got 'rotate'\..* This build lacks the words of: images" "$belfry" data inspect 'fake | rotate(3)'
+  expect 1 "got 'image_folder'\..* This build lacks the words of: images" "$belfry" data inspect 'image_folder(photos)'
 fi
 
 expect 0 '' "$belfry" data words

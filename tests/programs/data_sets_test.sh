@@ -22,7 +22,7 @@ below() {
     fail "expected a number below $1, got: $(cat out err)"
 }
 
-# same_end RUN RUN STEP: two runs have the same statistics and, after so many steps, the same tensors.
+# same_end RUN RUN STEP: two runs have the same statistics and, after this many steps, the same tensors.
 same_end() {
   local run length
   for run in "$1" "$2"; do

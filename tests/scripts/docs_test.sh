@@ -14,8 +14,8 @@ file code.cc '  int a = 1;' '  int b = 2;'
 file docs/code.md '<!-- code: code.cc -->' '```cpp' 'int a = 1;' 'int b = 2;' '```'
 expect docs 0 ''
 file docs/code.md '<!-- code: code.cc -->' '```cpp' 'int a = 2;' '```' '<!-- code: gone.cc -->' '```cpp' 'x' '```'
-expect docs 1 "docs/code.md:1: the code does not stand in code.cc
-docs/code.md:5: the code's file 'gone.cc' is not there"
+expect docs 1 "docs/code.md:1: the code is not in code.cc
+docs/code.md:5: the code's file 'gone.cc' does not exist"
 
 rm "$tree/docs/code.md"
 file belfry/belfry.h '#include "belfry/ops/sum.h"' '#include "belfry/graph/graph.h"'

@@ -19,11 +19,11 @@ file belfry/base/up.cc '#include "belfry/array/array.h"'
 file belfry/dataflow/flow.cc '#include "belfry/base/base.h"' '#include "belfry/array/array.h"' '#include "belfry/graph/graph.h"'
 file belfry/graph/graph.cc '#include "belfry/belfry.h"' '  #  include <belfry/ops/math.h>' '#include "graph.h"'
 file belfry/cellar/wine.h '#include "belfry/base/base.h"'
-expect layers 1 'belfry/base/up.cc:1: base includes array, which stands above it
+expect layers 1 'belfry/base/up.cc:1: base includes array, which is a higher layer
 belfry/cellar/wine.h:1: the folder belfry/cellar is not in the order of scripts/layers
 belfry/dataflow/flow.cc:3: dataflow includes graph: only base and array
 belfry/graph/graph.cc:1: graph includes a header of the top folder: include what is used
-belfry/graph/graph.cc:2: graph includes ops, which stands above it
+belfry/graph/graph.cc:2: graph includes ops, which is a higher layer
 belfry/graph/graph.cc:3: "graph.h" is not included from the root: write "belfry/..."'
 rm -r "$tree"/belfry/{base/up.cc,dataflow,graph,cellar}
 
@@ -70,13 +70,13 @@ expect layers 1 'belfry/nn/internal/parts.h:1: a private header exports what it 
 belfry/nn/layer.h:5: not exported: put the namespace between #pragma GCC visibility push(default) and pop'
 rm -r "$tree"/belfry/{nn,base/internal}
 
-# What is behind engine/backend.h is nobody else's.
+# Nothing else may use what is behind engine/backend.h.
 file belfry/engine/plan.cc '#include "belfry/engine/cpu/conv/conv.h"'
 file belfry/engine/testing/part.cc '#include "belfry/engine/pass.h"' '#include "belfry/engine/cpu/conv/conv.h"'
 file belfry/session/run.cc '#include "belfry/engine/testing/part.h"'
-expect layers 1 'belfry/engine/plan.cc:1: includes from the backend engine/cpu: only engine/backend.h knows of backends
-belfry/engine/testing/part.cc:2: includes from the backend engine/cpu: only engine/backend.h knows of backends
-belfry/session/run.cc:1: includes from the backend engine/testing: only engine/backend.h knows of backends'
+expect layers 1 'belfry/engine/plan.cc:1: includes from the backend engine/cpu: other code uses engine/backend.h
+belfry/engine/testing/part.cc:2: includes from the backend engine/cpu: other code uses engine/backend.h
+belfry/session/run.cc:1: includes from the backend engine/testing: other code uses engine/backend.h'
 rm -r "$tree"/belfry/{engine/plan.cc,engine/testing,session/run.cc}
 
 # Locks are those that clang's analysis knows.
@@ -84,21 +84,21 @@ file belfry/base/mutex.h '#include <condition_variable>' '#include <mutex>'
 expect layers 0 ''
 file belfry/engine/team.cc '#include <atomic>' '#include <mutex>'
 file belfry/base/queue.h '#include <condition_variable>'
-expect layers 1 'belfry/base/queue.h:1: <condition_variable> is not for here: take Mutex, MutexLock and Condition of belfry/base/mutex.h
-belfry/engine/team.cc:2: <mutex> is not for here: take Mutex, MutexLock and Condition of belfry/base/mutex.h'
+expect layers 1 'belfry/base/queue.h:1: <condition_variable> is not allowed here: use Mutex, MutexLock and Condition of belfry/base/mutex.h
+belfry/engine/team.cc:2: <mutex> is not allowed here: use Mutex, MutexLock and Condition of belfry/base/mutex.h'
 rm "$tree"/belfry/{engine/team.cc,base/queue.h}
 
 # Threads are those that handle no signals.
 file belfry/base/internal/start_thread.h '#include <thread>'
 expect layers 0 ''
 file belfry/engine/team.cc '#include <thread>'
-expect layers 1 'belfry/engine/team.cc:1: <thread> is not for here: take start_thread() of belfry/base/internal/start_thread.h'
+expect layers 1 'belfry/engine/team.cc:1: <thread> is not allowed here: use start_thread() of belfry/base/internal/start_thread.h'
 rm "$tree"/belfry/engine/team.cc
 
 # An op is known by its kind.
 file belfry/engine/pass.cc 'if (node.op == kAdd) log(node.op.name());' 'if (node.name == "loss") log(node.def->name);'
 expect layers 0 ''
 file belfry/engine/pass.cc 'if (node.def->name == "Add")' 'node.op.name() != "Add"' 'op.name().starts_with("Apply")'
-expect layers 1 'belfry/engine/pass.cc:1: an op is known by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property
-belfry/engine/pass.cc:2: an op is known by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property
-belfry/engine/pass.cc:3: an op is known by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property'
+expect layers 1 'belfry/engine/pass.cc:1: an op is identified by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property
+belfry/engine/pass.cc:2: an op is identified by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property
+belfry/engine/pass.cc:3: an op is identified by its name: compare its kind (belfry/graph/op_kind.h), or ask for a property'

@@ -1,6 +1,6 @@
 source "$(dirname "$0")/common.sh"
 
-# A machine that has nothing: every name of a group is asked for, on whichever line of the list it stands.
+# A machine without packages: every name of a group is requested, on any line of the list.
 mkdir "$tree/bin"
 for tool in dpkg-query apt-cache sudo; do printf '#!/bin/sh\nexit 1\n' >"$tree/bin/$tool"; done
 printf '#!/bin/sh\necho "$@" >>"%s"\n' "$tree/asked" >"$tree/bin/apt-get"

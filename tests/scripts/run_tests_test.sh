@@ -24,7 +24,7 @@ expect_of() {
   fi
 }
 
-# A missing part is a failure that says what to install; one that was switched off is none.
+# A missing part is a failure that says what to install; one that was switched off is not.
 parts() { printf '%-8s%-8s%-20s%s\n' images "$1" BELFRY_WITH_IMAGES 'libjpeg-dev libopencv-core-dev' lmdb found BELFRY_WITH_LMDB liblmdb-dev >"$tree/build/release/parts"; }
 parts missing
 expect_of 1 'images: apt-get install libjpeg-dev libopencv-core-dev, or switch it off: cmake --preset release -DBELFRY_WITH_IMAGES=OFF' require_parts release

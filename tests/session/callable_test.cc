@@ -39,7 +39,7 @@ TEST_F(CallableTest, WritesIntoTheCallersArrays) {
   EXPECT_EQ(mine[0].raw(), where);
   EXPECT_EQ(mine[0].item(1), 4);
   EXPECT_EQ(mine[1].item(), 3);
-  call(Fetched{Array::of<float>({2}, {5, 6})}, others);  // every call may have arrays of its own
+  call(Fetched{Array::of<float>({2}, {5, 6})}, others);  // every call may have its own arrays
   EXPECT_EQ(others[0].item(1), 12);
   EXPECT_EQ(mine[0].item(1), 4) << "the arrays of the call before are left alone";
   EXPECT_EQ(call(one_two)[1].item(), 3) << "and so are the callable's own";
@@ -166,7 +166,7 @@ TEST_F(CallableTest, DrawsByTheStepThatItIsGiven) {
   EXPECT_EQ(session.random_counter(), 0u) << "which is the sequence of runs that were given none";
 }
 
-// It could never come: nobody fills the queue.
+// It would never come: nothing fills the queue.
 TEST_F(CallableTest, NobodyWaitsForAPointIfAFeedIsWrong) {
   const Queue queue("q", {{"y", f32, {}}});
   const Callable call = session.make_callable({x + queue.dequeue()[0]}, {x});

@@ -134,7 +134,7 @@ TEST_F(CompanionTest, NoUpdateIsLostAndNoVariableIsTorn) {
   EXPECT_EQ(session.value(w).item(19999), kThreads * kRuns);
 }
 
-// Weights in blocked layouts, slots, batch norm's averages: bit for bit as in a session of its own.
+// Weights in blocked layouts, slots, batch norm's averages: bit for bit as in a separate session.
 TEST_F(CompanionTest, TrainsAsASessionOfItsOwnDoes) {
   const Tensor x = placeholder({"x", f32, {kAny, 12, 12, 3}});
   Operation train;

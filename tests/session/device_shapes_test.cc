@@ -56,7 +56,7 @@ TEST_F(DeviceShapesTest, ASizeOfOneDeviceMakesAShapeOnAnother) {
     EXPECT_EQ(to_string(session.run(back, {{x, rows(b)}}).shape()), to_string(Shape{3, b + 1}));
 }
 
-// Where a later stage fails, on whichever device, the session goes on.
+// If a later stage fails, on any device, the session stays usable.
 TEST_F(DeviceShapesTest, AnErrorBehindACutLeavesTheSessionUsable) {
   const Tensor at = placeholder(i32, {}, "at");
   const Tensor kept = boolean_mask(x, reduce_sum(x, {.axes = {1}}) > 0.f);

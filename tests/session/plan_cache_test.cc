@@ -93,7 +93,7 @@ const OpRegistration kept_op = define_op("TestKeptPlan")
 const KernelRegistration kept_kernel =
     define_kernel("TestKeptPlan").make([](const KernelContext&) { return std::make_unique<CountedKernel>(); });
 
-// However many sizes follow from data, in however many shapes: what is planned behind a cut stays within the bound too.
+// However many sizes depend on data, in however many shapes: plans after a cut stay within the bound too.
 TEST_F(PlanCacheTest, ManySizesThatFollowFromDataStayWithinTheBound) {
   kernels = 0;
   Session session(graph, {.plan_cache = 4});

@@ -171,7 +171,7 @@ TEST_F(QueueTest, NobodyWaitsAtAStagingArea) {
   const Operation put = stage.put({constant(point(1))}, "put");
   Session session(graph);
   EXPECT_TRUE(error_of([&] { session.run(x); })
-                  .starts_with("[staging area 'stage'] expected a point that an earlier run put there, got none. Run "
+                  .starts_with("[staging area 'stage'] expected a point from an earlier run, got none. Run "
                                "its put() before the first get() (called at queue_test.cc:"));
   session.run(put);
   EXPECT_TRUE(error_of([&] {

@@ -33,7 +33,7 @@ Array noise(const Shape& shape, std::uint64_t seed, double scale) {
 
 class RandomNet {
  public:
-  // Recomputed in segments of so many of its steps, unless that is 0.
+  // Recomputed in segments of this many steps, unless 0.
   RandomNet(DType dtype, std::uint64_t seed, int devices, int segment = 0)
       : dtype_(dtype), random_(seed), devices_(devices) {
     const GraphScope scope(graph);

@@ -97,7 +97,7 @@ TEST_F(SaverTest, SaveReturnsBeforeTheFileIsThereAndTheValuesAreThoseOfThatMomen
   Saver saver(session, {.directory = dir.path(), .on_stage = [&](SaveStage) { gate.pass(); }});
   saver.save(1);
   EXPECT_TRUE(names().empty()) << "nothing can be written before the gate opens";
-  session.run(next);  // training goes on meanwhile
+  session.run(next);  // training continues meanwhile
   gate.open();
   saver.wait();
   EXPECT_EQ(names(), (Names{"checkpoint", "model-1.json", "model-1.safetensors"}));

@@ -93,7 +93,7 @@ TEST_F(SessionTest, UnorderedAssignmentsAreAnErrorThatNamesBoth) {
   Session session(graph);
   session.initialize();
   const std::string text = error_of([&] { session.run({a, b}); });
-  EXPECT_NE(text.find("[Variable 'v'] expected assignments that are ordered in one run, got [Assign 'Assign']"),
+  EXPECT_NE(text.find("[Variable 'v'] expected ordered assignments in one run, got [Assign 'Assign']"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("[AssignAdd 'AssignAdd']"), std::string::npos) << text;

@@ -1,6 +1,6 @@
 // The rule of reads and writes on random programs: a variable's value is that of the start of the run; an explicit
 // read, or a variable used as an operand, sees the last assignment that comes before it on a data or control path.
-// Whatever the compiler reorders, shares or leaves out, the results are those of this small interpreter.
+// Whatever the compiler reorders, shares or omits, the results are those of this small interpreter.
 #include <gtest/gtest.h>
 
 #include <cmath>

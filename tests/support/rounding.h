@@ -11,7 +11,7 @@ namespace belfry {
 // Half a unit of the last place, relative: how far one operation is from the exact result, at most.
 inline double unit_roundoff(DType dtype = f32) { return dtype == f64 ? 0x1p-53 : 0x1p-24; }
 
-// How far a result that has gone through so many roundings is from the exact one. `magnitude` is what it would be if
+// How far a result after this many roundings is from the exact one. `magnitude` is what it would be if
 // nothing cancelled: of a sum the sum of its terms' magnitudes, none of whose partial sums is larger. A sum of n
 // products has n roundings if it is fused, 2 n at most.
 inline double rounding_bound(double roundings, double magnitude, DType dtype = f32) {

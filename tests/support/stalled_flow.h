@@ -12,8 +12,8 @@ namespace belfry::testing_support {
 
 struct StalledOptions {
   DataPoint point{};
-  int points = 0;                     // so many of it come, and then none for ever
-  std::function<void()> on_wait{};    // called by whoever waits for the next one
+  int points = 0;                     // this many come, and then none, forever
+  std::function<void()> on_wait{};    // called when something waits for the next one
   std::function<void()> on_cancel{};  // called by it when the wait was cancelled; may throw
 };
 

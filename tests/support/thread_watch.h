@@ -1,4 +1,4 @@
-// Sees whether threads stay behind.
+// Checks whether threads are left over.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ inline std::ptrdiff_t threads_of_this_process() {
 
 class ThreadWatch {
  public:
-  // A sanitizer starts a thread of its own along with the first: that one does not count.
+  // A sanitizer starts its own thread along with the first: that one does not count.
   ThreadWatch() {
     std::thread([] {}).join();
     before_ = threads_of_this_process();

@@ -17,7 +17,7 @@ TEST(ComponentSummaryTest, ShowsWhatIsCommonAndTheRange) {
   EXPECT_EQ(summary.type(), "f32 [?, 1]");
   EXPECT_EQ(summary.values(), "-2 .. 4, mean 0.875, 1 NaN or infinite");
   summary.add(Array(3));
-  EXPECT_EQ(summary.type(), "several dtypes of several ranks");
+  EXPECT_EQ(summary.type(), "several dtypes with several ranks");
 }
 
 TEST(ComponentSummaryTest, OfNothingFinite) {

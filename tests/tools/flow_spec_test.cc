@@ -235,7 +235,7 @@ void expect_unknown(const std::string& spec, const std::string& expected) {
 #if defined(BELFRY_TOOLS_IMAGES) && defined(BELFRY_TOOLS_LMDB)
   EXPECT_EQ(error, expected);
 #else
-  EXPECT_TRUE(contains(error, " This build is without the words of: ")) << error;
+  EXPECT_TRUE(contains(error, " This build lacks the words of: ")) << error;
 #endif
 }
 

@@ -352,7 +352,7 @@ TEST_F(PauseTest, InferenceAndCheckpointsRunWhileNoTowerDoes) {
   in_inference = nullptr;
   EXPECT_EQ(seen_, 0);
   ASSERT_EQ(updates.size(), 6U);
-  for (std::size_t i = 0; i < 6; i += 2) EXPECT_EQ(updates[i], updates[i + 1]);  // nobody trains between the epochs
+  for (std::size_t i = 0; i < 6; i += 2) EXPECT_EQ(updates[i], updates[i + 1]);  // no tower trains between the epochs
 }
 
 // As with any other trainer: a thread that takes turns with the training's may use the session.
@@ -435,10 +435,9 @@ TEST_F(AsyncTest, BatchNormCannotWaitForOtherTowers) {
 }
 
 TEST_F(AsyncTest, InputsThatCannotFeedSeveralTowersAreErrors) {
-  EXPECT_TRUE(
-      contains(error_of([&] { setup(cost_of, StagingInput(QueueInput(row_points(8) | batch(4)))); }),
-               "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, "
-               "got a StagingInput"));
+  EXPECT_TRUE(contains(error_of([&] { setup(cost_of, StagingInput(QueueInput(row_points(8) | batch(4)))); }),
+                       "[AsyncMultiDeviceTrainer] expected an input from which each tower takes its points by itself, "
+                       "got a StagingInput"));
   AsyncMultiDeviceTrainer hidden(cpu_devices(2));  // behind another one
   const InputSourcePtr staged = StagingInput(QueueInput(row_points(8) | batch(4), {.name = "staged_queue"}));
   EXPECT_TRUE(contains(error_of([&] {

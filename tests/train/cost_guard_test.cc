@@ -136,7 +136,7 @@ TEST_F(CostGuardTest, TowersThatRunByThemselvesAreLookedAtToo) {
   EXPECT_TRUE(contains(text, "got inf for 'tower1/all' at step 1")) << text;
 }
 
-// Two players in turns, each in a run of its own. While b is 2, its cost is infinite: from its second run to its third.
+// Two players in turns, each in a separate run. While b is 2, its cost is infinite: from its second run to its third.
 class Turns final : public Trainer {
  public:
   explicit Turns(OnBadCost then) {

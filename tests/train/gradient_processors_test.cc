@@ -78,7 +78,7 @@ TEST_P(GradientProcessorsTest, CopiesStayEqualAndAreWhatSharedVariablesWouldBe) 
   const std::set<std::string> summaries = summaries_;
   const Trained replicated = train<SyncMultiDeviceTrainerReplicated>();
   EXPECT_EQ(summaries_, summaries);
-  EXPECT_GE(copies_, 7 * (towers() - 1));  // the weights, and a slot of all but one, which may be left out
+  EXPECT_GE(copies_, 7 * (towers() - 1));  // the weights, and a slot of all but one, which may be skipped
   const bool averaged = std::string_view(what().name) == "InsideEma";  // whose averages belong to the model, too
   EXPECT_EQ(ps.weights.size(), averaged ? 8u : 4u);
   if (what().same_as_shared) expect_same_bits(ps, replicated);

@@ -135,7 +135,7 @@ TEST(KeptHandlesTest, ALambdaMayKeepThemInAListButNotUseThem) {
 TEST(KeptHandlesTest, AfterTheTrainerTheyAreHandlesIntoAGraphThatIsGone) {
   std::vector<Variable> states;
   {
-    SimpleTrainer trainer;  // has a graph of its own
+    SimpleTrainer trainer;  // has its own graph
     trainer.setup_graph(kSignature, input(), keeping(states), make_momentum);
   }
   for (const Variable& state : states)

@@ -1,6 +1,6 @@
 // Shapes that are known only in a run, in towers: each step's batches have other sizes, an empty one and one of a
 // single point among them, and how many points, ids and places count follows from the data. The reference is the same
-// mathematics in shapes that follow from the batch alone.
+// mathematics in shapes that depend only on the batch.
 #include "belfry/input/graph_inputs.h"
 #include "belfry/nn/accumulate_gradients.h"
 #include "belfry/nn/initializers.h"

@@ -1,4 +1,4 @@
-// A definition that fails leaves nothing behind: it can simply be repeated.
+// A definition that fails leaves no trace: it can simply be repeated.
 #include <gtest/gtest.h>
 
 #include "belfry/nn/layers.h"

@@ -116,7 +116,7 @@ TEST_F(StepMemoryTest, TowersTakeWhatTheSessionSays) {
   compare(false);
 }
 
-// Forward and backward, each layer is a part of its own for each tower, and nearly all activations go from part to
+// Forward and backward, each layer is a separate part for each tower, and nearly all activations go from part to
 // part.
 TEST_F(StepMemoryTest, TowersThatMeetInEveryLayerTakeWhatTheSessionSays) {
   if (sanitized()) GTEST_SKIP() << "sanitizers take memory of their own";

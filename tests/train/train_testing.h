@@ -116,7 +116,7 @@ inline double largest_of(const Array& value) {
   return out;
 }
 
-// Two trainings that differ in the order of their sums alone. In each step a number goes through so many roundings on
+// Two trainings that differ only in the order of their sums. In each step a number goes through this many roundings on
 // its way from the points into a weight; the rate of 0.1 and the momentum of 0.9 make one step's error in a gradient
 // one as large in the weights, where the steps' errors add up. A gradient is a sum of terms that are around 1 in all,
 // so an element's error has the size of 1 and of the largest weight beside it, however small the element itself is.

@@ -45,7 +45,7 @@ GetCost mean_cost(Logits logits) {
   };
 }
 
-// One behind the other, along the first axis.
+// One after the other, along the first axis.
 Array joined(const std::vector<Array>& parts) {
   std::int64_t rows = 0, at = 0;
   for (const Array& part : parts) rows += part.shape()[0];
@@ -103,8 +103,7 @@ TEST(UnevenBatchesTest, TowersAverageTheirMeans) {
 TEST(UnevenBatchesTest, OneTowerTakesThemAsTheyCome) {
   const Trained wanted = reference(plain_logits, 1);
   expect_close(wanted, train<SimpleTrainer>(on_queue(plain_logits)), kPlainRoundings);
-  const Training fed{
-      .input = FeedInput(from_list(uneven_points())), .cost = mean_cost(plain_logits), .steps = kSteps};
+  const Training fed{.input = FeedInput(from_list(uneven_points())), .cost = mean_cost(plain_logits), .steps = kSteps};
   expect_close(wanted, train<SimpleTrainer>(fed), kPlainRoundings);
 }
 

@@ -27,7 +27,7 @@ class CpuBackend final : public Backend {
   }
 
   std::unique_ptr<CompiledPart> compile(PartRequest request) override {
-    // A program of several parts does without snapshots: it runs while no other session does.
+    // A program of several parts needs no snapshots: it runs while no other session does.
     target_.snapshots = store_.shared() && request.alone ? &snapshots_ : nullptr;
     std::vector<HeldValue> held;
     if (request.before != nullptr) held = static_cast<const LeftInArena&>(*request.before).values;
@@ -36,7 +36,7 @@ class CpuBackend final : public Backend {
     return compile_part(std::move(request.part), request.crossings, request.slots, target_, std::move(held));
   }
 
-  std::uint64_t generation() const override { return 0; }  // all that moves are variables and crossings
+  std::uint64_t generation() const override { return 0; }  // only variables and crossings move
 
   Memory memory() const override {
     Memory out{.snapshots = snapshots_.bytes()};
@@ -48,12 +48,12 @@ class CpuBackend final : public Backend {
     return explain_parts(parts, use, target_.precision);
   }
 
-  // Not for bf16_emulated, which asks for it.
+  // Not for bf16_emulated, where it is intended.
   std::string warning() const override {
     if (target_.precision != Precision::bf16 || bf16_support().tiles) return "";
     return fmt::format(
-        "[Session] bf16 products are {}. They give what bf16 gives, but take longer than f32's. Use Precision::f32 for "
-        "speed, or Precision::bf16_emulated if you mean this.",
+        "[Session] bf16 products are {}. Their results are those of bf16, but they take longer than f32's. Use "
+        "Precision::f32 for speed, or Precision::bf16_emulated if this is intended.",
         bf16_support().reason);
   }
 

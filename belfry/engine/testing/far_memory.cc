@@ -11,7 +11,7 @@
 namespace belfry {
 namespace {
 
-// Open while it lives.
+// The pages are open while it exists.
 class Opened {
  public:
   Opened(void* pages, std::size_t bytes, int how) : pages_(pages), bytes_(bytes) {

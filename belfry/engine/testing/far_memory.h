@@ -1,5 +1,5 @@
 // Memory that the host cannot read, for the testing backend: pages that are closed except while FarArray itself copies.
-// Whoever takes its address for a host pointer is stopped by the machine.
+// Code that uses its address as a host pointer crashes.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ struct FarPart::State {
     for (const Node* variable : part.written) place.variables.initialized(variable);  // made now, not in a run
   }
 
-  // What the rest of the run has to know of the node. The part has one position: all of it.
+  // Records what the rest of the run has to know about the node. The part has a single position.
   void link(const IrNode& node, FarPart& part) {
     if (node.op == kReceive) {
       part.needed_at[index_of(node, "crossing")] = 0;

@@ -13,7 +13,7 @@
 
 namespace belfry {
 
-// Values between parts of this kind's devices, by crossing; as the host's CrossingMemory, but far away.
+// Values between parts of this kind's devices, by crossing; like the host's CrossingMemory, but in far memory.
 using FarCrossings = std::map<CrossingMemory::Key, FarArray>;
 
 // The thread of one device: runs what it is given, one after the other.

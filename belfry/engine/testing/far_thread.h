@@ -48,7 +48,7 @@ class FarThread {
   Condition wake_;
   std::deque<std::function<void()>> waiting_ BELFRY_GUARDED_BY(mutex_);
   bool stop_ BELFRY_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // declared last: it uses the others
 };
 
 }  // namespace belfry

@@ -1,6 +1,6 @@
-// The kind of device "test": a backend that shows what the boundary (engine/backend.h) leaves to one. Its memory is not
-// the host's, its parts run on a thread of its own and are done some time after they were launched, nothing is fused,
-// and it has no layouts, arenas or kernels: every node is run by the evaluator. Slow, and linked with tests only.
+// The kind of device "test": a backend that shows what engine/backend.h requires. Its memory is not the host's, its
+// parts run on a separate thread and are done some time after they were launched, nothing is fused, and it has no
+// layouts, arenas or kernels: the evaluator runs every node. Slow, and linked with tests only.
 #pragma once
 
 #include <set>

@@ -14,7 +14,7 @@
 namespace belfry {
 namespace {
 
-// A gtest that waits forever tells nobody why.
+// A gtest that waits forever does not say why.
 constexpr double kLong = 60;
 
 TEST_F(RemoteTest, PointsArriveInOrderAndTheSenderKnowsOfIt) {

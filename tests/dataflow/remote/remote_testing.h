@@ -19,7 +19,7 @@
 
 namespace belfry {
 
-// send_points() on a thread of its own; ended by the destructor, wherever it waits.
+// send_points() on a separate thread; ended by the destructor, wherever it waits.
 class SendingThread {
  public:
   SendingThread(Flow flow, std::string address, SendOptions options = {}) {

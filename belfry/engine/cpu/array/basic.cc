@@ -19,7 +19,7 @@ const KernelRegistration stop_gradient_kernel = define_view_kernel("StopGradient
 const KernelRegistration no_op_kernel =
     define_kernel("NoOp").make([](const KernelContext&) { return simple_kernel([](const Buffers&, const Step&) {}); });
 
-// The forward outputs stand first among the inputs (graph/gradients.cc).
+// The forward outputs come first among the inputs (graph/gradients.cc).
 const KernelRegistration custom_gradient_kernel = define_kernel("CustomGradient").make([](const KernelContext& c) {
   std::vector<std::size_t> bytes;
   for (const TensorInfo& output : c.outputs) bytes.push_back(output.bytes());

@@ -1,4 +1,4 @@
-// Boxes whose place is read in each run.
+// Boxes whose position is read in each run.
 #include <algorithm>
 
 #include "belfry/array/internal/convert.h"

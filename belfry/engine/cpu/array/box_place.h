@@ -1,4 +1,4 @@
-// Where a box that is placed in each run lies. Internal to engine/cpu.
+// Where a box lies whose place is given in each run. Internal to engine/cpu.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Sizes as values, where a run computes with them. What only shapes are made of is never run.
+// Sizes as values, for runs that compute with them. Sizes that are only used in shapes are never run.
 #include <algorithm>
 
 #include "belfry/engine/cpu/kernel/kernel.h"
@@ -27,7 +27,7 @@ const KernelRegistration pack_sizes_kernel = define_kernel("PackSizes").make([](
   });
 });
 
-// More than one -1, or what does not divide, is left as it is: whoever uses the sizes refuses them.
+// More than one -1, or sizes that do not divide, are left unchanged: the op that uses them throws.
 const KernelRegistration complete_sizes_kernel = define_kernel("CompleteSizes").make([](const KernelContext& c) {
   return simple_kernel([x = c.input(0).shape, rank = c.output().elements()](const Buffers& b, const Step&) {
     const std::span sizes(b.in<std::int64_t>(1), static_cast<std::size_t>(rank));

@@ -75,7 +75,7 @@ const KernelRegistration slice_grad_kernel = define_kernel("SliceGrad").make([](
   return make_surrounded(c, 1, c.attributes->get<Ints>("begin"), 0);
 });
 
-// Boxes of the whole that lie one after the other along the axis, one a piece.
+// Boxes of the whole that lie one after the other along the axis, one per piece.
 std::vector<Box> boxes_along(const KernelContext& c, const Shape& whole, std::span<const TensorInfo> pieces) {
   const auto axis = static_cast<std::size_t>(c.attributes->integer("axis"));
   std::vector<Box> out;
@@ -99,7 +99,7 @@ const KernelRegistration concat_kernel = define_kernel("Concat").make([](const K
   });
 });
 
-// Input 0 taken apart into the outputs.
+// Splits input 0 into the outputs.
 KernelPtr make_split(const KernelContext& c) {
   return make_for<AllTypes>(c, c.input(0).dtype, [&]<class T>() {
     const std::vector<Box> boxes = boxes_along(c, c.input(0).shape, c.outputs);

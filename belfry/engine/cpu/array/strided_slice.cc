@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// Places in a dense tensor: where the first is, and the way to the next along each axis.
+// Places in a dense tensor: the first one, and the step to the next along each axis.
 struct Places {
   Strides strides{};
   std::int64_t first = 0;
@@ -74,7 +74,7 @@ const KernelRegistration reverse_kernel = define_kernel("Reverse").make([](const
   });
 });
 
-// dx = 0 but at the places, where it is dy
+// dx = dy at these places, else 0
 const KernelRegistration strided_slice_grad_kernel = define_kernel("StridedSliceGrad").make([](const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const Places places = places_of(c.output().shape, *c.attributes);
@@ -89,7 +89,7 @@ const KernelRegistration strided_slice_grad_kernel = define_kernel("StridedSlice
   });
 });
 
-// Where step t of sequence b is read from, for a tensor seen as rows of `inner` elements that share both indices.
+// Where to read step t of sequence b, for a tensor seen as rows of `inner` elements that share both indices.
 struct Sequences {
   std::int64_t rows = 0, inner = 0;
   std::int64_t batch = 0, batch_rows = 0;  // sequences, and rows from one to the next

@@ -28,7 +28,7 @@ struct Copies {
   AxisSet copies{};
 };
 
-// How often x lies in the whole along each axis.
+// How many times x is repeated along each axis.
 Ints multiples_of(const Shape& x, const Shape& whole) {
   Ints out;
   for (int i = 0; i < x.rank(); ++i) out.push_back(x[i] == 0 ? 1 : whole[i] / x[i]);

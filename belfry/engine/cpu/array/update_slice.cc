@@ -13,7 +13,7 @@ void copy_elements(const char* from, char* to, std::size_t bytes) {
                [&](std::int64_t begin, std::int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-// What is not the box is copied if the result lies elsewhere. (Of a variable, it never does.)
+// Elements outside the box are copied if the result lies elsewhere. (For a variable it never does.)
 KernelPtr make_update(const KernelContext& c) {
   return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {
     const BoxPlace place = place_of(c, c.output().shape, c.input(1).shape);
@@ -25,8 +25,8 @@ KernelPtr make_update(const KernelContext& c) {
   });
 }
 
-// Into a variable that lies as some convolution wants it, an element at a time: nobody has an opinion on how a variable
-// lies because a box of it is written now and then.
+// Into a variable with a convolution's layout, one element at a time: writing a box of it now and then is no reason to
+// prefer another layout.
 KernelPtr make_blocked_update(const KernelContext& c) {
   const BoxPlace place = place_of(c, c.output().shape, c.input(1).shape);
   return simple_kernel([place, layout = c.output().layout](const Buffers& b, const Step&) {

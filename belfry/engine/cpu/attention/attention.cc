@@ -127,7 +127,7 @@ KernelPtr make_backward(const KernelContext& c, const AttentionInputs& in) {
   return simple_kernel(run, bytes_for(floats, c.threads));
 }
 
-// The keys that there are in this run; throws if there is no room for those of the queries.
+// The number of keys in this run; throws if there is no room for those of the queries.
 std::int64_t position_of(const AttentionGeometry& g, const Buffers& b, DType dtype, const Node* origin) {
   const std::int64_t at = dtype == i32 ? *b.in<std::int32_t>(3) : *b.in<std::int64_t>(3);
   if (at < 0 || at > g.keys - g.queries)
@@ -171,7 +171,7 @@ const KernelRegistration forward_kernel =
 const KernelRegistration backward_kernel = define_kernel("AttentionGrad").keeps_f32().make([](const KernelContext& c) {
   return make_backward(c, {.q = 1, .k = 2, .v = 3, .mask = 6});
 });
-// What the fuse pass makes where q, k and v come from one projection.
+// Made by the fuse pass if q, k and v come from one projection.
 const KernelRegistration packed_kernel = define_kernel("PackedAttention").keeps_f32().make([](const KernelContext& c) {
   return make_forward(c, {.q = 0, .k = 0, .v = 0, .mask = 1, .packed = true});
 });

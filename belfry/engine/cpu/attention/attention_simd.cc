@@ -28,7 +28,7 @@ class Scratch {
   float* next_;
 };
 
-// The columns of a matrix [rows][columns] become b's (k = rows), or its rows do (transposed: k = columns).
+// Packs the columns of a matrix [rows][columns] as b's (k = rows), or its rows (transposed: k = columns).
 void pack_columns(const RowsOf<const float>& from, std::int64_t rows, std::int64_t columns, float* to) {
   kGemm.pack({from.data, from.row, 1, rows, columns, to, kGemmNarrowPanel});
 }
@@ -68,7 +68,7 @@ RowsOf<T> from_row(const RowsOf<T>& r, std::int64_t row) {
   return {r.data + row * r.row, r.row};
 }
 
-// A block of queries and the keys it looks at: up to its last query, up to the end of a panel for products.
+// A block of queries and the keys it attends to: up to its last query, for products up to the end of a panel.
 struct Block {
   std::int64_t first, queries, keys, panel_keys;
   Block(const AttentionShape& s, std::int64_t start) : first(start) {
@@ -85,7 +85,7 @@ struct Block {
   }
 };
 
-// scale * s + mask, for elements [j, j + left) of a row of scores; lanes beyond are anything.
+// scale * s + mask, for elements [j, j + left) of a row of scores; lanes beyond are undefined.
 [[gnu::always_inline]] inline Vec masked(Vec s, const simd::AttentionMask& mask, std::int64_t i, std::int64_t j,
                                          std::int64_t left) {
   if (mask.data == nullptr) return s;
@@ -100,7 +100,7 @@ struct Block {
   return select(load_u8_partial(m, lanes) != 0, s, splat(-kInfinity));
 }
 
-// Row i of the scores becomes exp(score - largest), 0 from `valid` to `end`. Gives their sum and the largest.
+// Row i of the scores becomes exp(score - largest), 0 from `valid` to `end`. Returns their sum and the largest.
 struct Softmax {
   float largest, sum;
 };
@@ -174,7 +174,7 @@ void probability_gradient(float* row, float* dp, const simd::AttentionMask& mask
   }
 }
 
-// The last block comes first: it looks at all keys, so that it can set dk and dv, to which the others add.
+// The last block comes first: it attends to all keys, so it can set dk and dv, to which the others add.
 void backward(const simd::AttentionHeadGrad& h) {
   const AttentionShape& s = h.shape;
   Scratch scratch(h.scratch);

@@ -1,4 +1,4 @@
-// Attention of one head of one example: y = softmax(scale q k' + mask) v and its gradient, a block of queries at a
+// Attention of one head of one example: y = softmax(scale q k' + mask) v and its gradient, one block of queries at a
 // time. Scores exist for that block only. All bits are fixed by the shapes.
 #pragma once
 
@@ -46,8 +46,8 @@ struct AttentionHeadGrad {
   float* scratch = nullptr;  // attention_grad_scratch_floats()
 };
 
-// The last queries of a sequence, the first of them at `position`: query i looks at the keys 0 .. position + i. The
-// shape's keys are how many there is room for.
+// The last queries of a sequence, the first of them at `position`: query i attends to the keys 0 .. position + i. The
+// shape's number of keys is the capacity.
 struct CachedAttentionHead {
   AttentionShape shape{};
   std::int64_t position = 0;
@@ -63,7 +63,7 @@ struct AttentionKernels {
   void (*cached)(const CachedAttentionHead&);
 };
 
-// Queries of a block. With causal attention, keys beyond a block's last query are never looked at.
+// Queries of a block. With causal attention, keys beyond a block's last query are never read.
 constexpr std::int64_t kAttentionBlock = 32;
 
 constexpr std::int64_t attention_padded(std::int64_t n) { return (n + 31) / 32 * 32; }
@@ -72,7 +72,7 @@ constexpr std::int64_t attention_scratch_floats(const AttentionShape& s) {
   return attention_padded(s.keys) * (kAttentionBlock + s.depth + 1) + s.keys * (attention_padded(s.value_depth) + 1) +
          64;
 }
-// Scores and their gradients of a block; k, k', v' and a block of q and of dy packed; a number a query.
+// Scores and their gradients of a block; k, k', v' and a block of q and of dy packed; a number per query.
 constexpr std::int64_t attention_grad_scratch_floats(const AttentionShape& s) {
   const std::int64_t keys = attention_padded(s.keys), depth = attention_padded(s.depth),
                      value_depth = attention_padded(s.value_depth);

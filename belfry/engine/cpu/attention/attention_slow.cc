@@ -1,4 +1,4 @@
-// Attention written out: one score at a time, for f64 and for shapes with nothing in them.
+// Plain attention: one score at a time, for f64 and for empty shapes.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -33,7 +33,7 @@ struct AttentionGeometry {
 // Which inputs of an op q, k, v and the mask are.
 struct AttentionInputs {
   int q = 0, k = 1, v = 2;
-  int mask = 3;         // if there are so many
+  int mask = 3;         // if there are this many inputs
   bool packed = false;  // q, k and v are one input, side by side along the last axis
 };
 AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInputs& inputs);
@@ -41,7 +41,7 @@ AttentionGeometry attention_geometry(const KernelContext& c, const AttentionInpu
 // f64, and anything with an empty dimension.
 KernelPtr make_slow_attention(const KernelContext& c, const AttentionGeometry& g);
 KernelPtr make_slow_attention_grad(const KernelContext& c, const AttentionGeometry& g);
-// `position` reads, and checks, where the first query stands.
+// `position` reads and checks the position of the first query.
 KernelPtr make_slow_cached_attention(const KernelContext& c, const AttentionGeometry& g,
                                      std::function<std::int64_t(const Buffers&)> position);
 

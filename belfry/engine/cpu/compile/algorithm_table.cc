@@ -55,8 +55,8 @@ const AlgorithmTable::Entry* AlgorithmTable::use(const std::string& problem, std
   if (std::ranges::find(known, entry.algorithm) == known.end()) {
     if (entry.source == Source::checkpoint)
       log_warning(
-          fmt::format("[autotune] expected an algorithm that is there for '{}', got the checkpoint's '{}'. It is timed "
-                      "anew: the run may not continue with the same bits.",
+          fmt::format("[autotune] expected an available algorithm for '{}', got the checkpoint's '{}'. It is timed "
+                      "again: the run may not continue with the same bits.",
                       problem, entry.algorithm));
     return nullptr;
   }
@@ -80,7 +80,7 @@ void AlgorithmTable::write() const {
     try {
       all = read_choices(path_, machine_);  // what other processes have added since
     } catch (const FileError&) {
-      all.clear();  // said when the table was made, or damaged since then: replaced
+      all.clear();  // reported when the table was made, or damaged since then: replaced
     }
     for (const auto& [problem, entry] : entries_) {
       if (entry.source != Source::timed) continue;
@@ -93,8 +93,8 @@ void AlgorithmTable::write() const {
     std::string reason = e.what();
     if (!reason.ends_with('.')) reason += '.';
     log_warning(
-        fmt::format("{}: expected to keep what was timed there, got: {} The next program will time it again, and may "
-                    "choose otherwise.",
+        fmt::format("{}: expected to save the choices there, got: {} The next program will time them again, and may "
+                    "choose differently.",
                     where_of(path_), reason));
   }
 }

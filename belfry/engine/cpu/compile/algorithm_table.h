@@ -3,11 +3,11 @@
 //
 //   file        what this machine has timed before, read when the table is made
 //   timed       by this table's session, and written to the file at once
-//   checkpoint  restored along with the variables; these win, so that a resumed run computes the same bits. They stay
-//               out of the file: they may come from another machine.
+//   checkpoint  restored along with the variables; these take precedence, so that a resumed run computes the same bits.
+//               They are not written to the file: they may come from another machine.
 //
 // One thread at a time. Processes may share a file: each write is atomic, and a lock ("<file>.lock") lets one at a time
-// add to it, so it keeps what the others have added. Who has timed a problem first decides it for later programs.
+// add to it, so it keeps what the others have added. The first process to time a problem decides it for later programs.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +31,24 @@ class AlgorithmTable {
     std::string refused{};  // the unknown algorithm that this one replaces, in the file too
   };
 
-  // `path` empty: the user's cache (autotune_cache_file). A file that is damaged or another machine's is a warning in
-  // the log; nothing of it is used, and the next write replaces it.
+  // `path` empty: the user's cache (autotune_cache_file). A file that is damaged or from another machine gives a
+  // warning in the log; nothing of it is used, and the next write replaces it.
   explicit AlgorithmTable(std::string path);
 
-  // The problem's entry, which is used from now on. Null if there is none, or it names none of `known`: a file is not
-  // trusted to know what this version can do.
+  // The problem's entry, which then counts as used. Null if there is none, or it names none of `known`: a file may come
+  // from a version with other algorithms.
   const Entry* use(const std::string& problem, std::span<const std::string> known);
-  // What has just been timed.
+  // Adds what has just been timed.
   const Entry& add(const std::string& problem, std::string algorithm);
-  // Writes what was timed into the file. A write that fails is a warning in the log.
+  // Writes what was timed to the file. A write that fails gives a warning in the log.
   void write() const;
 
-  // What a checkpoint carries, and its way back.
+  // What a checkpoint contains, and how it is restored.
   Choices used() const;
   void restore(const Choices& choices);
 
   const std::string& path() const { return path_; }
-  // Whether this is the first time that it is asked: what people are told once, and not for every plan.
+  // True on the first call only: for messages that are logged once, not for every plan.
   bool first_report() { return !std::exchange(reported_, true); }
 
  private:

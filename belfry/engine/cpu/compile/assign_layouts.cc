@@ -42,7 +42,7 @@ class LayoutPass {
   }
   int threads_of(const IrNode& node) const { return devices_[static_cast<std::size_t>(node.device)].threads; }
 
-  // A variable takes the layout that its first consumer with an opinion wants; its slots follow it.
+  // A variable takes the layout of its first consumer with a preference; its slots follow it.
   void decide_variables(const std::vector<NodeId>& order) {
     std::set<const Node*> trained = ir_.trained;
     for (NodeId id : order)
@@ -73,7 +73,7 @@ class LayoutPass {
       if (value.variable != nullptr) value.info.layout = store_.storage(value.variable).info.layout;
   }
 
-  // A sum of gradients, an average of weights, a copy: nobody has an opinion on how it lies. It lies as the variable of
+  // A sum of gradients, an average of weights, a copy: no consumer prefers a layout. It takes that of the variable of
   // its shape that it is computed from, or that is computed from it, so that no step has to reorder between them.
   void follow_others(const std::vector<NodeId>& order) {
     std::set<const Node*> free;  // written, and only by kernels that take any layout
@@ -131,7 +131,7 @@ class LayoutPass {
 
   void visit(NodeId id) {
     const IrNode& node = ir_.node(id);
-    // A value comes, and crosses to other parts, in the layout it was made in; but plain where it goes through the
+    // A value arrives, and crosses to other parts, in the layout it was made in; but plain if it goes through the
     // host.
     if (node.op.definition().source || (node.op == kSend && !goes_through_host(node))) return;
     const KernelDef* kernel = kernel_of(node);
@@ -176,7 +176,7 @@ class LayoutPass {
       if (common.plain() && !info.layout.plain() && info.dtype == DType::f32) common = info.layout;
     }
     for (int i : updated_inputs(node)) common = ir_.info(node.inputs[static_cast<std::size_t>(i)]).layout;
-    // With a number among the operands zeros need not stay zero (0 + 1); updates know what theirs are.
+    // With a number among the operands zeros need not stay zero (0 + 1); updates handle their own.
     const bool clean = kernel.zero_stays_zero && (!number || !updated_inputs(node).empty());
     if (common.plain() || (has_padding(common) && !clean)) return choice;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -211,7 +211,7 @@ class LayoutPass {
     ir_.value(v).info.layout = layout;
   }
 
-  // Whoever writes a variable also brings its copies up to date: in the same pass if it can, else by a reorder.
+  // An op that writes a variable also updates its copies: in the same pass if it can, else with a reorder.
   void refresh_copies(const std::vector<NodeId>& order) {
     for (NodeId id : order)
       for (int i : std::vector(updated_inputs(ir_.node(id)))) {

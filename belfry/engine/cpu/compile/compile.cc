@@ -5,7 +5,7 @@
 namespace belfry {
 namespace {
 
-// A result may be written where a carried feed is read from.
+// A result may be written to the memory that a carried feed is read from.
 void read_carried_first(Ir& ir, int carried_feeds) {
   if (carried_feeds == 0) return;
   std::vector<NodeId> carried;

@@ -18,12 +18,12 @@ namespace {
 
 int crossing_of(const IrNode& node) { return static_cast<int>(node.attributes.integer("crossing")); }
 
-// A "Send" that has to wait for another part itself, to pass the news on.
+// A "Send" that itself has to wait for another part, to pass the signal on.
 KernelPtr pass_on() {
   return simple_kernel([](const Buffers&, const Step&) {});
 }
 
-// An update that happens only in runs in which all flags are true: else its variable stays as it is.
+// An update that happens only in runs in which all flags are true: else its variable is unchanged.
 class ConditionalKernel final : public Kernel {
  public:
   ConditionalKernel(KernelPtr update, std::vector<const bool*> flags)
@@ -82,7 +82,7 @@ class Emitter {
     if (node.op.definition().silent) return true;
     if (node.op == kSend) return !awaits_another_part(node);
     if (const KernelDef* kernel = kernel_of(node); kernel != nullptr && kernel->view) return true;
-    // Empty results need no work; what has an effect of its own still runs.
+    // Empty results need no work; nodes with effects still run.
     const OpDef* def = node.def();
     if (node.outputs.empty() ||
         (def != nullptr && def->side_effect && (def->updates.empty() || ir().info(node.outputs[0]).elements() > 0)))
@@ -90,7 +90,7 @@ class Emitter {
     return std::ranges::all_of(node.outputs, [&](ValueId v) { return ir().info(v).elements() == 0; });
   }
 
-  // Whether something from another part leads to the node with nothing to run between them.
+  // Whether the node depends on something from another part with nothing to run in between.
   bool awaits_another_part(const IrNode& node) {
     const auto leads = [&](NodeId from) { return from != kNone && awaits_[at(from)]; };
     return std::ranges::any_of(node.after, leads) ||
@@ -133,7 +133,7 @@ class Emitter {
     return feed_kernel(slot, bytes, *plan_->fed.emplace(value, std::make_unique<FedValue>()).first->second);
   }
 
-  // What reads feeds finds them where they lie in each run.
+  // Kernels that read feeds get their addresses in each run.
   KernelPtr reading_feeds(KernelPtr kernel, const IrNode& node) {
     std::vector<FedInput> fed;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -142,7 +142,7 @@ class Emitter {
     return fed.empty() ? std::move(kernel) : fed_kernel(std::move(kernel), std::move(fed));
   }
 
-  // A flag is a scalar: its memory stays where it is as long as the session lives.
+  // A flag is a scalar: its memory does not move as long as the session exists.
   KernelPtr under_conditions(KernelPtr kernel, const IrNode& node) {
     if (node.conditions.empty()) return kernel;
     std::vector<const bool*> flags;

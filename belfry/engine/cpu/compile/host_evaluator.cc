@@ -11,7 +11,7 @@
 namespace belfry {
 namespace {
 
-// A part of one node: its inputs are fed, its outputs fetched; what it updates are variables of a store of its own.
+// A part of one node: its inputs are fed, its outputs fetched; the variables it updates are in a separate store.
 class OneNodePart final : public NodeProgram {
  public:
   OneNodePart(const Ir& whole, const IrNode& node, QueueStore* queues) {
@@ -82,7 +82,7 @@ class OneNodePart final : public NodeProgram {
   CrossingMemory crossings_;
   RunSlots slots_;
   std::vector<TensorInfo> outputs_;
-  std::vector<const Node*> variables_;  // by input: what it updates, or null
+  std::vector<const Node*> variables_;  // by input: the variable that it updates, or null
   std::unique_ptr<PartPlan> plan_;
 };
 

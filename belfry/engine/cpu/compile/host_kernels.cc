@@ -50,10 +50,10 @@ class FeedKernel final : public Kernel, public OwnMemory {
   const void* const* slot_;
   std::size_t bytes_;
   FedValue& value_;
-  std::shared_ptr<void> own_;  // for what does not lie as kernels expect it
+  std::shared_ptr<void> own_;  // for data that is not aligned as kernels expect
 };
 
-// Binds its kernel anew when a fed value lies elsewhere than in the last run; all else is bound before the first.
+// Binds its kernel again if a fed value has moved since the last run; all else is bound before the first.
 class FedKernel final : public Kernel, public OwnMemory {
  public:
   FedKernel(KernelPtr kernel, std::vector<FedInput> fed) : kernel_(std::move(kernel)), fed_(std::move(fed)) {}
@@ -130,7 +130,7 @@ class HostKernelAdapter final : public Kernel {
   std::string describe() const override { return "user"; }
 
  private:
-  // `out[0] = in[0]` replaces the handle instead of filling the buffer: what it holds is copied in.
+  // `out[0] = in[0]` replaces the handle instead of filling the buffer: its contents are copied in.
   void keep(std::size_t i) {
     if (outs_[i].raw() == buffers_[i]) return;
     BELFRY_CHECK(outs_[i].dtype() == outputs_[i].dtype && outs_[i].shape() == outputs_[i].shape,

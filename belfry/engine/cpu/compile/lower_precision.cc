@@ -1,7 +1,7 @@
-// The factors of products are rounded to bf16, the products are summed in f32; everything else stays as it is, so
-// variables and their updates are f32. A kernel that has fast code for it is told and rounds what it reads; before all
-// others the factors are rounded by an op of their own, once for all readers, and stay f32 in memory. Runs before
-// fuse(), which leaves the attribute on what it makes of a product.
+// Rounds the factors of products to bf16; the products are summed in f32, and everything else stays in f32, including
+// variables and their updates. A kernel with fast code for bf16 gets an attribute and rounds what it reads; for all
+// others a separate op rounds the factors, once for all readers, and they stay f32 in memory. Runs before fuse(), which
+// keeps the attribute on the ops that it makes from a product.
 #include <map>
 
 #include "belfry/engine/cpu/compile/passes.h"

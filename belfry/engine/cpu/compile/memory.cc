@@ -1,6 +1,6 @@
 // Lifetimes are positions in the schedule. Values that share memory (views, in-place results) form a group with one
 // lifetime; groups and scratch buffers are placed largest first at the lowest offset that is free for their lifetime.
-// What parts of one device leave to one another has its place already, and is in the way until its last reader is done.
+// Values that parts of one device leave to each other already have a place, which is taken until their last reader.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -42,14 +42,14 @@ class Planner {
     keep_carried();
     keep_held();
     collect_blocks();
-    for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].number = i;  // a tie goes to the one found first
+    for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].number = i;  // on a tie the one found first wins
     plan_.arena_bytes = place();
     return std::move(plan_);
   }
 
  private:
-  // Memory of the arena, as opposed to a variable's, a constant's, a feed's, that of what leaves the device, or none at
-  // all.
+  // Whether it uses memory of the arena, as opposed to a variable's, a constant's, a feed's, that of a value that
+  // leaves the device, or none.
   bool in_arena(ValueId v) const {
     const OpKind op = ir_.op_of(v);
     const IrValue& value = ir_.value(v);
@@ -98,8 +98,8 @@ class Planner {
       }
   }
 
-  // What carried feeds are in the next run: it may lie in their memory, so nothing that is computed from it is put
-  // there.
+  // The values of carried feeds in the next run: they may use the feeds' memory, so nothing that is computed from them
+  // is put there.
   std::vector<ValueId> next_carried() const {
     std::set<std::int64_t> carried;
     for (NodeId id : order_)
@@ -139,7 +139,7 @@ class Planner {
     return true;
   }
 
-  // Nothing else lies there, whatever the value's last reader here.
+  // Nothing else is put there, even after the value's last reader here.
   void keep_carried() {
     for (NodeId id : order_)
       if (const IrNode& node = ir_.node(id); node.op == kFeed && is_carried(ir_, node.outputs[0], carried_feeds_)) {
@@ -148,7 +148,7 @@ class Planner {
       }
   }
 
-  // Where they lie is settled.
+  // Their places are fixed.
   void keep_held() {
     for (HeldValue& value : held_) {
       const ValueId v = received_.at(value.crossing);
@@ -173,8 +173,8 @@ class Planner {
     }
   }
 
-  // What is for later parts first, so that its place does not depend on the sizes of all else: those parts need not be
-  // compiled again for them. Then the largest. Gives the arena's size.
+  // Values for later parts first, so that their places do not depend on other sizes: those parts then need not be
+  // compiled again. Then the largest. Returns the arena's size.
   std::size_t place() {
     const auto end = static_cast<int>(order_.size());
     const auto first = [&](const Block& block) { return block.last == end; };

@@ -1,4 +1,4 @@
-// PartPlan: one part of a run, compiled for a set of cores. A list of bound instructions and nothing left to decide.
+// PartPlan: one part of a run, compiled for a set of cores: a list of bound instructions.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@ struct Instruction {
 
 struct CompileTarget {
   VariableStore& store;
-  std::vector<std::unique_ptr<Arena>>& arenas;  // one a device
+  std::vector<std::unique_ptr<Arena>>& arenas;  // one per device
   CrossingMemory& crossings;
   std::vector<DeviceInfo> devices;
   AlgorithmTable* algorithms = nullptr;  // autotune's, if it is on
   QueueStore* queues = nullptr;          // the session's
   Precision precision = Precision::f32;
-  // So many first feeds are carried: in the next run they are what results of the same number were in this one. They
-  // are copied into memory that the plan keeps for them, where they may be updated in place.
+  // This many first feeds are carried: in the next run their values are the results of the same number in this one.
+  // They are copied into memory that the plan keeps for them, where they may be updated in place.
   int carried_feeds = 0;
-  // Where several sessions share the variables: this one's snapshots (see shared_variables.h). A program of several
-  // parts does without: it runs while no other session does.
+  // If several sessions share the variables: this one's snapshots (see shared_variables.h). A program of several parts
+  // needs none: it runs while no other session does.
   VariableSnapshots* snapshots = nullptr;
 };
 
@@ -46,13 +46,13 @@ class PartPlan final : public CompiledPart {
   Ir ir{};
   MemoryPlan memory_plan{};
   std::vector<KernelPtr> kernels{};         // by node
-  std::vector<Instruction> instructions{};  // which are its positions
+  std::vector<Instruction> instructions{};  // their numbers are its positions
   std::vector<Array> constants{};
   std::map<ValueId, std::unique_ptr<FedValue>> fed{};
-  GivenMemory given{};            // what lies in the arena when the part starts
-  std::vector<HeldValue> left{};  // what it adds to that for later parts of its device
+  GivenMemory given{};            // what is in the arena when the part starts
+  std::vector<HeldValue> left{};  // what it leaves there for later parts of its device
 
-  std::size_t own_bytes() const;  // that kernels hold themselves
+  std::size_t own_bytes() const;  // held by kernels themselves
 };
 
 // What parts of a device have left in its arena.
@@ -72,7 +72,7 @@ std::string explain_parts(const std::vector<const CompiledPart*>& parts, const M
 std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& crossings, RunSlots& slots,
                                        const CompileTarget& target, std::vector<HeldValue> held = {});
 
-// The last of them: kernels created, memory placed, pointers bound.
+// The last pass: creates kernels, places memory, binds pointers.
 std::unique_ptr<PartPlan> emit(Part part, std::vector<NodeId> order, const std::vector<Crossing>& crossings,
                                RunSlots& slots, const CompileTarget& target, std::vector<HeldValue> held);
 

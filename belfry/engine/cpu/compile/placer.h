@@ -1,9 +1,9 @@
 // Places blocks of memory one by one, each at the lowest offset that is free for its whole lifetime.
 //
-// Time is halved again and again, as in a segment tree. Each span of it keeps two sets of bytes: those that a block
-// takes at some time of the span, and those that one takes throughout, of blocks that do not outlast the span around
-// it. What is in the way of a block is in the first sets of the few spans that its lifetime is made of, and in the
-// second sets of the spans around those. Blocks lie densely, so a set is a few ranges, however many they are.
+// Time is halved repeatedly, as in a segment tree. Each span of it keeps two sets of bytes: those that some block takes
+// at some time of the span, and those that a block takes throughout the span but not throughout its parent. The bytes
+// that a new block has to avoid are in the first sets of the few spans that its lifetime consists of, and in the second
+// sets of their ancestors. Blocks lie densely, so a set is a few ranges, however many blocks there are.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ class Placer {
 
   // Times are 0 to `times` - 1.
   explicit Placer(int times);
-  // Gives the offset.
+  // Returns the offset.
   std::size_t place(std::size_t bytes, const Lifetime& life);
-  // For a block whose place is settled, whatever lies there already.
+  // For a block whose place is fixed, even if something lies there already.
   void take(std::size_t offset, std::size_t bytes, const Lifetime& life);
 
  private:

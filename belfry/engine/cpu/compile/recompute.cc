@@ -1,8 +1,8 @@
 // A marked segment's values are not kept from the forward pass for its gradients: nodes that make them are copied, and
-// the gradients read the copies. It runs after fusion, so what is computed again is computed by the same kernels, to
-// the same bits. A copy is numbered directly before its first reader, and the schedule goes by numbers, so it runs when
-// the gradient has come that far. Copies are never needed for correctness: whatever must run once, or is not worth
-// it, is simply kept.
+// the gradients read the copies. It runs after fusion, so the copies use the same kernels and give the same bits. A
+// copy is numbered directly before its first reader, and the schedule follows the numbers, so it runs when the gradient
+// has reached it. Copies are never needed for correctness: whatever must run only once, or is not worth it, is simply
+// kept.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -15,12 +15,12 @@
 namespace belfry {
 namespace {
 
-// What is this much smaller than the segment's largest value is kept: statistics, masks of one bit an element.
+// Values this much smaller than the segment's largest are kept: statistics, masks of one bit per element.
 constexpr std::size_t kSmall = 16;
 
 bool repeatable(const OpDef& def) { return !def.side_effect && !def.host_kernel && (!def.stateful || def.random); }
 
-// The op and all that its sub-graphs hold.
+// The op and all ops in its sub-graphs.
 bool repeatable(const Node& node) {
   return repeatable(*node.def) && std::ranges::all_of(node.attributes.items(), [](const auto& item) {
            const auto* function = std::get_if<SubGraphPtr>(&item.second);
@@ -38,14 +38,14 @@ class Recomputer {
     for (NodeId id = 0; id < before_; ++id)
       if (const RecomputeMark& mark = ir_.node(id).origin->mark; !ir_.node(id).dead && mark.segment != 0)
         segments_[mark.segment][mark.pass].push_back(id);
-    // The last segment first: what the copies of one read of the segments before it is kept there.
+    // The last segment first: what the copies of one segment read from earlier segments is kept there.
     for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment)
       for (const auto& [pass, readers] : segment->second)
         if (pass != 0) recompute(segment->first, pass, readers);
     if (static_cast<NodeId>(ir_.nodes().size()) == before_) return;
     renumber();
     remove_unneeded(ir_);
-    // What only the gradients read was moved to them, not computed twice.
+    // Values that only the gradients read were moved there, not computed twice.
     for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id)
       if (const NodeId original = ir_.node(id).copy_of; original != kNone && ir_.node(original).dead)
         ir_.change(id, [](IrNode& node) { node.copy_of = kNone; });
@@ -76,14 +76,15 @@ class Recomputer {
     copy(wanted, pass, readers);
   }
 
-  // What an earlier pass has a copy of. A gradient in turn recomputed for a later pass reads the later one's copies.
+  // Values that an earlier pass has copied. A gradient that is itself recomputed for a later pass reads the later
+  // copies.
   ValueId original_of(ValueId v) const {
     const NodeId producer = ir_.value(v).producer;
     if (producer == kNone || ir_.node(producer).copy_of == kNone) return v;
     return ir_.node(ir_.node(producer).copy_of).outputs[at(ir_.value(v).output)];
   }
 
-  // Made by the segment before this pass came to it.
+  // Made by the segment before this pass.
   bool belongs(NodeId id, int segment, int pass) const { return segment_of(id) == segment && pass_of(id) < pass; }
 
   std::size_t largest_of(int segment, int pass) const {
@@ -102,7 +103,7 @@ class Recomputer {
     return node.def() == nullptr || repeatable(*node.origin);
   }
 
-  // Something outside reads it as late, or takes it to another device.
+  // Something outside reads it in the same pass or later, or takes it to another device.
   bool kept_anyway(ValueId v, int segment, int pass) const {
     return std::ranges::any_of(ir_.readers(v), [&](NodeId reader) {
       return ir_.node(reader).op == kSend || (segment_of(reader) != segment && pass_of(reader) >= pass);

@@ -7,7 +7,7 @@ namespace belfry {
 
 namespace {
 
-// Takes no time and no memory worth mentioning: variables, constants, shapes, arithmetic on single numbers.
+// Takes negligible time and memory: variables, constants, shapes, arithmetic on single numbers.
 bool tiny(const Ir& ir, const IrNode& node) {
   const auto single = [&](ValueId v) { return ir.info(v).elements() <= 1; };
   return node.op.definition().standing || (!node.outputs.empty() && std::ranges::all_of(node.inputs, single) &&
@@ -17,9 +17,9 @@ bool tiny(const Ir& ir, const IrNode& node) {
 }  // namespace
 
 // In the order the graph was built, with two exceptions. What another device may be waiting for goes first. And an
-// update runs as soon as its gradient is there: the gradient's memory is free again at once instead of at the end of
-// the step. What an update needs besides (a learning rate made from single numbers, built after the gradients) must not
-// hold it up.
+// update runs as soon as its gradient is ready: the gradient's memory is then free at once instead of at the end of
+// the step. The update's other inputs (a learning rate made from single numbers, built after the gradients) must not
+// delay it.
 std::vector<NodeId> schedule(const Ir& ir) {
   const auto place = [&](NodeId id) { return ir.node(id).rank == kNone ? id : ir.node(id).rank; };
   const auto awaited = [&](const IrNode& node) {
@@ -30,7 +30,7 @@ std::vector<NodeId> schedule(const Ir& ir) {
     if (awaited(node)) return 0;
     return !updated_inputs(node).empty() || node.op == kFetch || tiny(ir, node) ? 1 : 2;
   };
-  // A variable and its copies change together, or a failure between them would leave them apart.
+  // A variable and its copies change together: a failure in between would leave them different.
   return topological(ir, [&](NodeId id) {
     return ir.node(id).completes == kNone ? Rank{turn(ir.node(id)), place(id), id} : Rank{0, kNone, id};
   });

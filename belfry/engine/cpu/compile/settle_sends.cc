@@ -4,7 +4,7 @@
 namespace belfry {
 namespace {
 
-// Whether a kernel writes the value into memory of its own, which may as well be the crossing's.
+// Whether a kernel writes the value to memory that is not shared, and so could be the crossing's.
 bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
   const IrValue& value = ir.value(v);
   if (value.variable != nullptr || value.crossing != kNone || ir.op_of(v).definition().standing) return false;

@@ -22,7 +22,7 @@ class SnapshotUse {
 
   void* snapshot(const Node* variable) { return record(variable).data.get(); }
   KernelPtr pull(const Node* variable);
-  // The node's kernel; if it is an update, locked, and seen by those who read the variables later in the run.
+  // The node's kernel; an update is locked, and visible to later readers of the variables in the run.
   KernelPtr guarded(KernelPtr kernel, NodeId id);
 
  private:

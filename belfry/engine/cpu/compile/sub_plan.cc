@@ -15,7 +15,7 @@ Precision precision_of(const KernelContext& c) {
   return how == kBf16Emulated ? Precision::bf16_emulated : Precision::f32;
 }
 
-// The node that takes or gives what has that number; nullptr if there is none.
+// The node that reads or returns the value with that number; nullptr if there is none.
 const IrNode* find_node(const Ir& ir, OpKind op, int index) {
   const auto at = std::ranges::find_if(ir.nodes(), [&](const IrNode& node) {
     return !node.dead && node.op == op && node.attributes.integer("index") == index;
@@ -23,7 +23,7 @@ const IrNode* find_node(const Ir& ir, OpKind op, int index) {
   return at == ir.nodes().end() ? nullptr : &*at;
 }
 
-// The first op whose shape follows from data is in the second part.
+// The first op whose shape depends on data is in the second part.
 void check_one_part(const Partition& function, const Node& within) {
   if (function.parts.size() == 1) return;
   const auto& nodes = function.parts[1].ir.nodes();
@@ -31,7 +31,7 @@ void check_one_part(const Partition& function, const Node& within) {
       nodes, [](const IrNode& node) { return node.origin != nullptr && !node.origin->def->sizes.empty(); });
   const Node& op = late == nodes.end() ? within : *late->origin;
   fail(
-      "{} expected shapes that follow from others inside cond(), while_loop() or scan(), got one that follows from "
+      "{} expected shapes that depend only on shapes inside cond(), while_loop() or scan(), got one that depends on "
       "data: {} {}. Compute it outside, or use fixed shapes and masks.",
       describe(within), describe(op), made_at(op));
 }

@@ -1,5 +1,5 @@
-// A sub-graph compiled for one device, run by the kernel of the node that holds it (a branch, the body of a loop). Its
-// memory is its own.
+// A sub-graph compiled for one device, run by the kernel of the node that holds it (a branch, the body of a loop). It
+// has separate memory.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@
 
 namespace belfry {
 
-// Every pass of a loop draws random numbers of its own, and its gradient the same.
+// Every iteration of a loop draws different random numbers, and its gradient the same ones.
 inline Step step_of_pass(const Step& step, std::int64_t pass) {
   return {.number = mix_seed(step.number, static_cast<std::uint64_t>(pass)), .seed = step.seed};
 }
@@ -25,19 +25,19 @@ inline void copy_tensor(void* to, const void* from, std::size_t bytes) {
 
 class SubPlan {
  public:
-  // For inputs of these shapes, as part of the kernel that is made: its threads, its precision. The first `carried` are
-  // in each run what the outputs of the same number were in the run before: see run().
+  // For inputs of these shapes, with the threads and precision of the kernel that is made. In each run the first
+  // `carried` inputs are the outputs of the same number in the run before: see run().
   SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, const KernelContext& within,
           std::size_t carried = 0);
 
   const std::vector<TensorInfo>& outputs() const { return outputs_; }  // plain
-  std::size_t bytes() const;                                           // that it computes in
+  std::size_t bytes() const;                                           // of the memory it computes in
   bool reads(std::size_t input) const;                                 // whether anything depends on it
   // Plain memory of the inputs and outputs. Only carried inputs may lie where outputs do.
   void run(const Step& step, std::span<const void* const> inputs, std::span<void* const> outputs);
 
-  // Where a carried value lies that is updated in place; else nullptr. Of such a one, an input that is nullptr is what
-  // the run before left there, and an output that is nullptr is left there.
+  // Where a carried value lies that is updated in place; else nullptr. For such a value, a null input means the one
+  // that the run before left there, and a null output is left there.
   const void* in_place(std::size_t carried) const { return in_place_[carried]; }
 
  private:

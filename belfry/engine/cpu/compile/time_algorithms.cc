@@ -12,9 +12,9 @@ namespace belfry {
 namespace {
 
 constexpr int kRounds = 7, kFewest = 3;
-constexpr std::int64_t kEnough = 500'000'000;  // nanoseconds for one problem, once everybody had the fewest rounds
-constexpr double kHopeless = 2;                // times the best: not timed again
-constexpr double kClearly = 0.97;              // of the rule's time: less than what one timing differs from the next
+constexpr std::int64_t kEnough = 500'000'000;  // nanoseconds for one problem, after the minimum number of rounds
+constexpr double kHopeless = 2;                // times the best time: not timed again
+constexpr double kClearly = 0.97;              // of the rule's time: beyond the difference between two timings
 
 constexpr std::int64_t kLine = 64 / sizeof(float);
 
@@ -25,14 +25,14 @@ class ScratchTensor {
 
   void* data() { return values_.raw(); }
 
-  // By the team, as the step's other kernels write what this one reads: each core has its share in its cache.
+  // By the team, as in a step, where other kernels write what this one reads: each core has its share in its cache.
   void write() {
     float* to = values_.values<float>().data();
     parallel_for(values_.elements(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<float>(i & 31) * 0.0625f - 1.f;
     });
   }
-  // As its readers will: where the results were left counts too.
+  // As its readers will: it matters in which cache the results are.
   void read(std::atomic<float>& sink) const {
     const float* from = values_.values<float>().data();
     parallel_for(values_.elements(), kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -75,7 +75,7 @@ Candidate make_candidate(const KernelDef& kernel, const KernelContext& plain, co
   return out;
 }
 
-// One memory for all candidates: what one leaves in the caches, the next one finds.
+// The same memory for all candidates, so that all find the caches in the same state.
 class Bench {
  public:
   Bench(std::vector<Candidate> candidates, const std::vector<bool>& unread)

@@ -100,7 +100,7 @@ void accumulate(void* sum, const void* more, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) static_cast<T*>(sum)[i] += static_cast<const T*>(more)[i];
 }
 
-// Forward again, keeping the loop's tensors before each pass; then back. What a pass captured gets a sum over passes.
+// Forward again, keeping the loop's tensors before each pass; then back. Captured tensors get a sum over passes.
 class WhileGradKernel final : public Kernel, public OwnMemory {
  public:
   explicit WhileGradKernel(const KernelContext& c)
@@ -158,7 +158,7 @@ class WhileGradKernel final : public Kernel, public OwnMemory {
   std::string describe() const override { return "own:loop"; }
 
  private:
-  // Of the function "gradient": the forward inputs and the gradients, without the number of passes between them.
+  // For the function "gradient": the forward inputs and the gradients, without the number of passes between them.
   std::vector<TensorInfo> gradient_inputs(const KernelContext& c) const {
     std::vector<TensorInfo> out(c.inputs.begin(), c.inputs.end());
     out.erase(out.begin() + static_cast<std::ptrdiff_t>(forward_inputs_));
@@ -187,7 +187,7 @@ class WhileGradKernel final : public Kernel, public OwnMemory {
   SubPlan body_, gradient_;
   std::vector<std::size_t> sizes_;  // bytes of the loop's tensors
   std::vector<TensorInfo> infos_;   // of the results
-  std::vector<Array> fresh_;        // what one pass gives
+  std::vector<Array> fresh_;        // results of one pass
   std::vector<void*> results_, next_;
   std::vector<const void*> inputs_;
   std::vector<std::vector<Array>> states_;

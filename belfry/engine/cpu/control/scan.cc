@@ -54,7 +54,7 @@ class ScanKernel final : public Kernel, public OwnMemory {
         copy_tensor(static_cast<std::byte*>(buffers_.outputs[out_bytes_.size() + i]) + t * in_bytes_[i], state(i, pass),
                     in_bytes_[i]);
       body_.run(step_of_pass(step, static_cast<std::int64_t>(t)), in_, out_);
-      if (pass == 0) std::copy_n(out_.begin(), states_, in_.begin());  // from now on where the last step left them
+      if (pass == 0) std::copy_n(out_.begin(), states_, in_.begin());  // then read from where the last step left them
     }
     for (std::size_t i = 0; i < states_; ++i)
       if (state(i, time_) != buffers_.outputs[i]) copy_tensor(buffers_.outputs[i], state(i, time_), in_bytes_[i]);
@@ -70,7 +70,7 @@ class ScanKernel final : public Kernel, public OwnMemory {
     return out;
   }
 
-  // Where a tensor of the state lies after so many passes.
+  // Where a tensor of the state lies after this many passes.
   const void* state(std::size_t i, std::int64_t passes) const {
     if (passes == 0) return buffers_.inputs[i];
     return out_[i] != nullptr ? out_[i] : body_.in_place(i);

@@ -18,7 +18,7 @@ std::size_t part_bytes(const LanePlan& plan) {
   return channel_bytes(plan) + static_cast<std::size_t>(plan.table_floats()) * sizeof(float);
 }
 
-// Adds up what sum_chunk(run, offset, table) leaves in its table for each chunk, into dbias (if wanted).
+// Adds up the tables that sum_chunk(run, offset, table) fills for each chunk, into dbias (if wanted).
 void sum_by_channel(const LanePlan& plan, void* scratch, float* dbias,
                     FunctionRef<void(const simd::Run&, std::int64_t, float*)> sum_chunk) {
   const ActivationView& view = plan.view();

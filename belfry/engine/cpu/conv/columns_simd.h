@@ -10,7 +10,7 @@ namespace belfry::simd {
 struct Columns {
   std::int64_t pixels = 0, channels = 0;
   std::int64_t inner = 0, group_stride = 0;
-  std::int64_t width = 0;  // of a column and of a row of weights, a multiple of 16
+  std::int64_t width = 0;  // of a column and of a row of weights; a multiple of 16
   const float* x = nullptr;
   const float* weights = nullptr;
   float* columns = nullptr;

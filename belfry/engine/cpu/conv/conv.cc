@@ -1,4 +1,4 @@
-// Which code computes a convolution; and the plain loops, both floating types, that the fast ones stand in front of.
+// Chooses the code for a convolution; and has the plain loops, for both floating types, used if no fast code applies.
 #include "belfry/engine/cpu/conv/conv.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace belfry {
 namespace {
 
-// Images a thread takes, at least: as many as make this many multiplications.
+// Minimum number of images per thread: enough for this many multiplications.
 constexpr std::int64_t kWork = 1 << 14;
 std::int64_t image_grain(const ConvGeometry& g) {
   return kWork / std::max<std::int64_t>(g.oh * g.ow * g.kh * g.kw * g.o * (g.c / g.groups), 1) + 1;
 }
 
-// A filter's element, the output it adds to and the pixel that it meets there.
+// A filter's element, the output it adds to and the pixel it is multiplied with.
 struct Tap {
   std::int64_t ky, kx, oy, ox, y, x;
 };
@@ -122,9 +122,9 @@ KernelPtr make_reference(const KernelContext& c, const ConvCall& call) {
   });
 }
 
-// A fixed rule by type and shape: f32 is oneDNN's, or our own where it has no fast code (depthwise ones) or would spend
-// it on padding (images of few channels); f64 and tensors with an empty dimension, which must not reach oneDNN, take
-// the plain loops.
+// A fixed rule by type and shape: f32 uses oneDNN, or our code where oneDNN has no fast code (depthwise ones) or would
+// waste it on padding (images of few channels); f64 and tensors with an empty dimension, which must not reach oneDNN,
+// use the plain loops.
 enum class Path { tiles, dnnl, depthwise, few_channels, reference };
 Path path_of(const KernelContext& c, const ConvCall& call) {
   const bool empty = call.g.input_shape().elements() == 0 || call.g.filter_shape().elements() == 0 ||
@@ -149,7 +149,7 @@ KernelRegistration define_pass(const char* op) {
 const KernelRegistration forward_kernel = define_pass<ConvPass::forward>("Conv2D");
 const KernelRegistration backward_data_kernel = define_pass<ConvPass::backward_data>("Conv2DBackpropInput");
 const KernelRegistration backward_filter_kernel = define_pass<ConvPass::backward_filter>("Conv2DBackpropFilter");
-// Made by the fuse pass, only of f32 and nothing empty: the reference knows no bias.
+// Made by the fuse pass, only for f32 and non-empty tensors: the reference does not support a bias.
 const KernelRegistration fused_forward_kernel = define_pass<ConvPass::forward>("FusedConv");
 const KernelRegistration fused_filter_kernel = define_pass<ConvPass::backward_filter>("FusedConvBackpropFilter");
 

@@ -1,4 +1,4 @@
-// What a convolution kernel is asked for, whichever code computes it. Internal to engine/cpu.
+// What a convolution kernel has to compute, independent of the code that does. Internal to engine/cpu.
 #pragma once
 
 #include "belfry/engine/cpu/kernel/kernel.h"
@@ -15,7 +15,7 @@ struct ConvCall {
   // forward: a third input, added to the result, and then relu. backward_filter: a second output, the bias's gradient.
   bool bias = false, relu = false;
   float alpha = 0;          // relu's slope below 0
-  int dy = 2;               // which input is dy, where there is one; the others are x (or only its shape) and filter
+  int dy = 2;               // which input is dy, if there is one; the others are x (or only its shape) and filter
   std::string algorithm{};  // autotune's choice; empty: by the fixed rule
 };
 

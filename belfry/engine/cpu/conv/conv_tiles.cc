@@ -11,7 +11,7 @@ void finish_pixel(const TapSum& x, std::int64_t column, const float* sums, float
     const __mmask16 lanes = first_lanes(x.n - at);
     __m512 sum = _mm512_load_ps(sums + at - column);
     if (x.bias != nullptr) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, x.bias + at));
-    // What is below 0, but no NaN.
+    // Values below 0, but not NaN.
     if (x.relu)
       sum = _mm512_mask_mul_ps(sum, _mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_LT_OQ), sum,
                                _mm512_set1_ps(x.alpha));

@@ -1,5 +1,5 @@
-// Convolutions by the CPU's tiles of bf16 (see tile_gemm.h for the rules): sums of products of pixels with a filter's
-// taps, read where the pixels lie, and of pixels with pixels for the filter's gradient. One thread's share.
+// Convolutions with the CPU's bf16 tiles (see tile_gemm.h for the rules): sums of products of pixels with a filter's
+// taps, without copying the pixels, and of pixels with pixels for the filter's gradient. One thread's share.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace belfry::tiles {
 void convert(const float* from, std::int64_t count, std::uint16_t* to);
 
 // y(position) = act(bias + sum over taps of a(position + offset of the tap) times the tap's matrix [k][n]).
-// Positions are counted along each of `lines`; position p of a line is pixel p % pitch of line p / pitch further down,
-// and left out if p % pitch is not below `width`.
+// Positions are counted along each of `lines`; position p of a line is pixel p % pitch of the line p / pitch below it,
+// and skipped if p % pitch is not below `width`.
 struct TapSum {
   std::int64_t lines = 0, count = 0, pitch = 0, width = 0;
   const std::uint16_t* a = nullptr;       // k numbers of a tap side by side; 31 more are read, and must be finite
@@ -28,7 +28,7 @@ struct TapSum {
 };
 void sum_taps(const TapSum& args);
 
-// Pixels of an image in the order in which two of them meet: null is a pixel of zeros.
+// Pixels of an image in the order in which they are paired; null is a pixel of zeros.
 using Pixel = const float*;
 
 // Channels of 32 pixels, each channel's side by side: to[c * row + i], channels as many as whole tiles hold.

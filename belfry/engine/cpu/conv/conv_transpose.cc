@@ -1,4 +1,4 @@
-// Transposed convolutions run as gradients with respect to images. Those have no bias or activation inside: where the
+// Transposed convolutions run as gradients with respect to images. Those have no bias or activation inside: if the
 // fuse pass asks for them, a pass over the result follows.
 #include <algorithm>
 
@@ -23,7 +23,7 @@ class FusedConvTranspose final : public Kernel {
                .alpha = static_cast<float>(c.attributes->get_or<double>("alpha", 0))},
         own_scratch_(bias_activation_scratch_bytes(after_.view, c.threads)) {}
 
-  // One is done with its scratch when the other begins.
+  // They run one after the other, so they share scratch.
   std::size_t scratch_bytes() const override { return std::max(conv_->scratch_bytes(), own_scratch_); }
   std::string describe() const override { return conv_->describe(); }
   bool is_dnnl() const override { return conv_->is_dnnl(); }

@@ -12,7 +12,7 @@ Layout image_layout(const ConvGeometry& g, const Shape& shape) {
   return channel_blocked(shape, g.channels_last ? 3 : 1, vector_width(cpu_isa()));
 }
 
-// [vector of outputs][kh][kw][lane]: what oneDNN's depthwise kernels want too, so that passes share the weights.
+// [vector of outputs][kh][kw][lane]: the layout of oneDNN's depthwise kernels, so that passes share the weights.
 Layout filter_layout(const ConvGeometry& g) {
   const dnnl_dims_t dims{g.o, 1, g.kh, g.kw};
   dnnl_memory_desc_t out;

@@ -24,7 +24,7 @@ struct DepthwiseRow {
   std::int64_t row = 0;
   const float* x = nullptr;
   const float* filter = nullptr;  // the first tap's
-  std::int64_t tap = 0;           // from one tap to the next, in floats; negative: the filter is turned round
+  std::int64_t tap = 0;           // from one tap to the next, in floats; negative: the filter is reversed
   const float* bias = nullptr;    // null: 0
   float* y = nullptr;
   std::int64_t step = 0;
@@ -32,7 +32,7 @@ struct DepthwiseRow {
   const std::int32_t* lanes = nullptr;
 };
 
-// One row of dx = sum of filter * dy over the outputs that the cell went into; cell ix is written at dx + ix * step.
+// One row of dx = sum of filter * dy over the outputs that use the cell; cell ix is written at dx + ix * step.
 struct DepthwiseGradientRow {
   DepthwiseWindow window;
   std::int64_t row = 0;
@@ -43,7 +43,7 @@ struct DepthwiseGradientRow {
 };
 
 // to[lane] = from[lane * multiplier] + .. + from[lane * multiplier + multiplier - 1], for each of `cells`; from has
-// multiplier vectors a cell.
+// multiplier vectors per cell.
 struct DepthwiseFold {
   std::int64_t cells = 0, multiplier = 1;
   const float* from = nullptr;

@@ -47,14 +47,14 @@ class Lanes {
   bool multiplied_;
 };
 
-// Of vectors that would each be a whole job, or else of images.
+// Of vectors if each is enough work, else of images.
 bool by_vector(std::int64_t vectors, int parts) { return (vectors + parts - 1) / parts * parts * 4 <= vectors * 5; }
 
 int parts_of(const Depthwise& c, const Vectors& v, int team) {
   return parts_worth(c.images * v.out * v.out_slab * c.taps(), team);
 }
 
-// One row of dx, seen from one vector of outputs. At stride 1 it is a convolution of dy with the filter turned round.
+// One row of dx, for one vector of outputs. At stride 1 it is a convolution of dy with the filter reversed.
 void gradient_row(const DepthwiseBackwardData& args, const simd::DepthwiseGradientRow& a, std::int64_t width) {
   const simd::DepthwiseKernels& kernels = by_isa(args.isa, avx2::kDepthwise, avx512::kDepthwise);
   const simd::DepthwiseWindow& w = a.window;
@@ -131,7 +131,7 @@ void depthwise_backward_data(const DepthwiseBackwardData& args) {
   });
 }
 
-// Each part sums into a table of its own ([vector][taps, then the bias][lane]), or, where parts have different vectors,
+// Each part sums into a separate table ([vector][taps, then the bias][lane]), or, if parts have different vectors,
 // all into one.
 void depthwise_backward_filter(const DepthwiseBackwardFilter& args) {
   const Depthwise& c = args.conv;

@@ -1,5 +1,5 @@
-// Depthwise convolution: each channel with filters of its own, `multiplier` of them. For what oneDNN has no fast code:
-// dilated ones backward, filter gradients of large windows, and channel multipliers.
+// Depthwise convolution: each channel has its own filters, `multiplier` of them. For cases that oneDNN has no fast code
+// for: dilated ones backward, filter gradients of large windows, and channel multipliers.
 //
 // Channels lie in vectors of W = vector_width(isa): x [image][ceil(channels / W)][in_h][in_w][W], y
 // [image][ceil(channels * multiplier / W)][out_h][out_w][W], filter [the same vectors][kernel_h * kernel_w][W]. Output

@@ -42,7 +42,7 @@ std::vector<ConvOperand> operands_of(const ConvCall& call) {
   return all;
 }
 
-// Weights whose groups oneDNN pads have no layout of the op's own: they stay plain, and the kernel reorders them.
+// Weights whose groups oneDNN pads have no layout in the op's terms: they stay plain, and the kernel reorders them.
 bool must_be_staged(const ConvOperand& operand, const dnnl_memory_desc_t& descriptor) {
   dnnl_memory_desc_t merged;
   return operand.kind == ConvOperand::Kind::filter && descriptor.ndims == 5 && !merge_groups(descriptor, merged);

@@ -21,7 +21,7 @@ dnnl_memory_desc_t f32_of(const std::int64_t (&sizes)[rank], dnnl_format_tag_t t
 
 // A fixed rule by shape and instruction set, from measurements (AVX-512): Winograd's 4x4 tiles win on 3x3 filters of
 // stride 1 from 32 channels on (16 for the filter's gradient), where they do not overhang the image by much. With many
-// channels they may overhang more (14x14, 7x7), if there are tiles enough to be worth transforming the filter for.
+// channels they may overhang more (14x14, 7x7), if there are enough tiles to justify transforming the filter.
 bool winograd_wins(const ConvGeometry& g, ConvPass pass) {
   if (cpu_isa() != Isa::avx512 || g.groups != 1 || g.kh != 3 || g.kw != 3) return false;
   if (g.strides.height != 1 || g.strides.width != 1 || g.dilations.height != 1 || g.dilations.width != 1) return false;
@@ -32,10 +32,10 @@ bool winograd_wins(const ConvGeometry& g, ConvPass pass) {
   return tiled * 3 <= pixels * 4 && channels >= 128 && g.n * down * across >= 128;
 }
 
-// Takes one of oneDNN's implementations of an operation, which come with its favourite first.
+// Accepts or rejects one of oneDNN's implementations of an operation, which come with its favourite first.
 using Pick = std::function<bool(const DnnlDescriptor&)>;
 
-// The first that `pick` takes (without one the favourite); none if there is none.
+// The first that `pick` accepts (without `pick` the favourite); nothing if there is none.
 std::optional<DnnlDescriptor> implementation_of(const dnnl_convolution_desc_t& operation,
                                                 const DnnlAttributes& attributes, const_dnnl_primitive_desc_t hint,
                                                 const Pick& pick) {
@@ -52,7 +52,7 @@ std::optional<DnnlDescriptor> implementation_of(const dnnl_convolution_desc_t& o
   return found;
 }
 
-// The primitive of one pass; none if oneDNN has none. `images` is the layout of images, or dnnl_format_tag_any.
+// The primitive of one pass; nothing if oneDNN has none. `images` is the layout of images, or dnnl_format_tag_any.
 std::optional<DnnlDescriptor> describe(const ConvCall& call, dnnl_alg_kind_t algorithm, dnnl_format_tag_t images,
                                        const Pick& pick = {}) {
   const ConvGeometry& g = call.g;
@@ -110,7 +110,7 @@ bool same_images(const ConvCall& call, const DnnlDescriptor& a, const DnnlDescri
   return true;
 }
 
-// All that give the images the rule's layouts, the rule's choice first.
+// All algorithms that give the images the rule's layouts, the rule's choice first.
 std::vector<std::string> names_like(const ConvCall& call, const DnnlDescriptor& rule) {
   std::vector<std::string> out, seen;
   describe(call, dnnl_convolution_direct, dnnl_format_tag_any, [&](const DnnlDescriptor& d) {
@@ -144,7 +144,7 @@ std::string problem_of(const ConvCall& call) {
 bool dnnl_is_fast(const ConvCall& call) { return blocked(call).has_value(); }
 
 // A fixed rule by shape and instruction set. For groups, channels-last images keep oneDNN on generated code where
-// blocks of channels would straddle groups; measured 3 to 5 times as fast as the matrix products that are left else.
+// blocks of channels would straddle groups; measured 3 to 5 times as fast as the matrix products used otherwise.
 DnnlDescriptor dnnl_conv_descriptor(const ConvCall& call) {
   if (call.algorithm.empty() ? winograd_wins(call.g, call.pass) : call.algorithm == kWinograd)
     if (auto d = describe(call, dnnl_convolution_winograd, dnnl_format_tag_any)) return std::move(*d);
@@ -156,13 +156,13 @@ DnnlDescriptor dnnl_conv_descriptor(const ConvCall& call) {
   if (call.algorithm.starts_with(kOther))
     pick = [&](const DnnlDescriptor& d) { return d.implementation() == call.algorithm.substr(kOther.size()); };
   auto d = describe(call, dnnl_convolution_direct, dnnl_format_tag_any, pick);
-  BELFRY_CHECK(d, "[conv2d] expected a convolution that oneDNN has, got none for {} with filter {}",
+  BELFRY_CHECK(d, "[conv2d] expected a convolution that oneDNN supports, got input {} with filter {}",
                to_string(call.g.input_shape()), to_string(call.g.filter_shape()));
   return std::move(*d);
 }
 
-// Those that leave the images in the layouts that the rule gives them: timed alone, an algorithm cannot answer for its
-// neighbours' reorders. With and without bias and ReLU they are the same. Groups go by the rule alone.
+// Algorithms that leave the images in the rule's layouts: timing one alone would not include its neighbours' reorders.
+// They are the same with and without bias and ReLU. Groups follow only the rule.
 Algorithms dnnl_conv_algorithms(const ConvCall& call) {
   const ConvCall bare{.g = call.g, .pass = call.pass};
   const ConvCall full{.g = call.g,

@@ -11,8 +11,8 @@ DnnlDescriptor dnnl_conv_descriptor(const ConvCall& call);
 // What autotune may choose from.
 Algorithms dnnl_conv_algorithms(const ConvCall& call);
 
-// Whether oneDNN has generated code for this one on channel-blocked images. What it falls back to for some groups is
-// tens to thousands of times slower.
+// Whether oneDNN has generated code for this one on channel-blocked images. For some groups it falls back to code that
+// is tens to thousands of times slower.
 bool dnnl_is_fast(const ConvCall& call);
 
 }  // namespace belfry

@@ -12,8 +12,8 @@ int axis_of(const ConvGeometry& g) { return g.channels_last ? 3 : 1; }
 
 }  // namespace
 
-// oneDNN fills channels up to a vector: with 4, three quarters of its work is on padding with AVX-512, half of it with
-// AVX2, where more outputs are needed for this code to win. The columns must not get long, nor dy short.
+// oneDNN pads channels to a vector: with 4, three quarters of its work is on padding with AVX-512, half of it with
+// AVX2, where this code needs more outputs to be faster. The columns must not be too long, nor dy too short.
 bool has_few_channels(const ConvCall& call) {
   const ConvGeometry& g = call.g;
   const std::int64_t fewest_outputs = cpu_isa() == Isa::avx512 ? 16 : std::max<std::int64_t>(16, 12 * g.c);

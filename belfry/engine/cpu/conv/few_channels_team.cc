@@ -43,7 +43,7 @@ class BackwardData {
   void run(const Band& band, float* columns) const {
     float* dx = args_.dx + band.image * g_.h * g_.w * g_.c;
     std::fill(dx + band.begin * g_.w * g_.c, dx + band.end * g_.w * g_.c, 0.f);
-    // Those whose windows meet the band.
+    // Rows whose windows overlap the band.
     const std::int64_t reach = (g_.kh - 1) * g_.dilations.height, stride = g_.strides.height;
     const std::int64_t above = std::max<std::int64_t>(band.begin + g_.pads.top - reach, 0);
     const std::int64_t first = (above + stride - 1) / stride;
@@ -68,14 +68,14 @@ class BackwardData {
                   .columns = columns});
   }
 
-  // Adds the columns of one row of dy to the band's rows that they meet.
+  // Adds the columns of one row of dy to the band's rows that they overlap.
   void add_row(const Band& band, std::int64_t oy, const float* columns, float* dx) const {
     for (std::int64_t ky = 0; ky < g_.kh; ++ky) {
       const std::int64_t y = oy * g_.strides.height - g_.pads.top + ky * g_.dilations.height;
       if (y < band.begin || y >= band.end) continue;
       float* to = dx + y * g_.w * g_.c;
       const float* from = columns + ky * g_.kw * g_.c;
-      // Whole windows in the middle, what lies on the image of those at its ends.
+      // Whole windows in the middle; at the ends only their part on the image.
       const std::int64_t stride = g_.strides.width, left = g_.pads.left, room = g_.w - g_.kw + left;
       std::int64_t begin = std::min((left + stride - 1) / stride, g_.ow), end = room < 0 ? 0 : room / stride + 1;
       end = std::min(end, g_.ow);
@@ -117,7 +117,7 @@ void few_channels_backward_data(const FewChannelsBackwardData& args) {
   auto* weights = reinterpret_cast<float*>(scratch);
   pack(g, args.filter, weights);
   const BackwardData work(args, weights);
-  // Whole images, or bands of them where there are fewer images than threads.
+  // Whole images, or bands of them if there are fewer images than threads.
   const std::int64_t team = team_size(), bands = std::min(g.h, std::max<std::int64_t>(1, (team + g.n - 1) / g.n));
   const std::int64_t multiplications = 2 * g.n * g.oh * g.ow * g.o * taps(g);
   const int parts = static_cast<int>(std::clamp<std::int64_t>(multiplications >> 20, 1, std::min(team, g.n * bands)));

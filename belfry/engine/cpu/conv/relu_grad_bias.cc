@@ -1,4 +1,4 @@
-// da = ReluGrad(dy, y) and the bias gradient sum(da) in one pass, or the bias gradient alone: what the fuse pass makes.
+// da = ReluGrad(dy, y) and the bias gradient sum(da) in one pass, or the bias gradient alone. Made by the fuse pass.
 #include "belfry/engine/cpu/conv/bias_gradient.h"
 #include "belfry/engine/cpu/lanes/channel_layout.h"
 

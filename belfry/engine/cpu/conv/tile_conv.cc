@@ -1,6 +1,6 @@
 // Results with a pixel for each position of a grid: y itself, or the pixels of dx that the same taps of the filter
 // reach, one grid for each of stride x stride phases. A thread takes strips of images: it rounds the pixels that a
-// strip needs into memory of its own, with zeros around them, and the tiles read them there.
+// strip needs into separate memory, with zeros around them, and the tiles read them there.
 #include "belfry/engine/cpu/conv/tile_conv.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class TileConv final : public Kernel {
     const bool forward = call.pass == ConvPass::forward;
     source_ = forward ? Image{g.h, g.w, g.c} : Image{g.oh, g.ow, g.o};
     result_ = forward ? Image{g.oh, g.ow, g.o} : Image{g.h, g.w, g.c};
-    // Taps side by side on the image are one, of more channels.
+    // Taps side by side on the image are treated as one with more channels.
     joined_ = forward && g.dilations.width == 1;
     depth_ = joined_ ? g.kw * g.c : source_.channels;
     std::vector<Axis> down, across;
@@ -118,7 +118,7 @@ class TileConv final : public Kernel {
   }
 
  private:
-  // Of the axis's positions, a strip's.
+  // A strip's share of the axis's positions.
   std::int64_t strip_begin(const Axis& axis, std::int64_t strip) const { return axis.size * strip / strips_an_image_; }
 
   void add_grid(const Axis& down, const Axis& across) {
@@ -157,7 +157,7 @@ class TileConv final : public Kernel {
 
   std::int64_t packed_tap() const { return tiles::whole_blocks(result_.channels) * tiles::whole_depth(depth_); }
   std::size_t weight_bytes() const { return filters_.size() * static_cast<std::size_t>(packed_tap()) * 2; }
-  // Tiles read whole blocks of positions, though nothing is done with what is behind the last one.
+  // Tiles read whole blocks of positions, although nothing after the last one is used.
   std::size_t strip_bytes() const {
     const std::int64_t behind = tiles::kBlock * grids_[0].across.step * source_.channels + depth_ + 2 * tiles::kDepth;
     return cache_lines(static_cast<std::size_t>(strip_rows_ * pitch_ * source_.channels + behind) * 2);
@@ -201,7 +201,7 @@ class TileConv final : public Kernel {
                         .bias = bias_,
                         .relu = call_.relu,
                         .alpha = call_.alpha};
-      // All lines as one, if fewer tiles are needed then.
+      // All lines as one, if that takes fewer tiles.
       const auto tiles_for = [](std::int64_t n) { return (n + tiles::kRows - 1) / tiles::kRows; };
       const std::int64_t whole = (lines - 1) * pitch_ + across.size;
       if (down.step == 1 && across.step == 1 && tiles_for(whole) < lines * tiles_for(across.size)) {
@@ -213,7 +213,7 @@ class TileConv final : public Kernel {
     }
   }
 
-  // The strip's rows of an image, zeros around it; gives the first row.
+  // The strip's rows of an image, with zeros around it; returns the first row.
   std::int64_t round_rows(std::int64_t image, std::int64_t strip, std::uint16_t* to) const {
     const auto [top, bottom] = rows_of(strip);
     const std::int64_t row = source_.w * source_.channels, before = -left_ * source_.channels,
@@ -227,7 +227,7 @@ class TileConv final : public Kernel {
       tiles::convert(from_ + (image * source_.h + y) * row, row, to + before);
       std::fill(to + before + row, to + whole, std::uint16_t{0});
     }
-    std::fill_n(to, depth_ + 2 * tiles::kDepth, std::uint16_t{0});  // no NaN behind the last pixel
+    std::fill_n(to, depth_ + 2 * tiles::kDepth, std::uint16_t{0});  // no NaN after the last pixel
     return top;
   }
 

@@ -10,7 +10,7 @@ namespace belfry {
 bool tiles_can_convolve(const ConvCall& call);
 KernelPtr make_tile_conv(const ConvCall& call, int threads);
 
-// The pass that gives the filter's gradient, in a file of its own.
+// The pass for the filter's gradient, in a separate file.
 KernelPtr make_tile_conv_filter(const ConvCall& call, int threads);
 
 }  // namespace belfry

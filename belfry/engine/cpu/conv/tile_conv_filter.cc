@@ -42,7 +42,7 @@ class TileConvFilter final : public Kernel {
     constexpr std::int64_t kMost = 1 << 19;  // numbers that stay in the second-level cache
     images_ = std::clamp<std::int64_t>(kMost / image_numbers(), 1, g_.n);
     row_ = images_ * static_cast<std::int64_t>(phases_.size()) * plane_ + behind_;
-    if (row_ / kStep % 2 == 0) row_ += kStep;  // lines of a tile must not fall on each other in the cache
+    if (row_ / kStep % 2 == 0) row_ += kStep;  // lines of a tile must not evict each other from the cache
   }
 
   std::size_t scratch_bytes() const override {
@@ -135,7 +135,7 @@ class TileConvFilter final : public Kernel {
     }
   }
 
-  // What is read behind the last plane meets zeros of dy, but must not be NaN.
+  // What is read after the last plane is multiplied by zeros of dy, but must not be NaN.
   void clear_ends(const Span& c, std::int64_t count, std::uint16_t* left) const {
     const std::int64_t end = count * static_cast<std::int64_t>(phases_.size()) * plane_;
     for (std::int64_t i = 0; i < whole_tiles(c.size()); ++i)

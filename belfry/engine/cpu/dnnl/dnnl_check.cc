@@ -16,12 +16,12 @@ struct Stream {
   Stream& operator=(const Stream&) = delete;
 };
 
-// oneDNN takes a cap before its first use only; a program that has used it by then must have given it one itself.
+// oneDNN accepts a cap only before its first use; a program that uses it earlier must set the cap itself.
 void cap_dnnl(Isa isa) {
   const dnnl_cpu_isa_t wanted = isa == Isa::avx2 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_avx512_core;
   if (dnnl_set_max_cpu_isa(wanted) == dnnl_success) return;
   BELFRY_CHECK((dnnl_get_effective_cpu_isa() & ~wanted) == 0,  // a set contains the bits of all smaller ones
-               "[BELFRY_ISA] expected to cap oneDNN at {} before its first use, got one that the program has already "
+               "[BELFRY_ISA] expected to limit oneDNN to {} before its first use, got one that the program has already "
                "used. Set ONEDNN_MAX_CPU_ISA={} too.",
                name_of(isa), isa == Isa::avx2 ? "AVX2" : "AVX512_CORE");
 }

@@ -52,8 +52,8 @@ class DnnlKernel final : public Kernel {
                "execute");
   }
 
-  // By its contract oneDNN may write the padding's zeros whenever it is given memory. So what stays where it was is not
-  // given again: others may be reading it.
+  // By its contract oneDNN may write the padding's zeros whenever it is given memory. So memory that did not move is
+  // not given again: others may be reading it.
   void set(std::size_t index, int arg, const dnnl_memory_desc_t& descriptor, void* data) {
     if (index == args_.size()) {
       dnnl_memory_t memory = nullptr;

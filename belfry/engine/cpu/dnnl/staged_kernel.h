@@ -11,7 +11,7 @@ namespace belfry {
 // One of `input` and `output` is set.
 struct Stage {
   int input = -1, output = -1;
-  dnnl_memory_desc_t outside{}, inside{};  // as the plan has it, as the kernel wants it
+  dnnl_memory_desc_t outside{}, inside{};  // the plan's, the kernel's
 };
 
 KernelPtr staged_kernel(KernelPtr kernel, const Stage& stage);

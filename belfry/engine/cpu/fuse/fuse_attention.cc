@@ -1,5 +1,5 @@
 // Queries, keys and values that one projection makes lie side by side in its result: attention reads them there, and
-// writes their gradients side by side, so that nothing is taken apart or put together in memory.
+// writes their gradients side by side, so that nothing has to be split or joined in memory.
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"

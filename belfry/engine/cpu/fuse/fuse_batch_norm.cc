@@ -1,5 +1,5 @@
-// Batch norm, the residual sum and (leaky) relu in one kernel forward and one backward. The forward kernel leaves one
-// bit an element, the sign that relu saw, so the backward one reads neither relu's output nor the sum.
+// Batch norm, the residual sum and (leaky) relu in one kernel forward and one backward. The forward kernel stores one
+// bit per element, the sign of relu's input, so the backward one reads neither relu's output nor the sum.
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
@@ -64,7 +64,7 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   if (!ir.is_op(ds, kReluGrad) && !ir.is_op(ds, kLeakyReluGrad)) return false;
   const NodeId relu_grad = ir.value(ds).producer;
   const ValueId dr = ir.node(relu_grad).inputs[0], r = ir.node(relu_grad).inputs[1];
-  const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // who made the mean
+  const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // the node that made the mean
   if (forward == kNone || ir.node(forward).op != kFusedBatchNorm || ir.node(forward).outputs[0] != r ||
       ir.value(r).producer != forward)
     return false;
@@ -78,7 +78,7 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
     node.inputs.push_back(ir.node(forward).outputs[3]);
     node.rank = relu_grad;
   });
-  // Others that read ds must come after this node now; the schedule follows the data.
+  // Other readers of ds must now come after this node; the schedule follows the data.
   if (shared) ir.take_output(id, ds, 3);
   absorb(ir, id, relu_grad);
   return true;
@@ -94,7 +94,7 @@ bool fuse_batch_norm_alone(Ir& ir, NodeId id) {
   return true;
 }
 
-// dy = Add(a, b), read by nobody else, as where a residual branch meets the main one: summed on the way.
+// dy = Add(a, b) with no other reader, as where a residual branch joins the main one: summed inside.
 bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
   if (ir.node(id).op != kFusedBatchNormGrad || ir.node(id).attributes.flag("sum")) return false;
   const ValueId dy = ir.node(id).inputs[0];

@@ -1,5 +1,5 @@
-// A cross-entropy and its gradient read the same logits and labels. Where the gradient of the loss is known before the
-// loss is (a constant, as under a mean), both are made in one pass.
+// A cross-entropy and its gradient read the same logits and labels. If the gradient of the loss is known before the
+// loss (a constant, as under a mean), both are computed in one pass.
 #include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/engine/engine_kinds.h"
 

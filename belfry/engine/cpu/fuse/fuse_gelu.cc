@@ -1,7 +1,6 @@
-// gelu in the product before it, and its gradient in the one that makes dy: what a transformer's two products with a
-// gelu between them become. Forward keeps gelu's slope in place of the sum that gelu took, so that the gradient is one
-// multiplication. Rules by shape alone; others that read what is inside get it all the same, so that fetching it
-// changes no bits.
+// gelu in the product before it, and its gradient in the one that makes dy: for a transformer's two products with a
+// gelu between them. Forward keeps gelu's slope instead of its input, so that the gradient is one multiplication. The
+// rules depend only on shapes; other readers still get the inner values, so that fetching them changes no bits.
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
@@ -13,7 +12,7 @@ namespace {
 const OpKind kGelu = op_kind("Gelu"), kGeluGrad = op_kind("GeluGrad"), kMatMulGelu = op_kind("MatMulGelu"),
              kMatMulScaled = op_kind("MatMulScaled");
 
-// The own product packs all of b for every thread: worth it for many rows, and while b fits the caches.
+// Our own product packs all of b for every thread: worthwhile for many rows, and while b fits the caches.
 bool fits(const Ir& ir, const IrNode& product) {
   constexpr std::int64_t kFewestRows = 64, kMostWeights = 1 << 20;
   const TensorInfo &a = ir.info(product.inputs[0]), &b = ir.info(product.inputs[1]), &y = ir.info(product.outputs[0]);

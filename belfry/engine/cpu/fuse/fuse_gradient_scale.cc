@@ -1,5 +1,5 @@
-// An update of a gradient times a scalar (clipped by its norm, averaged over towers) multiplies by itself: the product
-// need not be written to memory. Whether somebody else wants the product (a hook that fetches it) makes no difference,
+// An update with a gradient times a scalar (clipped by its norm, averaged over towers) does the multiplication itself:
+// the product need not be written to memory. Other readers of the product (a hook that fetches it) make no difference,
 // so that the update's bits stay the same.
 #include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/engine/engine_kinds.h"

@@ -1,5 +1,5 @@
-// Layer norm with the residual sum before it, and its gradient with the sum that joins the residual's: the tensors in
-// between are read once less.
+// Layer norm with the residual sum before it, and its gradient with the sum that joins the residual's: saves one read
+// of the tensors in between.
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
@@ -28,7 +28,7 @@ bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
   const ValueId s = ir.node(id).inputs[0];
   const NodeId add = ir.value(s).producer;
   if (!usable(ir, s) || add == kNone || !is_plain_sum(ir, add) || !fusable(ir, id, add)) return false;
-  // What scales it may not be made from the sum, which now comes after it.
+  // Gamma and beta must not be made from the sum, which now comes after them.
   if (ir.depends_on(ir.node(id).inputs[1], add) || ir.depends_on(ir.node(id).inputs[2], add)) return false;
   ir.change(id, [&](IrNode& node) {
     node.op = kFusedLayerNorm;
@@ -41,8 +41,8 @@ bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
   return true;
 }
 
-// (dx, dgamma, dbeta) = LayerNormGrad(..); Add(dx, r) -> FusedLayerNormGrad(.., r). Rounded once less inside, so others
-// that read dx get one of their own.
+// (dx, dgamma, dbeta) = LayerNormGrad(..); Add(dx, r) -> FusedLayerNormGrad(.., r). It rounds once less inside, so
+// other readers of dx get a separate one.
 bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id) {
   if (ir.node(id).op != kLayerNormGrad || !unordered(ir, id)) return false;
   const ValueId dx = ir.node(id).outputs[0];

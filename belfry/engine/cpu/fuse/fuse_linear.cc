@@ -1,4 +1,4 @@
-// What surrounds convolutions and matrix products: bias and (leaky) relu forward, their gradients backward.
+// Ops around convolutions and matrix products: bias and (leaky) relu forward, their gradients backward.
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
@@ -15,8 +15,8 @@ const OpKind kConv2D = op_kind("Conv2D"), kConv2DTranspose = op_kind("Conv2DTran
 
 }  // namespace
 
-// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on who
-// else wants the product (a hook that fetches it), so for other readers the product is computed once more.
+// The sum with a bias is rounded differently inside a primitive and after it. Which one it is must not depend on other
+// readers of the product (a hook that fetches it), so for these the product is computed a second time.
 NodeId own_product(Ir& ir, NodeId id) {
   const ValueId product = ir.node(id).outputs[0];
   if (ir.readers(product).size() == 1) return id;
@@ -26,7 +26,7 @@ NodeId own_product(Ir& ir, NodeId id) {
 
 namespace {
 
-// The Relu, or if wanted the LeakyRelu, that is the only reader of a value. (Their gradients read their outputs; a
+// The Relu, or if allowed the LeakyRelu, that is the only reader of a value. (Their gradients read their outputs; a
 // leaky one's whose alpha is below 0 reads the input, which then has two readers.)
 NodeId relu_after(const Ir& ir, ValueId value, bool leaky) {
   const NodeId reader = only_reader(ir, value);
@@ -34,7 +34,7 @@ NodeId relu_after(const Ir& ir, ValueId value, bool leaky) {
   return ir.node(reader).op == kRelu || (leaky && ir.node(reader).op == kLeakyRelu) ? reader : kNone;
 }
 
-// The bias of an Add that may take the product in, or kNone.
+// The bias of an Add that may absorb the product, or kNone.
 ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   const ValueId product = ir.node(id).outputs[0];
   if (ir.node(add).op != kAdd || !unordered(ir, add) ||
@@ -81,11 +81,11 @@ bool fuse_conv_bias_relu(Ir& ir, NodeId id) {
   if (node.op != kConv2D || node.attributes.get<std::string>("data_format") != "NHWC" ||
       ir.info(node.inputs[0]).elements() == 0)
     return false;
-  const bool leaky = node.attributes.integer("groups") == 1;  // our own kernels, for groups, know relu alone
+  const bool leaky = node.attributes.integer("groups") == 1;  // our own kernels, for groups, support only relu
   return fuse_bias_relu(ir, id, kFusedConv, leaky);
 }
 
-// Only where the result lies in blocks of channels, which other kernels cannot add a bias to. (The limit is that of
+// Only if the result lies in blocks of channels, which other kernels cannot add a bias to. (The limit is that of
 // has_few_channels in engine/cpu, which makes plain images.)
 bool fuse_conv_transpose_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
@@ -98,13 +98,13 @@ bool fuse_conv_transpose_bias_relu(Ir& ir, NodeId id) {
 bool fuse_matmul_bias_relu(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
   if (node.op != kMatMul || ir.info(node.inputs[0]).elements() == 0) return false;
-  // One product of two matrices; a batch times one matrix is one, too.
+  // One product of two matrices; a batch times one matrix counts too.
   const bool batch = ir.info(node.inputs[0]).shape.rank() > 2;
   if (ir.info(node.inputs[1]).shape.rank() > 2 || (batch && node.attributes.flag("transpose_a"))) return false;
   return fuse_bias_relu(ir, id, kFusedMatMul, false);
 }
 
-// SumToLike(dy -> bias) reads the same dy as the filter's gradient does: one primitive gives both.
+// SumToLike(dy -> bias) reads the same dy as the filter's gradient: one primitive computes both.
 bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   const IrNode& node = ir.node(id);
   if (node.op != kConv2DBackpropFilter || node.outputs.size() != 1 ||
@@ -125,7 +125,7 @@ bool fuse_conv_bias_gradient(Ir& ir, NodeId id) {
   return false;
 }
 
-// A bias's gradient that went with nothing else: in the layout that dy has.
+// A bias's gradient that was fused with nothing else: in dy's layout.
 bool fuse_bias_gradient_alone(Ir& ir, NodeId id) {
   if (ir.node(id).op != kSumToLike || !is_bias(ir, ir.node(id).outputs[0], ir.node(id).inputs[0])) return false;
   ir.change(id, [&](IrNode& node) {

@@ -1,6 +1,6 @@
-// An L2 penalty's gradient is the weights times a number. Where it is added to the gradient that an update reads, the
-// update takes it along as weight decay: the sum need not be written to memory. Whether somebody else wants the sum (a
-// hook that fetches it) makes no difference, so that the update's bits stay the same.
+// An L2 penalty's gradient is the weights times a number. If it is added to the gradient that an update reads, the
+// update includes it as weight decay: the sum need not be written to memory. Other readers of the sum (a hook that
+// fetches it) make no difference, so that the update's bits stay the same.
 #include <optional>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
@@ -23,7 +23,7 @@ std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) 
   return std::nullopt;
 }
 
-// The penalty is on the weights as of the start of the run, the update on what they are by then.
+// The penalty uses the weights as of the start of the run, the update uses their current values.
 bool assigned_elsewhere(const Ir& ir, ValueId weights, NodeId update) {
   for (NodeId reader : readers_of(ir, weights))
     for (int i : updated_inputs(ir.node(reader)))

@@ -1,5 +1,5 @@
 // Chains of pointwise ops on f32 and bool become one op with a small program, run tile by tile in one pass over memory.
-// A chain grows backwards from its last op: a producer joins if nobody outside the chain reads it.
+// A chain grows backwards from its last op: a producer joins if nothing outside the chain reads it.
 #include <algorithm>
 #include <array>
 
@@ -32,7 +32,7 @@ bool can_join(const Ir& ir, NodeId id, const Shape& shape) {
   if (node.dead || !find_pointwise(node.op) || !has_type(ir, node.outputs[0]) ||
       !(ir.info(node.outputs[0]).shape == shape))
     return false;
-  // Numbers become bools only where a program ends: inside it they would stay what they are.
+  // Numbers become bools only where a program ends: inside it they would stay numbers.
   if (node.op == kCast && ir.info(node.outputs[0]).dtype == DType::boolean) return false;
   return std::ranges::all_of(node.inputs, [&](ValueId v) {
     const Shape& s = ir.info(v).shape;
@@ -50,7 +50,7 @@ class Chain {
     members_.push_back(last_);
     while (grow()) {
     }
-    // Members in topological order; numbers are one, since a chain is made of nodes that existed before fusion.
+    // Members in topological order, which is that of their numbers: all nodes of a chain existed before fusion.
     std::ranges::sort(members_);
     assemble();
     ir_.change(last_, [&](IrNode& node) {
@@ -63,7 +63,7 @@ class Chain {
   }
 
  private:
-  // Takes in what it can; a producer with several readers has to wait until all of them are members.
+  // Absorbs what it can; a producer with several readers has to wait until all of them are members.
   bool grow() {
     const std::size_t before = members_.size();
     for (std::size_t i = 0; i < members_.size(); ++i)
@@ -94,7 +94,7 @@ class Chain {
     return seen.size();
   }
 
-  // Registers are handed out as results appear and taken back after their last reader.
+  // Registers are assigned as results appear and released after their last reader.
   void assemble() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const IrNode& node = ir_.node(members_[i]);
@@ -142,7 +142,7 @@ class Chain {
   Ints program_;
 };
 
-// The op that a chain ends with: one that some reader does not take in.
+// The op that a chain ends with: one that some reader does not absorb.
 bool ends_chain(const Ir& ir, NodeId id) {
   if (!unordered(ir, id)) return true;
   const ValueId out = ir.node(id).outputs[0];
@@ -159,7 +159,7 @@ bool fuse_pointwise(Ir& ir, NodeId id) {
   const Shape shape = ir.info(ir.node(id).outputs[0]).shape;
   if (shape.elements() == 0 || !can_join(ir, id, shape) || !ends_chain(ir, id)) return false;
   Chain(ir, id).rewrite();
-  // What was left for this chain to take, and it did not (two chains read it, or it would be too long), ends one now.
+  // An op that this chain could have absorbed but did not (two chains read it, or it would be too long) now ends one.
   for (ValueId v : std::vector(ir.node(id).inputs))
     if (const NodeId producer = ir.value(v).producer; producer != kNone) fuse_pointwise(ir, producer);
   return true;

@@ -1,4 +1,4 @@
-// Max pooling with its gradient: the forward pass keeps which cell won, and the backward pass needs nothing else.
+// Max pooling with its gradient: the forward pass stores which cell won; the backward pass needs nothing else.
 #include "belfry/engine/cpu/fuse/fusion.h"
 #include "belfry/engine/engine_kinds.h"
 
@@ -36,7 +36,7 @@ bool fuse_max_pool_index(Ir& ir, NodeId id) {
   return index != kNone;
 }
 
-// ReluGrad(MaxPoolIndexedGrad(index, dy), r), where r = relu(..) is what was pooled: the winner passes its gradient on
+// ReluGrad(MaxPoolIndexedGrad(index, dy), r), where r = relu(..) was pooled: the winner passes its gradient on
 // only if the pooled value y is above 0, so y replaces the much larger r.
 bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
   if (ir.node(id).op != kReluGrad || !unordered(ir, id)) return false;

@@ -1,5 +1,5 @@
-// The table of patterns that the fuse pass applies, in order, and what their files share. Each pattern is tried at
-// every node, first to last; a pattern rewrites around the node if it is there.
+// The table of patterns that the fuse pass applies, in order, and helpers that their files share. Each pattern is tried
+// at every node, first to last, and rewrites the nodes around it if it matches.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ extern const OpKind kFusedMatMul;  // that several patterns make
 
 struct FusionPattern {
   const char* name;
-  bool (*apply)(Ir& ir, NodeId node);  // says whether it rewrote anything
+  bool (*apply)(Ir& ir, NodeId node);  // returns whether it rewrote anything
 };
 
 const std::vector<FusionPattern>& fusion_patterns();
@@ -31,7 +31,7 @@ bool fuse_gelu_gradient(Ir& ir, NodeId id);
 // layer norm + residual; its gradient with the residual's.
 bool fuse_layer_norm_sum(Ir& ir, NodeId id);
 bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id);
-// max pooling keeps the winners' indices; the gradient of a relu before it goes along.
+// max pooling keeps the winners' indices; the gradient of a relu before it is fused.
 bool fuse_max_pool_index(Ir& ir, NodeId id);
 bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id);
 // batch norm + residual + relu, forward and backward.

@@ -50,7 +50,7 @@ void gather(const Rows& r, const T* x, const Index* indices, T* y) {
                });
 }
 
-// Each thread has rows of its own and looks at all indices: updates of one row meet in their order, whatever the team.
+// Each thread has its own rows and reads all indices: updates of one row are applied in order, whatever the team.
 template <class T, class Index>
 void scatter(const Rows& r, const Index* indices, const T* updates, T* y) {
   const std::int64_t work = std::max<std::int64_t>((r.rows + r.count) * r.inner / std::max<std::int64_t>(r.rows, 1), 1);

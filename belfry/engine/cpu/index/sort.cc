@@ -18,7 +18,7 @@ bool below(T a, T b) {
     return a < b;
 }
 
-// Whether element i of a row comes before element k: a strict order, since equal ones are told apart by their place.
+// Whether element i of a row comes before element k: a strict order, since equal ones are ordered by their place.
 template <class T>
 auto order_of(const T* row, bool descending) {
   return [row, descending](std::int64_t i, std::int64_t k) {

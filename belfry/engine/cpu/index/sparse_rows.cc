@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// An index and where it stands.
+// An index and its place.
 struct Entry {
   std::int64_t id, at;
   auto operator<=>(const Entry&) const = default;
@@ -52,7 +52,7 @@ struct RowSum {
     });
   }
 
-  // Sorts the entries and gives ids their numbers; returns how many there are.
+  // Sorts the entries and numbers the ids; returns how many there are.
   template <class Index>
   std::int64_t number(const Index* indices, Entry* entries, std::int64_t* begins, Index* ids, Index* positions) const {
     std::int64_t filled = 0, used = 0;

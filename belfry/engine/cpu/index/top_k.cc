@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 12;  // elements a thread looks at, at least
+constexpr std::int64_t kGrain = 1 << 12;  // minimum number of elements per thread
 
 template <class T>
 bool larger(T a, T b) {

@@ -17,7 +17,7 @@ bool cpu_has_tiles() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvx512Bf16) != 0;
 }
 
-// Linux gives a process the tiles' registers when it asks.
+// Linux lets a process use the tile registers only after it has asked for them.
 bool system_gives_tiles() {
   constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;

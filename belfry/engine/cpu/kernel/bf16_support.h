@@ -1,4 +1,4 @@
-// Whether this machine multiplies bf16 numbers itself, by the tiles of AMX. (AVX-512's dot product of bf16 pairs is not
+// Whether this machine multiplies bf16 numbers natively, with AMX tiles. (AVX-512's dot product of bf16 pairs is not
 // used: measured on CPUs that have both, it takes twice the time of f32's multiply-add.)
 #pragma once
 
@@ -13,7 +13,7 @@ struct Bf16Support {
   std::string reason{};  // why, or why not: for explain()
 };
 
-// Asks the system for the tiles' registers once; constant for the life of the process. A cap (BELFRY_ISA) does without.
+// Asks the system for the tile registers once; constant for the life of the process. False with a cap (BELFRY_ISA).
 const Bf16Support& bf16_support();
 
 // Whether lower_precision has left the rounding to this node's kernel.

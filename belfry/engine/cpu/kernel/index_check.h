@@ -1,4 +1,4 @@
-// Indices that come from data are looked at before they are used. Internal to engine/cpu.
+// Indices that come from data are checked before they are used. Internal to engine/cpu.
 #pragma once
 
 #include <atomic>

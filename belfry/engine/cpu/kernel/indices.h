@@ -15,7 +15,7 @@ KernelPtr make_for_index(DType dtype, Make&& make) {
   return dtype == DType::i64 ? make.template operator()<std::int64_t>() : make.template operator()<std::int32_t>();
 }
 
-// The indices that an op was given, and what they may be.
+// The indices that an op was given, and their valid range.
 struct IndexRange {
   Shape shape{};
   std::int64_t first = 0, end = 0;  // [first, end)

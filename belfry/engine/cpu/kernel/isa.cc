@@ -15,7 +15,8 @@ std::optional<Isa> read_cap() {
   BELFRY_CHECK(name == "avx2" || name == "avx512",
                "[BELFRY_ISA] expected avx2 or avx512, got '{}'. Unset the variable to use the best one.", name);
   const Isa isa = name == "avx2" ? Isa::avx2 : Isa::avx512;
-  BELFRY_CHECK(cpu_supports(isa), "[BELFRY_ISA] expected a set that this machine has, got '{}'. Use avx2.", name);
+  BELFRY_CHECK(cpu_supports(isa), "[BELFRY_ISA] expected instructions that this machine has, got '{}'. Use avx2.",
+               name);
   return isa;
 }
 

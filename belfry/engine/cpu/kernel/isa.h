@@ -1,4 +1,4 @@
-// Which of the instruction sets that the sources *_simd.cc are compiled for is used.
+// Which instruction set to use, of those that the sources *_simd.cc are compiled for.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ enum class Isa { avx2, avx512 };
 
 bool cpu_supports(Isa isa);
 
-// What the environment variable BELFRY_ISA (avx2, avx512) asks for, if it is set: no code of a wider set is used,
+// The cap from the environment variable BELFRY_ISA (avx2, avx512), if it is set: no code of a wider set is used,
 // oneDNN's included. AMX is wider than avx512.
 std::optional<Isa> isa_cap();
 

@@ -5,10 +5,10 @@
 //     return simple_kernel([n = c.output(0).elements()](const Buffers& b, const Step&) { ... });
 //   });
 //
-// A kernel is made once, when the plan is. bind() gives it its pointers, once before the first run and again before any
-// run for which one has moved: what reads a feed is bound anew when the feed lies elsewhere than in the run before.
-// Then run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors with a
-// zero dimension never reach oneDNN.
+// A kernel is made once, with the plan. bind() gives it its pointers, once before the first run and again before any
+// run for which one has moved: a kernel that reads a feed is bound again when the feed has another address than in the
+// run before. run() must not allocate, lock or look anything up, and neither must a bind() after the first. Tensors
+// with a zero dimension never reach oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct KernelContext {
   const TensorInfo& output(int i = 0) const { return outputs[static_cast<std::size_t>(i)]; }
 };
 
-// The pointers of the runs until the next bind(). What a fed input points to before the first run is not its value.
+// The pointers of the runs until the next bind(). Before the first run a fed input does not yet point to its value.
 struct Buffers {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
@@ -59,7 +59,7 @@ class Kernel {
   virtual std::size_t scratch_bytes() const { return 0; }
   virtual void bind(const Buffers& buffers) = 0;
   virtual void run(const Step& step) = 0;
-  // For explain(): "jit:avx512_core", "own:blocked". The share of a step that is oneDNN's is summed from is_dnnl().
+  // For explain(): "jit:avx512_core", "own:blocked". oneDNN's share of a step is summed from is_dnnl().
   virtual std::string describe() const { return ""; }
   virtual bool is_dnnl() const { return false; }
 };
@@ -69,23 +69,23 @@ using RunFunction = std::function<void(const Buffers&, const Step&)>;
 // A kernel that is one function of its buffers.
 KernelPtr simple_kernel(RunFunction run, std::size_t scratch_bytes = 0);
 
-// The layouts an op wants, given those its inputs have now.
+// The layouts that an op prefers, given the present ones of its inputs.
 struct LayoutChoice {
   std::vector<Layout> inputs{}, outputs{};
-  std::vector<std::pair<int, Shape>> workspaces{};  // outputs whose size follows from the layouts: (output, shape)
+  std::vector<std::pair<int, Shape>> workspaces{};  // outputs whose size depends on the layouts: (output, shape)
 };
 using LayoutRule = std::function<LayoutChoice(const KernelContext&)>;
 
-// What a kernel can choose from. Without the attribute kAlgorithm it goes by a fixed rule.
+// What a kernel can choose from. Without the attribute kAlgorithm it follows a fixed rule.
 struct Algorithms {
-  std::string problem{};             // all that the choice may depend on, except instruction set and threads
+  std::string problem{};             // everything that the choice may depend on, except instruction set and threads
   std::vector<std::string> names{};  // the rule's choice first; a function of the problem and the thread count
 };
 inline constexpr const char* kAlgorithm = "algorithm";               // set by choose_algorithms: one of the names
 inline constexpr const char* kAlgorithmSource = "algorithm_source";  // where it comes from, for explain()
 
-// Set by lower_precision on products, and on nodes whose kernel runs_plans: kBf16 where the kernel itself rounds the
-// factors it reads, kBf16Emulated where they come rounded.
+// Set by lower_precision on products, and on nodes whose kernel runs_plans: kBf16 if the kernel itself rounds the
+// factors it reads, kBf16Emulated if they are already rounded.
 inline constexpr const char *kPrecision = "precision", *kBf16 = "bf16", *kBf16Emulated = "bf16 emulated";
 
 // Set by the fuse pass on a node whose kernel takes_scale(): one more input, a scalar f32 to multiply the gradient by.
@@ -96,21 +96,21 @@ struct KernelDef {
   // plain: row-major in and out. blind: any layout, as long as all full-shaped operands share it. rule: asks.
   enum class Layouts { plain, blind, rule } layouts = Layouts::plain;
   LayoutRule rule;
-  bool follows = false;                       // the rule takes what its inputs have: no opinion on a variable's layout
-  bool zero_stays_zero = false;               // a blind kernel that maps padding zeros to zeros
+  bool follows = false;          // the rule takes the inputs' layouts: no preference for a variable's layout
+  bool zero_stays_zero = false;  // a blind kernel that maps padding zeros to zeros
   std::vector<std::pair<int, int>> in_place;  // (input, output) pairs that may share memory
-  // An update that can write a copy of its variable in this second layout along (as an output of its own).
+  // An update that can also write a copy of its variable in this second layout (as a separate output).
   std::function<bool(const TensorInfo& variable, const Layout& copy)> writes_copy;
   // An update that adds its attribute "weight_decay" times the variable to its gradient.
   bool takes_weight_decay = false;
   bool takes_scale = false;  // an update that multiplies its gradient, the last input: see kScaled
   std::function<Algorithms(const KernelContext&)> algorithms;  // asked before the layouts are known
   std::vector<int> factors;  // inputs that are multiplied with one another, and the products summed
-  std::function<bool(const KernelContext&)> computes_bf16;  // whether this one has code for factors in bf16: kPrecision
+  std::function<bool(const KernelContext&)> computes_bf16;  // whether this node can use bf16 factors: kPrecision
   bool keeps_f32 = false;    // multiplies too, but in f32 whatever the session's precision: for explain()
   bool runs_plans = false;   // of sub-graphs, which have the session's precision
   bool elementwise = false;  // element i of output 0 is computed from element i of each input of its shape
-  std::function<double(const Work&)> flops;  // see engine/flops.h; default: one an element of the largest output
+  std::function<double(const Work&)> flops;  // see engine/flops.h; default: one per element of the largest output
   bool view = false;                         // output 0 is input 0's memory: nothing to run (needs plain layouts)
   std::function<KernelPtr(const KernelContext&)> make;
 };

@@ -101,7 +101,7 @@ dnnl_memory_desc_t permuted(const dnnl_memory_desc_t& descriptor, const std::vec
 }
 
 Layout channel_blocked(const Shape& shape, int channel_axis, int block) {
-  // In the order batch, channel, others the tags are oneDNN's own; then the axes get their names back.
+  // In the order batch, channel, others the tags are oneDNN's own; afterwards the axes are renamed back.
   constexpr dnnl_format_tag_t kPlain[] = {dnnl_abc, dnnl_abcd, dnnl_abcde};
   constexpr dnnl_format_tag_t kEight[] = {dnnl_aBc8b, dnnl_aBcd8b, dnnl_aBcde8b};
   constexpr dnnl_format_tag_t kSixteen[] = {dnnl_aBc16b, dnnl_aBcd16b, dnnl_aBcde16b};

@@ -31,7 +31,7 @@ std::string cpu_model() {
   return std::string(model.substr(begin, model.find_last_not_of(' ') - begin + 1));
 }
 
-// Letters and digits in lower case, and one dash for whatever is between them.
+// Letters and digits in lower case, with one dash for anything between them.
 std::string as_file_name(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -66,7 +66,7 @@ std::string autotune_cache_file(const std::map<std::string, std::string>& machin
   const std::string_view cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
   const bool has_cache = cache.starts_with('/');  // the standard: a relative path is to be ignored
   BELFRY_CHECK(has_cache || !home.empty(),
-               "[autotune] expected XDG_CACHE_HOME or HOME to say where this machine's choices are kept, got neither. "
+               "[autotune] expected XDG_CACHE_HOME or HOME, for where to keep this machine's choices, got neither. "
                "Set SessionConfig::autotune.file.");
   return fmt::format("{}{}/belfry/autotune-{}.json", has_cache ? cache : home, has_cache ? "" : "/.cache",
                      as_file_name(to_text(machine)));

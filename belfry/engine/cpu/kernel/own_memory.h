@@ -1,4 +1,4 @@
-// A kernel that holds memory itself, between runs too: one that runs plans of its own.
+// A kernel that itself holds memory, also between runs: one that runs sub-plans.
 #pragma once
 
 #include <cstddef>

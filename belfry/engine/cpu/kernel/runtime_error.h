@@ -1,4 +1,4 @@
-// The texts of errors that values cause while a step runs. Internal to engine/cpu.
+// The texts of errors caused by values while a step runs. Internal to engine/cpu.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// A loop over an index space in which every operand has strides of its own: broadcasting, transposing, slicing and
-// padding are all this loop. Internal to engine.
+// A loop over an index space in which every operand has its own strides: broadcasting, transposing, slicing and
+// padding all use it. Internal to engine.
 //
 //   const StridedLoop<2> loop(out, {broadcast_strides(a, out), broadcast_strides(b, out)});
 //   loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
@@ -55,7 +55,7 @@ class StridedLoop {
  public:
   using Offsets = std::array<std::int64_t, N>;
 
-  // Index space `shape`, walked in row-major order. Neighbouring axes that every operand steps through alike become
+  // Index space `shape`, walked in row-major order. Neighbouring axes with matching strides in every operand become
   // one, so that the innermost loop is as long as it can be.
   StridedLoop(const Shape& shape, const std::array<Strides, N>& strides) : elements_(shape.elements()) {
     for (int i = 0; i < shape.rank(); ++i) {
@@ -115,7 +115,7 @@ class StridedLoop {
   std::int64_t elements_ = 0;
 };
 
-// y = x at the places that the loop walks through, one after the other.
+// y = x at the places that the loop visits, one after the other.
 template <class T>
 void take(const StridedLoop<1>& loop, const T* x, T* y) {
   loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {
@@ -127,7 +127,7 @@ void take(const StridedLoop<1>& loop, const T* x, T* y) {
   });
 }
 
-// The other way round.
+// The reverse.
 template <class T>
 void put(const StridedLoop<1>& loop, const T* x, T* y) {
   loop.run([&](std::int64_t at, const auto& offsets, std::int64_t count) {

@@ -1,4 +1,4 @@
-// Loops over the channels of plain tensors, a channel by one thread. Internal to engine.
+// Loops over the channels of plain tensors, one thread per channel. Internal to engine.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void for_each_element(const ChannelGeometry& g, std::int64_t channel, Body body)
 
 template <class Body>
 void for_each_channel(const ChannelGeometry& g, Body body) {
-  constexpr std::int64_t kGrain = 1 << 14;  // elements a thread takes, at least
+  constexpr std::int64_t kGrain = 1 << 14;  // minimum number of elements per thread
   parallel_for(g.channels, kGrain / std::max<std::int64_t>(g.count(), 1) + 1,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t c = begin; c < end; ++c) body(c);

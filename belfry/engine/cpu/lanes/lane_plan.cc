@@ -26,7 +26,7 @@ ActivationView collapse(ActivationView view) {
   return view;
 }
 
-// Narrow rows are repeated until a period is some whole vectors; wide ones end in a partial vector each.
+// Narrow rows are repeated until a period is a whole number of vectors; wide ones end in a partial vector each.
 std::int64_t lane_period(std::int64_t inner, int width) {
   if (inner >= 4 * width) return inner;
   const std::int64_t whole = inner * width / std::gcd<std::int64_t>(inner, width);

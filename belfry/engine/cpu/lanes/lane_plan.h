@@ -1,6 +1,6 @@
-// How work over an ActivationView is cut up for the lane kernels: into chunks that are short enough for sums in
-// float (their results are combined in double), and into one share a thread. A function of the view, the
-// instruction set and the team size alone, so that the order of every sum is fixed.
+// How work over an ActivationView is divided for the lane kernels: into chunks that are short enough for sums in
+// float (their results are combined in double), and into one share per thread. Depends only on the view, the
+// instruction set and the team size, so that the order of every sum is fixed.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class LanePlan {
   std::int64_t table_floats() const { return table_floats_; }  // room for one per-lane table
 
   int parts() const { return parts_; }
-  // True: each thread has whole groups, and nothing has to be combined. False: each has a range of chunks.
+  // True: each thread has whole groups, so nothing has to be combined. False: each has a range of chunks.
   bool by_group() const { return by_group_; }
   LaneShare share(int part) const;
 
@@ -60,10 +60,10 @@ class LanePlan {
   bool by_group_ = true;
 };
 
-// How many threads work of this many bytes is worth: at least 64 KB each, since a fork and join costs microseconds.
+// How many threads are worthwhile for this many bytes: at least 64 KB each, since a fork and join costs microseconds.
 int parts_worth(std::int64_t bytes, int team);
 
-// Runs body(part) for each part in [0, parts) on the team, however many threads it really has.
+// Runs body(part) for each part in [0, parts) on the team, whatever its number of threads.
 void run_parts(int parts, FunctionRef<void(int)> body);
 
 // A range of rows of one slab, and which part of the work it belongs to.

@@ -1,4 +1,4 @@
-// Sums over a Run by lane, alone or together with what else has to be done to the same memory.
+// Sums over a Run by lane, alone or together with other work on the same memory.
 #pragma once
 
 #include "belfry/engine/cpu/vector/run.h"

@@ -1,4 +1,4 @@
-// A parallel loop whose threads each have scratch memory of their own.
+// A parallel loop with separate scratch memory for each thread.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-// Calls body(begin, end, scratch) for contiguous shares of [0, n) of at least `grain` each, one a thread; `scratch` is
+// Calls body(begin, end, scratch) for contiguous shares of [0, n), at least `grain` each, one per thread; `scratch` is
 // `bytes` of what was given for each thread of the team. Inline when one share suffices.
 template <class Body>
 void for_each_share(std::int64_t n, std::int64_t grain, void* scratch, std::size_t bytes, Body body) {

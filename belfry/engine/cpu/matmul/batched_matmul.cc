@@ -1,8 +1,8 @@
 // y[batch][m, n] = a[batch][m, k] b[batch][k, n]. f32 with AVX-512: oneDNN's, if no batch is broadcast; it takes a
-// tenth to a third less time than the own blocked product. Without AVX-512 oneDNN has none for batches: its product of
-// single matrices, called for each, is as fast as the own one on large matrices (faster if a is transposed) and takes
-// more than twice the time on small ones. So there, and for all else in f32: the own one, of which each thread takes
-// whole products, or parts of their rows if there are too few. f64: loops.
+// tenth to a third less time than our blocked product. Without AVX-512 oneDNN has none for batches: its product of
+// single matrices, called for each, is as fast as ours on large matrices (faster if a is transposed) and takes
+// more than twice the time on small ones. So there, and in all other cases of f32: our own, with whole products per
+// thread, or parts of their rows if there are too few. f64: loops.
 #include "belfry/engine/cpu/matmul/batched_matmul.h"
 
 #include <oneapi/dnnl/dnnl.h>

@@ -5,7 +5,7 @@
 
 namespace belfry {
 
-// Of "MatMul"s whose operands are both batches; any float type, and empty dimensions too.
+// For "MatMul"s whose operands are both batches; any float type, also with empty dimensions.
 KernelPtr make_batched_matmul(const KernelContext& c);
 
 }  // namespace belfry

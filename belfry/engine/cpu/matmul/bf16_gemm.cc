@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-// What is packed of both factors stays in the second-level cache.
+// The packed parts of both factors stay in the second-level cache.
 constexpr std::int64_t kBf16Depth = 1024, kBf16Columns = 512, kBf16Rows = 256;
 
 std::size_t packed_bytes(std::int64_t lines, std::int64_t k) {

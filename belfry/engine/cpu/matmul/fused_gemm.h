@@ -1,5 +1,5 @@
-// Products of matrices with what follows them, done to some rows at a time while they are in the cache, on the team's
-// threads. The bits of the products do not depend on the number of threads, those of column sums do.
+// Products of matrices with the operations that follow, applied to a few rows at a time while they are in the cache, on
+// the team's threads. The bits of the products do not depend on the number of threads, those of column sums do.
 #pragma once
 
 #include <cstddef>

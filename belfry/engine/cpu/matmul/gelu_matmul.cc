@@ -1,5 +1,5 @@
 // Matrix products with gelu in the same pass over memory: "MatMulGelu" forward, which keeps gelu's slope for the
-// gradient, and "MatMulScaled" backward, which multiplies by it and sums the columns for the bias. By the own blocked
+// gradient, and "MatMulScaled" backward, which multiplies by it and sums the columns for the bias. Uses our blocked
 // product, whose rows can be worked on while they are in the cache.
 #include "belfry/engine/cpu/kernel/bf16_support.h"
 #include "belfry/engine/cpu/kernel/kernel.h"
@@ -30,7 +30,7 @@ GemmProduct bound(GemmProduct p, const Buffers& b) {
   return p;
 }
 
-// Inputs a, b, bias; outputs y, then the slope and the product before gelu as the attributes of their names say.
+// Inputs a, b, bias; outputs y, then the slope and the product before gelu if the attributes of those names are set.
 const KernelRegistration gelu_kernel = define_kernel("MatMulGelu").flops(matmul_flops).make([](const KernelContext& c) {
   int next = 1;
   const int slope = c.attributes->flag("slope") ? next++ : -1, before = c.attributes->flag("before") ? next++ : -1;

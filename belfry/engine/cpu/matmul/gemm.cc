@@ -9,8 +9,8 @@
 namespace belfry {
 namespace {
 
-// Blocks of k that leave a panel of b in the first-level cache or close to it; columns and rows that keep what is
-// packed in the second level.
+// Blocks of k for which a panel of b stays in the first-level cache or close to it; columns and rows for which the
+// packed parts stay in the second level.
 constexpr std::int64_t kBlockDepth = 256, kBlockColumns = 960, kBlockRows = 480;
 
 const simd::GemmKernels& table(Isa isa) { return by_isa(isa, avx2::kGemm, avx512::kGemm); }

@@ -30,7 +30,7 @@ struct GemmProduct {
 std::size_t gemm_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a, Isa isa = cpu_isa());
 void gemm(const GemmProduct& product, void* scratch, Isa isa = cpu_isa());
 
-// The same with all of b packed first, for whoever wants the product a few rows at a time. a is not transposed.
+// The same with all of b packed first, to compute the product a few rows at a time. a is not transposed.
 class PackedRight {
  public:
   static std::size_t bytes(const GemmProduct& product, Isa isa = cpu_isa());

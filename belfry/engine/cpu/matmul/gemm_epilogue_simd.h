@@ -1,4 +1,4 @@
-// What is done with rows of a product while they are still in the cache: [rows][n], rows side by side.
+// Operations on rows of a product while they are still in the cache: [rows][n], rows side by side.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ inline Panel panel_at(std::int64_t n, std::int64_t column, int panel_vectors) {
   return {column, columns, static_cast<int>((columns + kWidth - 1) / kWidth)};
 }
 
-// The rows of a tile of a, and how to step down k.
+// The rows of a tile of a, and the step along k.
 template <int rows>
 struct ByRows {
   const float* row[rows];
@@ -43,7 +43,7 @@ struct ByColumns {
   const float* at(int r, std::int64_t p) const { return tile + p * step + r; }
 };
 
-// Columns of a tile at y or start: all whole vectors but perhaps the last.
+// Columns of a tile at y or start: whole vectors, except perhaps the last.
 template <int vectors>
 inline Vec load_column(const float* row, int v, std::int64_t columns) {
   return v + 1 < vectors || columns == vectors * kWidth ? load(row + v * kWidth)

@@ -1,5 +1,5 @@
 // y[m, n] = a[m, k] b[k, n]. f32: oneDNN, with bias and ReLU fused ("FusedMatMul"). f64, and products with an empty
-// dimension: tile by tile, tiles of both factors copied side by side first, transposed if need be. A batch times one
+// dimension: tile by tile, tiles of both factors first copied side by side, transposed if needed. A batch times one
 // matrix is one product of all its rows; other batches are batched_matmul.cc's.
 #include <oneapi/dnnl/dnnl.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kTile = 64;
 
-// A matrix as it lies in memory, seen as its user wants it.
+// A matrix in memory, seen as its user needs it.
 template <class T>
 struct MatrixView {
   const T* data;
@@ -66,7 +66,7 @@ bool is_single(const KernelContext& c) {
   return matrices(b) == 1 && (matrices(a) == 1 || !c.attributes->flag("transpose_a"));
 }
 
-// Ways to use the threads: each its own part, or oneDNN's affair, with all threads or with one.
+// A row-major matrix, or the transpose of one.
 constexpr std::string_view kByRows = "rows", kByDepth = "depth", kWithTeam = "team", kOneThread = "one_thread";
 
 std::string_view name_of(MatMulSplit split) { return split == MatMulSplit::rows ? kByRows : kByDepth; }

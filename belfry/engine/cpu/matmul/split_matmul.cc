@@ -19,11 +19,10 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-// The same cut as parallel_for's, which the optimizer's update is cut by.
+// The same division as parallel_for's, which the optimizer's update uses.
 Range part_of(std::int64_t n, int part, int parts) { return {n * part / parts, n * (part + 1) / parts}; }
 
-// One thread's product. Both cuts take some of the columns of `a` as it is stored ([m, k], or [k, m] if transposed);
-// oneDNN's fast products want them side by side, so the thread packs them first, out of the lines it will need again.
+// Dense and row-major, or the transpose of such a matrix.
 struct Part {
   KernelPtr kernel;
   Range columns{};            // of a as stored

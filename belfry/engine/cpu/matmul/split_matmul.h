@@ -1,7 +1,7 @@
-// Matrix products cut by hand, one single-threaded oneDNN primitive a thread. oneDNN cuts by output tiles, whoever last
-// had the operands in its cache; for the thin products of a fully connected layer that moves the weights from core to
-// core in every step. Here each thread keeps the same rows of the weights in the forward product (cut by depth), in
-// the weights' gradient (cut by rows) and in the optimizer's update (cut by elements).
+// Matrix products split by hand, one single-threaded oneDNN primitive per thread. oneDNN splits by output tiles,
+// regardless of which core last had the operands in its cache; for the thin products of a fully connected layer that
+// moves the weights from core to core in every step. Here each thread keeps the same rows of the weights in the forward
+// product (split by depth), in the weights' gradient (by rows) and in the optimizer's update (by elements).
 #pragma once
 
 #include "belfry/engine/cpu/kernel/kernel.h"
@@ -15,7 +15,7 @@ struct MatMulShape {
 
 enum class MatMulSplit { none, rows, depth };
 
-// The one way in which such a product can be cut into as many parts, whether that is of use or not.
+// The only way in which such a product can be split into this many parts, whether that is useful or not.
 MatMulSplit possible_split(const MatMulShape& shape, int threads);
 // A fixed rule by shape and thread count.
 MatMulSplit choose_split(const MatMulShape& shape, int threads);

@@ -16,7 +16,7 @@ Arena::Arena() {
   void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   BELFRY_CHECK(
       base != MAP_FAILED,
-      "[session] expected to reserve {} bytes of addresses, got: {}. Raise 'ulimit -v' or vm.overcommit_memory.",
+      "[session] expected to reserve {} bytes of address space, got: {}. Raise 'ulimit -v' or vm.overcommit_memory.",
       reserved_, std::strerror(errno));
   base_ = static_cast<std::byte*>(base);
   madvise(base_, reserved_, MADV_HUGEPAGE);  // a hint: fewer page-table misses on large activations

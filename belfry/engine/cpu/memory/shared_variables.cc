@@ -36,7 +36,7 @@ class PullKernel final : public Kernel {
   VariableSnapshot& snapshot_;
 };
 
-// Holds the mutexes of several variables. (A set that is known only at run time: beyond what the analysis follows.)
+// Holds the mutexes of several variables. (The set is known only at run time: clang's analysis cannot follow it.)
 class LockAll {
  public:
   explicit LockAll(const std::vector<SharedVariable>& variables) BELFRY_THREAD_ATTRIBUTE(no_thread_safety_analysis)
@@ -83,7 +83,7 @@ VariableSnapshot& VariableSnapshots::of(const Node* variable, const VariableStor
     out.data = allocate_zeroed_buffer(bytes);
     out.bytes = bytes;
   }
-  out.version = 0;  // the layout may be another one
+  out.version = 0;  // the layout may have changed
   return out;
 }
 

@@ -1,9 +1,9 @@
-// Variables that several sessions use at the same time, each on a thread of its own (Session::companion()).
+// Variables that several sessions use at the same time, each on its own thread (Session::companion()).
 //
-// A run computes with its session's own snapshots: at its start it pulls each variable that it reads, whole, under the
-// variable's mutex. An update works on the shared variable itself, under the mutexes of all that it writes. So nobody
-// reads or overwrites half of another's update, and nobody waits longer than for one variable to be copied or updated.
-// What a run reads behind an update of its own is the result of that, as ever: the snapshot is brought up to date.
+// A run computes with its session's own snapshots: at its start it copies each variable that it reads, under the
+// variable's mutex. An update works on the shared variable itself, under the mutexes of all that it writes. So no run
+// reads or overwrites half of another's update, or waits longer than for one variable to be copied or updated.
+// After its own update a run reads the result, as usual: the snapshot is brought up to date.
 #pragma once
 
 #include <map>
@@ -38,9 +38,9 @@ KernelPtr pull_kernel(const VariableStore::Storage& variable, VariableSnapshot& 
 
 struct SharedVariable {
   VariableStore::Storage* storage = nullptr;
-  VariableSnapshot* snapshot = nullptr;  // to bring up to date behind the update; or null
+  VariableSnapshot* snapshot = nullptr;  // to bring up to date after the update; or null
 };
-// An update of these, in the order of their numbers, so that two updates never wait for one another in a circle.
+// An update of these, locked in the order of their numbers, so that two updates never deadlock.
 KernelPtr shared_update_kernel(KernelPtr update, std::vector<SharedVariable> variables);
 
 }  // namespace belfry

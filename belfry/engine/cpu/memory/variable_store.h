@@ -26,8 +26,8 @@ class VariableStore final : public VariableMemory {
     bool initialized = false;
     enum class Decided { no, softly, firmly } decided = Decided::no;
     std::vector<Copy> copies;
-    // Where several sessions share the store: held while the data are read or written, so that nobody sees half of an
-    // update; a greater version tells of new data.
+    // If several sessions share the store: held while the data are read or written, so that no reader sees half of an
+    // update; a greater version means new data.
     mutable Mutex mutex;
     std::uint64_t version = 1;
   };
@@ -35,7 +35,7 @@ class VariableStore final : public VariableMemory {
   Storage& storage(const Node* variable);
   const Storage* find(const Node* variable) const;
 
-  // Chooses the layout the first time; a plan that trains the variable may still change what one that did not chose.
+  // Chooses the layout the first time; a plan that trains the variable may still change the choice of one that did not.
   void decide_layout(const Node* variable, const Layout& layout, bool trains);
   // Makes a second copy in this layout, unless there is one.
   void make_copy(const Node* variable, const Layout& layout);
@@ -47,8 +47,8 @@ class VariableStore final : public VariableMemory {
   bool& initialized(const Node* variable) override { return storage(variable).initialized; }
   bool is_initialized(const Node* variable) const override;
 
-  // No copies from then on, whose upkeep would take more than one instruction. Runs read snapshots of their session's
-  // and write under the variable's mutex (see shared_variables.h).
+  // From then on there are no second copies, since updating them would take more than one instruction. Runs read their
+  // session's snapshots and write under the variable's mutex (see shared_variables.h).
   void share() override;
   bool shared() const { return shared_; }
 

@@ -1,4 +1,4 @@
-// Batch normalisation of plain tensors, both floating types. Sums are made in double, a channel by one thread. (The
+// Batch normalisation of plain tensors, both floating types. Sums are in double, one thread per channel. (The
 // fuse pass makes the f32 ones that compute statistics into faster kernels; with given ones there is nothing to fuse.)
 #include <cmath>
 

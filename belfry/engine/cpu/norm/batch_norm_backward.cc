@@ -46,7 +46,7 @@ class Backward {
   simd::RunMask mask(std::int64_t group, std::int64_t chunk) const {
     return plan_.mask(const_cast<std::uint8_t*>(args_.mask), group, chunk);  // the kernels of this pass only read it
   }
-  // With two gradients the first pass leaves their masked sum where the result of the second will be, or where it is
+  // With two gradients the first pass stores their masked sum where the result of the second will be, or where it is
   // wanted anyway.
   float* summed() const { return args_.d_residual ? args_.d_residual : args_.dx; }
   float* d_residual(std::int64_t at) const { return args_.d_residual ? args_.d_residual + at : nullptr; }

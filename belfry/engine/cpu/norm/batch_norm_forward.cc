@@ -66,8 +66,8 @@ class Forward {
     return BatchNormScratch(plan_, args_.scratch, part).second + group * plan_.view().inner;
   }
 
-  // Sums of a chunk are taken around the mean of all chunks before it. What that loses to cancellation when the chunk
-  // lies far off is a rounding error of the very term by which joining it raises m2, so it never matters.
+  // Sums of a chunk are taken around the mean of all chunks before it. If the chunk lies far off, the cancellation
+  // loses only a rounding error of the term that joining it adds to m2, so it never matters.
   double moments(int part, std::int64_t group, const LaneShare& share) const {
     const BatchNormScratch scratch(plan_, args_.scratch, part);
     double *mean = means(part, group), *m2 = m2s(part, group);
@@ -88,7 +88,7 @@ class Forward {
     return count;
   }
 
-  // Nothing is before the first chunk: its first rows stand in, being a share of it that is not tiny.
+  // For the first chunk, the mean of its first rows is used instead: a share of it that is not tiny.
   void guess_mean(simd::BatchMoments args, const BatchNormScratch& scratch, double* mean) const {
     constexpr std::int64_t kPeriods = 16;
     args.run.slabs = 1;
@@ -163,7 +163,7 @@ class Forward {
     }
   }
 
-  // The same where nothing has to be computed first.
+  // The same if nothing has to be computed first.
   void take_given(int part, std::int64_t group) const {
     const float* variance = args_.given_variance + first_channel(group);
     for (std::int64_t i = 0; i < channels(group); ++i) m2s(part, group)[i] = inv_std(static_cast<double>(variance[i]));

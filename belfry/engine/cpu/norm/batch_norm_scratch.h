@@ -1,4 +1,4 @@
-// Scratch memory of the batch norm kernels: what each part of the work has to itself.
+// Scratch memory of the batch norm kernels: separate for each part of the work.
 #pragma once
 
 #include <cstddef>

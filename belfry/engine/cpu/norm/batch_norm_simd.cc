@@ -94,7 +94,7 @@ struct GradientKernel {
     using enum simd::NormGradientPass;
     constexpr bool writes_g = wants != Wants::nothing, second = wants == Wants::sum_of_two,
                    with_mask = act != Act::none;
-    // Where this pass has no such table, another stands in for it; nothing of it is used.
+    // If this pass has no such table, another one is passed instead; it is not used.
     const auto table = [&](bool there, const float* t) { return (there ? t : a.mean) + place.lane; };
     const Lanes<count> mean(a.mean + place.lane), scale(table(pass != sums, a.scale));
     const Lanes<count> slope(table(pass == batch, a.slope)), shift(table(pass == batch, a.shift));

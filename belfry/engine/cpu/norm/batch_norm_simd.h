@@ -29,7 +29,7 @@ struct Normalize {
   float alpha = 0;  // relu's slope below 0
 };
 
-// What a pass over a gradient makes of g, which is dy (+ dy2) where the mask is set, and alpha times that elsewhere.
+// The passes over a gradient g, which is dy (+ dy2) where the mask is set, and alpha times that elsewhere.
 //   sums:  sum_g = sum(g), sum_gx = sum(g * (x - mean))
 //   batch: dx = scale * g + slope * (x - mean) + shift
 //   fixed: dx = scale * g, and the sums

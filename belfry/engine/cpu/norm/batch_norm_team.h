@@ -1,6 +1,6 @@
 // Batch normalisation with activation and residual fused, over any layout that ActivationView describes. Runs on the
-// calling thread's team; results depend on the inputs, the instruction set and the team size, and on nothing else.
-// Nothing is allocated: scratch and masks are given, of the sizes that the functions below say.
+// calling thread's team; results depend only on the inputs, the instruction set and the team size.
+// Nothing is allocated: the caller provides scratch and masks, of the sizes that the functions below return.
 //
 // Aliasing: y may be x or residual; dx or d_residual (not both) may be dy, and dx may be x (but not with dy2, where
 // only d_residual may be dy or dy2).
@@ -33,7 +33,7 @@ struct BatchNormForward {
   float* variance = nullptr;     // the same; null: not wanted
   float* inv_std = nullptr;      // the same; null: not wanted
   double* sum = nullptr;         // of a channel's elements, the same; null: not wanted
-  double* square_sum = nullptr;  // of their squares, wanted where `sum` is
+  double* square_sum = nullptr;  // of their squares; wanted if `sum` is
   std::uint8_t* mask = nullptr;  // relu's signs for the backward pass; null: not wanted
   void* scratch = nullptr;
   Isa isa = cpu_isa();
@@ -52,7 +52,7 @@ struct BatchNormBackward {
   const float* inv_std = nullptr;
   const float* gamma = nullptr;
   const std::uint8_t* mask = nullptr;  // of the forward pass, if it had relu
-  float alpha = 0;                     // likewise
+  float alpha = 0;                     // of relu in the forward pass
   bool constant_statistics = false;
   float* dx = nullptr;          // null: only dgamma and dbeta are wanted (not with dy2 or constant statistics)
   float* dgamma = nullptr;      // null: not wanted

@@ -1,5 +1,5 @@
-// Batch norm + residual + relu on channel-blocked, channels-last or channels-first f32 tensors: what the fuse pass
-// makes.
+// Batch norm + residual + relu on channel-blocked, channels-last or channels-first f32 tensors. Made by the fuse
+// pass.
 #include <cmath>
 
 #include "belfry/engine/cpu/lanes/channel_layout.h"

@@ -1,5 +1,5 @@
-// Group norm: f32 on batch norm's vector passes, in whatever layout the examples have; plain loops for f64, for nothing
-// at all, and for the means that second derivatives are made of.
+// Group norm: f32 on batch norm's vector passes, in the examples' own layout; plain loops for f64, for empty tensors,
+// and for the means that second derivatives are made of.
 #include <cmath>
 
 #include "belfry/base/parallel.h"
@@ -17,7 +17,7 @@ std::int64_t groups_of(const KernelContext& c, const Shape& x) {
   return groups == 0 ? x[channel_axis_of(c)] : groups;
 }
 
-// A plain tensor as [examples, before, channels, behind], of which one of the middle ones is 1.
+// A plain tensor as [examples, before, channels, behind], with `before` or `behind` being 1.
 struct Plain {
   std::int64_t examples, before, channels, behind, groups, depth;
   double epsilon;
@@ -81,7 +81,7 @@ void backward(const Plain& p, const Buffers& b) {
   const T *dy = b.in<T>(0), *x = b.in<T>(1), *gamma = b.in<T>(2), *mean = b.in<T>(3), *inv_std = b.in<T>(4);
   T *dx = b.out<T>(0), *dgamma = b.out<T>(1), *dbeta = b.out<T>(2);
   const auto xhat = [&](std::int64_t group, std::int64_t at) { return (x[at] - mean[group]) * inv_std[group]; };
-  // Before dx, which may be the memory of dy: a group's channels are one thread's, so the order of a sum is fixed.
+  // Before dx, which may use dy's memory: one thread has all of a group's channels, so the order of a sum is fixed.
   parallel_for(p.groups, 1, [&](std::int64_t begin, std::int64_t end) {
     std::fill(dgamma + begin * p.depth, dgamma + end * p.depth, T(0));
     std::fill(dbeta + begin * p.depth, dbeta + end * p.depth, T(0));

@@ -20,7 +20,7 @@ int parts_of(const ActivationView& view, int team) {
   return static_cast<int>(std::min<std::int64_t>(parts_worth(view.elements() * 4, team), view.outer));
 }
 
-// What both directions share: one example is batch norm's passes over its channels, whose sums then meet in groups.
+// Shared by both directions: an example takes batch norm's passes over its channels, whose sums are joined by group.
 class Examples {
  public:
   Examples(const ActivationView& view, std::int64_t norm_groups, void* scratch, Isa isa)
@@ -32,7 +32,7 @@ class Examples {
         scratch_(scratch) {}
 
  protected:
-  // body(example, scratch) for all, shared out to the team
+  // body(example, scratch) for all, distributed over the team
   template <class Body>
   void for_each(Body body) const {
     const int parts = parts_of(view_, team_size());
@@ -73,7 +73,7 @@ class ForwardInGroups : Examples {
       float *mean = args_.mean + n * norm_groups_, *inv_std = args_.inv_std + n * norm_groups_;
       sums_around(n, scratch, [](std::int64_t) { return 0.f; });
       for (std::int64_t g = 0; g < norm_groups_; ++g) mean[g] = static_cast<float>(sum_of(scratch.first, g) / count());
-      // Around the mean as it was rounded: what is left of the sum corrects the squares.
+      // Around the rounded mean: the remaining sum corrects the squares.
       sums_around(n, scratch, [&](std::int64_t c) { return mean[c / depth_]; });
       for (std::int64_t g = 0; g < norm_groups_; ++g) {
         const double rest = sum_of(scratch.first, g), squares = sum_of(scratch.second, g) - rest * rest / count();

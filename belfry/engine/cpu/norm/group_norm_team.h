@@ -1,5 +1,5 @@
 // Group normalisation of f32 over any layout that ActivationView describes, one example at a time: the examples are
-// shared out to the team, and an example's sums do not depend on its size. Nothing is allocated; scratch is given.
+// distributed over the team, and an example's sums do not depend on its size. Nothing is allocated; scratch is given.
 #pragma once
 
 #include <cstddef>

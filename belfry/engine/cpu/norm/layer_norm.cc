@@ -1,4 +1,4 @@
-// Layer norm of plain tensors over their last axes: [rows][n]. f32 takes the vectorised kernels; f64 is written out
+// Layer norm of plain tensors over their last axes: [rows][n]. f32 uses the vectorised kernels; f64 the plain loops
 // here.
 #include <cmath>
 
@@ -14,7 +14,7 @@ struct LayerNormGeometry {
   double epsilon = 0;
 };
 
-// Of the op whose normalised tensor is input `x` and whose gamma is the next one.
+// For an op whose normalised tensor is input `x` and whose gamma is the next one.
 LayerNormGeometry layer_norm_geometry(const KernelContext& c, int x) {
   const Shape& shape = c.input(x).shape;
   return {shape.slice(0, shape.rank() - c.input(x + 1).shape.rank()).elements(), c.input(x + 1).elements(),
@@ -118,7 +118,7 @@ const KernelRegistration layer_norm_grad_kernel =
       });
     });
 
-// What the fuse pass makes of a residual sum before or after.
+// Made by the fuse pass from a residual sum before or after.
 const KernelRegistration fused_forward_kernel =
     define_kernel("FusedLayerNorm").in_place(0, 3).in_place(3, 3).make([](const KernelContext& c) {
       return make_fast_forward(c, layer_norm_geometry(c, 0));

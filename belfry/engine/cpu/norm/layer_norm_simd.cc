@@ -25,7 +25,7 @@ void forward(const simd::LayerNormArgs& args, std::int64_t begin, std::int64_t e
   }
 }
 
-// E[g] and E[g xhat] of a row; on the way dgamma and dbeta take it in.
+// E[g] and E[g xhat] of a row; also adds the row to dgamma and dbeta.
 struct Means {
   float g, product;
 };

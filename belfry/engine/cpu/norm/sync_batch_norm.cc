@@ -1,5 +1,5 @@
-// The parts that batch normalisation across towers is made of: sums before the towers meet, and what follows. f32 takes
-// the vectorised passes of the ordinary one, in any layout with channels; f64 plain loops.
+// The parts of batch normalisation across towers: sums before the towers synchronise, and what follows. f32 uses the
+// vectorised passes of the ordinary one, in any layout with channels; f64 plain loops.
 #include <cmath>
 
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
@@ -11,7 +11,7 @@
 namespace belfry {
 namespace {
 
-// x, and dy where there is one, in x's own layout if it has channels, vectors plain.
+// x, and dy if there is one, in x's own layout if it has channels; vectors plain.
 LayoutRule rule(int x, std::size_t results) {
   return [x, results](const KernelContext& c) {
     const bool vectorised = c.input(x).dtype == DType::f32;

@@ -10,7 +10,7 @@ namespace {
 using simd::UpdateBuffers;
 using simd::UpdateRule;
 
-// The elements [begin, end). Part of a vector is loaded with zeros and goes through the same arithmetic, so an
+// The elements [begin, end). A partial vector is padded with zeros and goes through the same arithmetic, so an
 // element's bits do not depend on where ranges are cut.
 template <class T, class Rule>
 void update_range(const UpdateStep& step, const Rule& rule, const UpdateBuffers<T>& buffers, std::int64_t begin,

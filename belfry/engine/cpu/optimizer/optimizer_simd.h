@@ -19,7 +19,7 @@ namespace belfry::simd {
 //   adadelta  s = b2 s + (1 - b2) g^2;  d = g sqrt(a + eps) / sqrt(s + eps);  a = b2 a + (1 - b2) d^2;  w -= lr d
 //   lars      v = mu v + lr (g + direction_decay w);  w -= v
 //   lamb      m, s as adam's;  d = (m / (1 - b1^t)) / (sqrt(s) / sqrt(1 - b2^t) + eps) + direction_decay w;  w -= lr d
-// The last two are given a rate that the norms of update_norms.h are already part of.
+// The last two get a rate that already includes the norms of update_norms.h.
 enum class UpdateRule {
   sgd,
   momentum,
@@ -41,7 +41,7 @@ struct UpdateStep {
   double learning_rate = 0;     // adam: with its bias correction, lr / (1 - b1^t)
   double gradient_scale = 1;    // g = gradient_scale * gradient
   double weight_decay = 0;      // coupled: g += weight_decay * w
-  double decoupled_decay = 0;   // w -= decoupled_decay * w beside the update (AdamW: lr * decay)
+  double decoupled_decay = 0;   // w -= decoupled_decay * w separately from the update (AdamW: lr * decay)
   double direction_decay = 0;   // lars, lamb: joins the direction, but not the gradient
   double momentum = 0;          // mu
   double beta1 = 0, rest1 = 1;  // adam, lamb: b1 and 1 - b1, rounded apart: b1 near 1 leaves few bits in 1 - b1

@@ -1,4 +1,4 @@
-// Updates of the rows of a table that a sparse gradient has. ids and rows are the last two inputs before a scale; ids
+// Updates the rows of a table that a sparse gradient contains. ids and rows are the last two inputs before a scale; ids
 // end with -1.
 #include <algorithm>
 

@@ -91,7 +91,7 @@ UpdateRegistration define_update_kernels(std::string_view rule, const UpdateKern
                          return make_for<Floats>(c, c.output().dtype,
                                                  [&]<class T>() { return make_dense<T>(c, kernels); });
                        }),
-          // Takes no decay: row k of the gradient belongs to another row of the weights.
+          // No fused decay: row k of the gradient belongs to another row of the weights.
           .rows = define_kernel(op + "Rows").takes_scale().make([kernels](const KernelContext& c) {
             return make_rows_update(c, kernels);
           })};

@@ -1,9 +1,9 @@
-// Kernels for the ops that update a variable by an optimizer's rule, from the rule alone. Internal to engine/cpu.
+// Kernels for the ops that update a variable by an optimizer's rule, made from just the rule. Internal to engine/cpu.
 //
 // The inputs are those of ops/update_op.h: the variable, its slots, for some rules the number of the update, the
 // learning rate, then the gradient, or ids and rows of one; last a scale, where the fuse pass has given the node one.
 // Input 0 and output 0 are both the variable's own storage, and inputs that hold slots are the slots' own: kernels
-// update all of them where they lie, slots through their input pointers. It is one vectorised pass, which also writes a
+// update all of them in place, slots through their input pointers. It is one vectorised pass, which can also write a
 // second output: a copy of an f32 variable in another layout.
 #pragma once
 
@@ -23,11 +23,11 @@ struct UpdateScalars {
 struct UpdateKernels {
   int slots = 0;
   bool counted = false;  // takes the number of the update
-  // By the op's attributes, what gives the numbers of an update. "weight_decay", "decoupled_decay" and the scale of the
-  // gradient are seen to for every rule.
+  // Makes, from the op's attributes, the function that computes an update's numbers. "weight_decay", "decoupled_decay"
+  // and the scale of the gradient are handled for every rule.
   std::function<std::function<UpdateStep(const UpdateScalars&)>(const Attributes&)> step{};
-  // By the op's attributes, a factor of the learning rate from two norms: of the weights, and of what they would move
-  // along. They are asked for in a pass before the update. Empty: none.
+  // Makes, from the op's attributes, a factor of the learning rate from two norms: of the weights, and of their
+  // direction. The norms are computed in a pass before the update. Empty: none.
   using Trust = std::function<double(double weights, double direction)>;
   std::function<Trust(const Attributes&)> trust{};
 };
@@ -38,7 +38,7 @@ struct UpdateRegistration {
 // For "Apply<rule>" and "Apply<rule>Rows".
 UpdateRegistration define_update_kernels(std::string_view rule, const UpdateKernels& kernels);
 
-// Where an update finds its operands, and what it does with the scalars: for the two kinds of kernels.
+// Where an update finds its operands, and how it uses the scalars: for both kinds of kernels.
 class UpdatePlan {
  public:
   UpdatePlan(const KernelContext& c, const UpdateKernels& kernels);
@@ -65,7 +65,7 @@ class UpdatePlan {
   UpdateKernels::Trust trust_;
 };
 
-// How the rows that a sparse gradient has are updated.
+// How to update the rows of a sparse gradient.
 KernelPtr make_rows_update(const KernelContext& c, const UpdateKernels& kernels);
 
 }  // namespace belfry

@@ -1,12 +1,12 @@
-// What the rules that adapt a whole variable's rate (lars, lamb) must know before they update anything.
+// The sums that rules which adapt a whole variable's rate (lars, lamb) need before they update anything.
 #pragma once
 
 #include "belfry/engine/cpu/optimizer/optimizer_simd.h"
 
 namespace belfry::simd {
 
-// Sums of squares, in f64 so that their order hardly matters: of the weights, and of what they would move along: lars'
-// g, lamb's d. Reads only. Padding adds 0.
+// Sums of squares, in f64 so that their order hardly matters: of the weights, and of their direction (lars' g, lamb's
+// d). Only reads. Padding adds 0.
 struct UpdateNorms {
   double weights = 0, direction = 0;
 };

@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kBlock = 16384;  // weights of a block: as many as make a thread worth waking
+constexpr std::int64_t kBlock = 16384;  // weights of a block: enough to make a thread worth waking
 
 std::int64_t blocks_in(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 std::int64_t rows_of_block(std::int64_t width) {

@@ -11,7 +11,7 @@ namespace belfry {
 
 using simd::UpdateNorms;
 
-// Scratch that update_norms() wants for n weights, or for as many rows of this width.
+// Scratch that update_norms() needs for n weights, or for as many rows of this width.
 std::size_t norm_scratch_bytes(std::int64_t n);
 std::size_t norm_scratch_bytes(std::int64_t rows, std::int64_t width);
 

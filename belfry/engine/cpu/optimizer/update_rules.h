@@ -1,4 +1,4 @@
-// The rules of optimizer.h on one vector of weights, for floats and doubles alike. A rule gives the new weights and
+// The rules of optimizer.h on one vector of weights, for both floats and doubles. A rule returns the new weights and
 // updates its slots; `slots` says how many of them it has.
 #pragma once
 
@@ -159,8 +159,8 @@ struct Lamb {
 };
 
 // The gradient that a rule sees, and the weights that it moves. The product with the scale is rounded before anything
-// is added, as it is where an update is given the product: which of the two happens depends on the device that makes
-// it, and copies of a variable on several devices stay equal. As the addend of an fma it cannot be contracted.
+// is added, exactly as if the update were given the product: which of the two happens depends on the device, and copies
+// of a variable on several devices must stay equal. As the addend of an fma the product cannot be contracted.
 template <class T>
 struct UpdateOperands {
   using V = LanesOf<T>;

@@ -1,4 +1,4 @@
-// The second layout of blocked convolution weights that an optimizer's pass can write along. Internal to engine.
+// The second layout of blocked convolution weights that an optimizer's pass can also write. Internal to engine.
 #pragma once
 
 #include "belfry/engine/cpu/kernel/kernel.h"

@@ -8,8 +8,8 @@ namespace {
 inline Vec rounded(Vec x) {
   constexpr std::int32_t kSign = INT32_MIN, kInfinity = 0x7F800000, kUpper = -0x10000, kQuiet = 0x400000;
   const IntVec bits = as_int(x), magnitude = bits & ~kSign;
-  // Half of what is cut off, less one, plus one if what stays is odd: a carry goes up as it should, into infinity too.
-  // NaN would run over, and goes another way.
+  // Adds half of the bits cut off, minus one, plus one if the rest is odd: carries propagate, also into infinity.
+  // NaN would overflow and is handled separately.
   const auto nan = magnitude > kInfinity;
   const IntVec number = nan ? bits & 0 : bits;
   const IntVec nearest = (number + 0x7FFF + ((number >> 16) & 1)) & kUpper;

@@ -1,5 +1,5 @@
-// f32 numbers rounded to the nearest that bf16 has (its upper half), ties to the even one, kept as f32. As the CPUs'
-// own conversions do it, subnormals become 0 of their sign and NaNs stay, quiet.
+// Rounds f32 numbers to the nearest bf16 number (the upper half of an f32), ties to even, and keeps them as f32. As in
+// the CPUs' own conversions, subnormals become 0 of their sign and NaNs stay, quiet.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ const bool binary_kernels = for_rows<RowKind::binary>(
 const bool comparison_kernels =
     for_rows<RowKind::comparison>([](const auto& row) { define_comparison_kernel(row.name, row.scalar); });
 
-// No instruction of fused chains.
+// Not an instruction of fused chains.
 const KernelRegistration squared_difference_kernel =
     define_binary_kernel<Numbers>("SquaredDifference", ZeroIf::ab, [](auto a, auto b) {
       const auto d = wrapping_difference(a, b);

@@ -25,7 +25,7 @@ PointwiseAccess access_of(const TensorInfo& operand, const TensorInfo& output) {
   return operand.shape.rank() == 1 ? PointwiseAccess::row : PointwiseAccess::column;
 }
 
-// Whether full operands that are 0 give a result that is 0, whatever the numbers among the operands are.
+// Whether full operands of 0 give a result of 0, whatever the scalars among the operands are.
 bool keeps_zero(const std::vector<PointwiseInstruction>& code, const std::vector<PointwiseAccess>& operands) {
   std::vector<bool> zero(kPointwisePlaces, false);
   for (std::size_t i = 0; i < operands.size(); ++i)
@@ -52,8 +52,8 @@ PointwisePadding padding_of(const KernelContext& c, const Layout& layout) {
   return !keeps_zero(c) && channel_padding(output, padding) ? padding : PointwisePadding{};
 }
 
-// One layout for all full operands. What is repeated in rows wants plain, and so do bools, and padding that would not
-// stay zero where it is not that of channels.
+// One layout for all full operands. Operands repeated in rows need plain, and so do bools, and padding that would not
+// stay zero unless it is that of channels.
 LayoutChoice layouts(const KernelContext& c) {
   LayoutChoice choice{std::vector<Layout>(c.inputs.size()), {Layout()}, {}};
   Layout common;

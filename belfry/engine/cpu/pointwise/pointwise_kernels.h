@@ -1,5 +1,5 @@
 // Kernels of ops that work element by element, from a function of scalars: y[i] = f(x[i]) in any layout, and
-// y = f(a, b) with NumPy's broadcasting. What is f32 and fused takes the vectorised programs instead. Internal to
+// y = f(a, b) with NumPy's broadcasting. Fused f32 ops use the vectorised programs instead. Internal to
 // engine.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Pointwise ops by name, and what their rows say. The rows are in pointwise_rows.h.
+// Pointwise ops by name, and the contents of their rows (pointwise_rows.h).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-// Nothing if it is no pointwise op.
+// Nothing if it is not a pointwise op.
 std::optional<PointwiseOp> find_pointwise(OpKind op);
 PointwiseOp pointwise_op(std::string_view op);  // of one that is known to exist
 int pointwise_op_count();

@@ -1,7 +1,6 @@
-// The pointwise ops: one row each, and nothing elsewhere that lists them. (What an op means and its gradient are beside
-// each other in belfry/ops.) A row has
+// The pointwise ops: one row each; nothing else lists them. (An op's meaning and gradient are in belfry/ops.) A row has
 //   - its name in the graph;
-//   - which operands have to be 0 for the result to be 0: padding then stays what it is without help;
+//   - which operands have to be 0 for the result to be 0: padding then stays 0 by itself;
 //   - its scalar form, of which kernels for all types are made, with NumPy's broadcasting;
 //   - its vector form, on f32: an instruction of fused chains. Bools are 0 and 1 there.
 // Files that are compiled for each instruction set see the rows among that set's vector functions and make only the
@@ -37,8 +36,8 @@ enum class RowKind {
   comparison,  // a bool from two of any type
   connective,  // of two bools
   test,        // a bool from a float
-  in_double,   // f64 by f, which is given two numbers; f32 by the vector form alone
-  separate     // a kernel of its own, elsewhere
+  in_double,   // f64 by f, which is given two numbers; f32 only by the vector form
+  separate     // a separate kernel, elsewhere
 };
 
 template <RowKind row_kind, class ElementTypes, int source_count, bool with_value, class ScalarForm, class VectorForm>

@@ -13,7 +13,7 @@ struct Machine {
   alignas(64) float registers[kPointwiseRegisters][simd::kPointwiseTile];
   alignas(64) float spread[kPointwiseOperands][simd::kPointwiseTile];
   alignas(64) float keep[simd::kPointwiseTile];    // all bits, or none for padding lanes
-  alignas(64) float result[simd::kPointwiseTile];  // what becomes bools
+  alignas(64) float result[simd::kPointwiseTile];  // to be converted to bools
 };
 
 // Bools and the numbers 0 and 1.

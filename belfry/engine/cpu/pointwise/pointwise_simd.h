@@ -16,7 +16,7 @@ struct PointwiseInstruction {
   float value = 0;
 };
 
-// How element (r, i) of [rows][inner] is found: full data[r * inner + i], scalar data[0], row data[i],
+// Where element (r, i) of [rows][inner] is: full data[r * inner + i], scalar data[0], row data[i],
 // column data[r].
 enum class PointwiseAccess : std::uint8_t { full, scalar, row, column };
 
@@ -26,7 +26,7 @@ struct PointwiseOperand {
   const bool* mask = nullptr;  // instead of data: bools, read as 0 or 1
 };
 
-// Padding lanes of the outputs, which are cleared whatever the program makes of them: of [slabs][slab / inner][inner]
+// Padding lanes of the outputs, which are cleared whatever the program computes: of [slabs][slab / inner][inner]
 // the lanes from `first` on, in the last slab of every `groups`. inner divides 16. slab 0: there are none.
 struct PointwisePadding {
   std::int64_t slab = 0, groups = 0, inner = 0, first = 0;

@@ -1,4 +1,4 @@
-// "RoundToBf16": what lower_precision puts before products whose kernels have no bf16 of their own. Any layout: 0 stays
+// "RoundToBf16": lower_precision puts it before products whose kernels do not support bf16. Any layout: 0 stays
 // 0.
 #include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/kernel/isa.h"

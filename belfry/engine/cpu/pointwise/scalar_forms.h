@@ -51,7 +51,7 @@ T sign_of(T x) {
   return x != x ? x : static_cast<T>((x > 0) - (x < 0));
 }
 
-// Integers: towards zero; by zero gives 0, since a step cannot stop half-way to complain.
+// Integers: towards zero; division by zero gives 0, since a step cannot stop half-way with an error.
 template <class T>
 T quotient(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-// y[i] = value, whatever x holds: where the result is folded into a constant, x is memory that nobody wrote.
+// y[i] = value, whatever x holds: when the result is folded into a constant, x is uninitialised memory.
 KernelRegistration define_like_kernel(const char* op, int value) {
   return define_kernel(op).layout_blind(value == 0).in_place(0).make([value](const KernelContext& c) {
     return make_for<AllTypes>(c, c.output().dtype, [&]<class T>() {

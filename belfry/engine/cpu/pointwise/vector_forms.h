@@ -27,8 +27,8 @@ namespace {
   return select(positive, a, a * half) * (select(positive, splat(1.f), half) / fma(half, half, splat(1.f)));
 }
 
-// a - floor(a / b) b, with the sign of b. The remainder of a quotient that f32 can count is exact but for a quotient
-// one too large at times, which the sign shows; the rest is left to libm.
+// a - floor(a / b) b, with the sign of b. If f32 can represent the quotient, the remainder is exact, except that the
+// quotient is sometimes one too large, which the sign shows; the rest is left to libm.
 [[gnu::always_inline]] inline Vec mod(Vec a, Vec b) {
   const Vec quotient = a / b, q = floor(quotient);
   Vec r = fma(negate(q), b, a);

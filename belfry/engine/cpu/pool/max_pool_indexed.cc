@@ -1,4 +1,4 @@
-// Max pooling that keeps the winners' indices, and its gradient from them: what the fuse pass makes of MaxPool and
+// Max pooling that stores the winners' indices, and its gradient from them. Made by the fuse pass from MaxPool and
 // MaxPoolGrad.
 #include "belfry/engine/cpu/pool/pool_view.h"
 
@@ -20,7 +20,7 @@ const KernelRegistration forward_kernel =
           });
         });
 
-// Inputs index, dy, y; output dx. With attribute "relu" the gradient of a relu before the pooling is taken along.
+// Inputs index, dy, y; output dx. With attribute "relu" it includes the gradient of a relu before the pooling.
 const KernelRegistration backward_kernel =
     define_kernel("MaxPoolIndexedGrad")
         .layout_rule([](const KernelContext& c) {

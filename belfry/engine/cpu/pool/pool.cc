@@ -1,5 +1,5 @@
-// Pooling: f32 on the vector kernels, in whatever layout the images have; plain loops for f64, and for the gradients of
-// max pooling where the forward pass kept no indices.
+// Pooling: f32 on the vector kernels, in the images' own layout; plain loops for f64, and for the gradients of max
+// pooling if the forward pass stored no indices.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ Window window_at(const ConvGeometry& g, std::int64_t oy, std::int64_t ox) {
   return {std::max<std::int64_t>(y, 0), std::min(y + g.kh, g.h), std::max<std::int64_t>(x, 0), std::min(x + g.kw, g.w)};
 }
 
-constexpr std::int64_t kGrain = 1 << 14;  // pixels a thread looks at, at least
+constexpr std::int64_t kGrain = 1 << 14;  // minimum number of pixels per thread
 
 // Calls visit(image, channel, output's place, window) for all outputs, images in parallel: windows may overlap, so an
 // image belongs to one thread.

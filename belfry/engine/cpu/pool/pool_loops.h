@@ -108,7 +108,7 @@ void reduce_windows_of(const Op& op, const simd::PoolWindow& w, const float* x, 
   reduce_rows<0, 0>(op, w, x, begin, end);
 }
 
-// The windows over a cell, along one axis, for cells that are asked for in rising order.
+// The windows over a cell, along one axis; cells must be asked for in ascending order.
 class WindowsOver {
  public:
   WindowsOver(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t out)
@@ -133,7 +133,7 @@ struct Over {
 };
 
 // The sum of op.part(oy, ox, place in dy, number of the cell, access) over these windows. The usual counts are known
-// when compiling; 0 stands for the others.
+// when compiling; 0 means any other.
 template <int rows, int cols, class Op, class Access>
 inline Vec sum_parts(const Op& op, const simd::PoolWindow& w, const Over& over, std::int64_t lane, Access access) {
   const std::int64_t row_stride = w.out_w * w.inner;

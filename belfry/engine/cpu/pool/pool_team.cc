@@ -24,7 +24,7 @@ simd::PoolWindow window_of(const Pooling& p) {
           .pad_left = p.pad_left};
 }
 
-// What each pass starts with: the window, the kernels, a slab's size before and after.
+// The setup of each pass: the window, the kernels, a slab's size before and after.
 struct Pass {
   Pass(const Pooling& p, Isa isa)
       : pooling(p),
@@ -33,7 +33,7 @@ struct Pass {
         in(p.height * p.width * p.inner),
         out(window.out_h * window.out_w * p.inner) {}
 
-  // Shares out rows of the result.
+  // Distributes the rows of the result.
   void for_each(std::int64_t rows, FunctionRef<void(const SlabRows&)> body) const {
     if (pooling.inner == 0) return;
     for_each_slab(pooling.outer * pooling.groups, rows, parts_worth(pooling.in_elements() * 4, team_size()), body);

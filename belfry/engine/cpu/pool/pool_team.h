@@ -37,7 +37,7 @@ struct MaxPoolForward {
 };
 
 // dx = sum of dy over the windows whose maximum the cell was; writes every element of dx once. With y, the gradient of
-// a ReLU before the pooling is taken along: only windows with y > 0 pass theirs on.
+// a ReLU before the pooling is included: only windows with y > 0 pass theirs on.
 struct MaxPoolBackward {
   Pooling pooling;
   const float* dy = nullptr;

@@ -1,4 +1,4 @@
-// How the pooling ops become the vector kernels' Pooling. Internal to engine/cpu.
+// Translates the pooling ops to the vector kernels' Pooling. Internal to engine/cpu.
 #pragma once
 
 #include "belfry/engine/cpu/kernel/kernel.h"
@@ -6,10 +6,10 @@
 
 namespace belfry {
 
-// The layout that both sides of a pooling take, given the one that `info` (either side) has: `info`'s own if it can be
-// seen as channels, else plain.
+// The layout for both sides of a pooling, given the one of `info` (either side): `info`'s own if it can be seen as
+// channels, else plain.
 Layout pool_layout(const TensorInfo& info, const Attributes& attributes);
-// That layout for the other side: the same order and blocks with its sizes.
+// That layout for the other side: the same order and blocks with that side's sizes.
 Layout pool_layout_like(const Layout& layout, const TensorInfo& other, const Attributes& attributes);
 
 // `x` is the pooled tensor: its shape, and the layout from above.

@@ -1,5 +1,5 @@
-// A resized image is R x C' for matrices R and C with one or two entries a row; its gradient uses their transposes.
-// Both are the same loop over the entries that a pixel is made of, in any layout with channels.
+// A resized image is R x C' for matrices R and C with one or two entries per row; its gradient uses their transposes.
+// Both use the same loop over the entries that make a pixel, in any layout with channels.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -113,11 +113,11 @@ struct Resampling {
     }
   }
 
-  static constexpr int kMostTaps = 32;  // that are added up at once
+  static constexpr int kMostTaps = 32;  // added up at once
   const simd::WeightedRowsKernels* vectors = &by_isa(cpu_isa(), avx2::kWeightedRows, avx512::kWeightedRows);
 };
 
-// `source` is the input that is read, `images` the tensor in the forward op's place of x, `result` of y.
+// `source` is the input to read; `images` and `result` correspond to the forward op's x and y.
 KernelPtr make_resize(const KernelContext& c, int source, const TensorInfo& images, const TensorInfo& result,
                       bool bilinear) {
   if (c.output().elements() == 0) return simple_kernel([](const Buffers&, const Step&) {});

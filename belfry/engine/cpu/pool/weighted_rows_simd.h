@@ -11,7 +11,7 @@ struct WeightedRow {
 };
 
 struct WeightedRowsKernels {
-  // `count` rows of n elements; with `add` they are added to what y holds. Of no rows the sum is 0.
+  // `count` rows of n elements; with `add` they are added to the contents of y. The sum of no rows is 0.
   void (*sum)(const WeightedRow* rows, int count, std::int64_t n, bool add, float* y);
 };
 

@@ -19,7 +19,7 @@ double normal(const PhiloxBlock& words, int lane) {
   return radius * ((lane & 1) == 0 ? std::cos(angle) : std::sin(angle));
 }
 
-// Attempt k looks at the same place of a stream with another key.
+// Attempt k reads the same place of a stream with another key.
 double truncated(const Step& step, std::uint64_t seed, std::int64_t block, int lane) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     const double value = normal(draws(step, attempt == 0 ? seed : mix_seed(seed, attempt)).block(block), lane);
@@ -37,7 +37,7 @@ void uniform(const Draws& from, std::int64_t elements, T low, T high, T* y) {
   });
 }
 
-// Keeps element i if its 24 bits are below the threshold; f32 takes the vectorised path, which draws the same numbers.
+// Keeps element i if its 24 bits are below the threshold; f32 uses the vectorised path, which draws the same numbers.
 template <class T>
 void dropout(const Draws& from, std::int64_t elements, double rate, const T* x, T* y) {
   if constexpr (std::is_same_v<T, float>) {

@@ -1,4 +1,4 @@
-// Where the random numbers of an op come from: block i of its stream in this step, whichever thread asks. Internal to
+// The source of an op's random numbers: block i of its stream in this step, whichever thread asks. Internal to
 // engine/cpu.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-inline constexpr std::int64_t kDrawGrain = 4096;  // blocks of four a thread takes at least
+inline constexpr std::int64_t kDrawGrain = 4096;  // minimum number of blocks of four per thread
 
 struct Draws {
   PhiloxKey key;

@@ -40,12 +40,12 @@ struct Categorical {
 
   static std::int64_t choose(const double* sums, std::int64_t classes, double share) {
     const double* at = std::upper_bound(sums, sums + classes, share * sums[classes - 1]);
-    // A share that rounds up to the whole belongs to the last class that has a probability at all.
+    // A share that rounds up to the total belongs to the last class with a probability above 0.
     if (at == sums + classes) at = std::lower_bound(sums, sums + classes, sums[classes - 1]);
     return at - sums;
   }
 
-  // The first row that is no distribution, or -1.
+  // The first row that is not a distribution, or -1.
   template <class T>
   std::int64_t run(const Draws& from, const T* logits, double* sums, std::int64_t* y) const {
     std::atomic<std::int64_t> bad = rows;

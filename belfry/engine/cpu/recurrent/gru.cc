@@ -109,7 +109,7 @@ class GruForward {
         const std::int64_t at = r * n;
         if (t < lengths[begin + r]) {
           forward(GruRow<T>{n, a + 3 * at, sums + 3 * at, state(t) + at, candidate + at, h + at, state(t + 1) + at});
-        } else {  // beyond its length a row keeps its state and gives zeros
+        } else {  // past its length a row keeps its state and outputs zeros
           std::copy_n(state(t) + at, n, state(t + 1) + at);
           std::fill_n(h + at, n, T{});
         }
@@ -151,7 +151,7 @@ class GruBackward {
         if (t < lengths[begin + r]) {
           backward(GruRowGrad<T>{n, b.in<T>(2) + 3 * at, b.in<T>(3) + at, b.in<T>(4) + at, b.in<T>(5) + at,
                                  dstate + r * n, da + r * 3 * n, ds + r * 3 * n});
-        } else {  // the state's gradient passes by
+        } else {  // the state's gradient passes through
           std::fill_n(da + r * 3 * n, 3 * n, T{});
           std::fill_n(ds + r * 3 * n, 3 * n, T{});
         }

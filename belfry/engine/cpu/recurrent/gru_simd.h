@@ -1,4 +1,4 @@
-// The gates of a GRU for one row of the batch: what is left of a step when its products are done.
+// The gates of a GRU for one row of the batch: the rest of a step after its products.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct GruRow {
 
 // The gradient of that: with dh = what comes from the output and from the next step,
 //   da_n = dh (1 - z) (1 - n^2), da_z = dh (h_before - n) z (1 - z), da_r = da_n s_n r (1 - r);
-//   ds = da, but ds_n = da_n r;  dh_before = dh z + what ds brings through the weights
+//   ds = da, but ds_n = da_n r;  dh_before = dh z + ds's part through the weights
 struct GruRowGrad {
   std::int64_t units = 0;
   const float *gates = nullptr, *candidate = nullptr, *before = nullptr;

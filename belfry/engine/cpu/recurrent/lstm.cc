@@ -105,7 +105,7 @@ class LstmForward {
     std::copy_n(c_before, count * n, b.out<T>(2) + begin * n);
   }
 
-  // Beyond its length a row keeps its state and gives zeros.
+  // Past its length a row keeps its state and outputs zeros.
   static void skip(std::int64_t n, const T* before, const T* c_before, T* c, T* h, T* next) {
     std::copy_n(before, n, next);
     std::copy_n(c_before, n, c);
@@ -150,7 +150,7 @@ class LstmBackward {
           backward(
               LstmRowGrad<T>{n, gates + 4 * at, c_before + at, c + at, dh + at, dstate + at, dc + at, da + 4 * at});
         else
-          std::fill_n(da + 4 * at, 4 * n, T{});  // the state's gradient passes by
+          std::fill_n(da + 4 * at, 4 * n, T{});  // the state's gradient passes through
       }
       pass_.product.multiply_add(da, weights, dstate, count);
     }

@@ -1,4 +1,4 @@
-// The gates of an LSTM for one row of the batch: what is left of a step when its products are done.
+// The gates of an LSTM for one row of the batch: the rest of a step after its products.
 #pragma once
 
 #include <cstdint>

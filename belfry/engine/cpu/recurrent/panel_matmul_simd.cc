@@ -6,10 +6,10 @@
 namespace belfry::BELFRY_ISA {
 namespace {
 
-// A tile of c is held in registers: this many rows by two vectors, or by the one that is left over.
+// A tile of c is held in registers: this many rows by two vectors, or by a remaining single one.
 #ifdef __AVX512F__
 constexpr int kMostRows = 12;
-// One number in every lane, straight from memory: a shuffle of a register would take turns with multiply-adds.
+// One number in every lane, loaded from memory: a register shuffle would compete with multiply-adds.
 inline Vec broadcast(const float* p) { return (Vec)_mm512_set1_ps(*p); }
 #else
 constexpr int kMostRows = 6;

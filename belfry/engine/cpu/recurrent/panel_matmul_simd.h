@@ -1,4 +1,4 @@
-// c += a b for a few rows of a and a matrix b that is used again and again: it is packed once, into panels of columns
+// c += a b for a few rows of a and a matrix b that is used repeatedly: it is packed once, into panels of columns
 // that are read from first to last. An element is one chain of fused multiply-adds along the depth: its bits depend
 // neither on the other rows nor on the instruction set.
 #pragma once

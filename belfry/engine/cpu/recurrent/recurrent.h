@@ -1,6 +1,6 @@
-// What the kernels of recurrent layers share: the shape of a sequence, its lengths, and products with the recurrent
-// weights. Rows of the batch do not meet along a sequence, so each thread takes some of them through all steps, without
-// waiting for the others; a row's bits do not depend on how they are shared out. Internal to engine/cpu.
+// Shared by the kernels of recurrent layers: the shape of a sequence, its lengths, and products with the recurrent
+// weights. Rows of the batch are independent along a sequence, so each thread takes some of them through all steps,
+// without waiting for the others; a row's bits do not depend on how they are distributed. Internal to engine/cpu.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct SequenceShape {
   }
 };
 
-// How many steps each row of the batch takes: all, or what a tensor says.
+// How many steps each row of the batch takes: all, or the number in a tensor.
 class SequenceLengths {
  public:
   // `input` is the kernel's last one, or -1 if there are none.
@@ -63,7 +63,7 @@ class SequenceLengths {
   bool wide_;
 };
 
-// c [rows, columns] += a [rows, depth] b, for a b that is prepared once a run.
+// c [rows, columns] += a [rows, depth] b, for a b that is prepared once per run.
 struct StepProduct {
   std::int64_t depth = 0, columns = 0;
   bool transposed = false;  // b is stored as [columns, depth]
@@ -95,7 +95,7 @@ struct StepProduct {
   static const simd::PanelKernels& kernels() { return by_isa(cpu_isa(), avx2::kPanels, avx512::kPanels); }
 };
 
-// One way through a sequence, forwards or backwards: the weights prepared, the lengths read, the batch shared out.
+// One pass over a sequence, forwards or backwards: prepares the weights, reads the lengths, distributes the batch.
 template <class T>
 struct SequencePass {
   SequenceShape shape;
@@ -120,7 +120,7 @@ struct SequencePass {
 };
 
 // A kernel of Pass<T>, which is made from the context and the shape, says its scratch_bytes() and runs on buffers.
-// (g++ 12 merges instantiations by the name of Pass, even of an anonymous namespace: each needs a name of its own.)
+// (g++ 12 merges instantiations by the name of Pass, even in anonymous namespaces: each needs a different name.)
 template <template <class> class Pass>
 KernelPtr make_sequence_kernel(const KernelContext& c, const Shape& x, std::int64_t units) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {

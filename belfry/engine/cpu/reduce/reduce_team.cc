@@ -15,7 +15,7 @@ const simd::ReduceKernels& table(Isa isa) { return by_isa(isa, avx2::kReduce, av
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// How many parts to cut one reduction of `elements` into.
+// How many parts to divide one reduction of `elements` into.
 int parts_for(std::int64_t elements) {
   const std::int64_t most = std::min<std::int64_t>(kMostParts, team_size());
   return static_cast<int>(std::clamp<std::int64_t>(elements / kGrain, 1, most));

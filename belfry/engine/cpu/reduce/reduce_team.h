@@ -1,5 +1,5 @@
 // Reductions over one axis on the team's threads: output[o][i] = scale * op over a of input[o][a][i]. The order is
-// fixed by the shape and the team's size. A mean is a sum with scale 1 / axis, a mean square likewise.
+// fixed by the shape and the team's size. A mean is a sum with scale 1 / axis, and so is a mean square.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ class Reduction {
     kept_ = StridedLoop<1>(kept_shape, kept_strides);
     folded_ = StridedLoop<1>(folded_shape, folded_strides);
     column_blocks_ = (columns_ + kColumns - 1) / kColumns;
-    // A few outputs made of many elements would leave threads without work: such a fold is cut into blocks.
+    // A few outputs made of many elements would leave threads idle: such a fold is cut into blocks.
     const std::int64_t items = std::max<std::int64_t>(1, kept_.elements() * column_blocks_);
     const std::int64_t wanted = folded_.elements() * std::min(columns_, kColumns) / kBlockElements;
     blocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, kMostItems / items));

@@ -7,7 +7,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 14;  // elements that are summed by one thread: a fixed cut, so that bits are fixed
+constexpr std::int64_t kPiece = 1 << 14;  // elements summed by one thread: a fixed size, so that the bits are fixed
 
 double squares_of(const float* x, std::int64_t n) {
   return by_isa(cpu_isa(), avx2::kReduce, avx512::kReduce).range(ReduceOp::sum_squares, x, n);
@@ -18,7 +18,7 @@ double squares_of(const double* x, std::int64_t n) {
   return sum;
 }
 
-// x [n] -> sum, by way of one partial sum a piece
+// x [n] -> sum, via one partial sum per piece
 template <class T>
 void sum_squares(const T* x, std::int64_t n, double* partial, T* sum) {
   const std::int64_t pieces = (n + kPiece - 1) / kPiece;
@@ -31,7 +31,7 @@ void sum_squares(const T* x, std::int64_t n, double* partial, T* sum) {
   *sum = static_cast<T>(total);
 }
 
-// Padding is zero and adds nothing: x is read as it lies in memory, in whatever layout.
+// Padding is zero and adds nothing: x is read in memory order, in any layout.
 const KernelRegistration sum_squares_kernel =
     define_kernel("SumSquares")
         .layout_rule([](const KernelContext& c) { return LayoutChoice{{c.input(0).layout}, {Layout{}}}; })

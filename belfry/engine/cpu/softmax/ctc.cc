@@ -1,5 +1,5 @@
 // Forward and backward over the labels of a sequence with blanks between and around them: position 2 i + 1 is label i,
-// even positions are blanks. All in logarithms and in f64; a sequence is one thread's work.
+// even positions are blanks. Everything is in logarithms and f64; one thread per sequence.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,8 +41,8 @@ struct Sequence {
   const T* x;
   const Label* labels;
   std::int64_t steps, count, stride;
-  double* alpha;  // [steps][positions]: of all ways to be at a position after step t
-  double* beta;   // [2][positions]: of all ways to finish from a position, step t not counted
+  double* alpha;  // [steps][positions]: over all paths to a position after step t
+  double* beta;   // [2][positions]: over all paths from a position to the end, step t not counted
 
   std::int64_t positions() const { return 2 * count + 1; }
   std::int64_t symbol(std::int64_t s) const { return s % 2 == 0 ? p.blank : static_cast<std::int64_t>(labels[s / 2]); }

@@ -1,5 +1,5 @@
-// Softmax cross-entropy against distributions: f32 on the vector kernels, with loss and gradient in one pass where the
-// fuse pass put them together ("FusedDenseCrossEntropy"); f64 is written out here.
+// Softmax cross-entropy against distributions: f32 on the vector kernels, with loss and gradient in one pass if the
+// fuse pass joined them ("FusedDenseCrossEntropy"); f64 uses the plain loops here.
 #include <algorithm>
 #include <cmath>
 

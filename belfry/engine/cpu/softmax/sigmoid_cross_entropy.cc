@@ -75,7 +75,7 @@ const KernelRegistration gradient_kernel =
     define_kernel("SigmoidCrossEntropyGrad").in_place(2).make([](const KernelContext& c) {
       return make(c, {.gradient = 0});
     });
-// Made by the fuse pass, of f32 alone.
+// Made by the fuse pass, only for f32.
 const KernelRegistration fused_sigmoid_kernel =
     define_kernel("FusedSigmoidCrossEntropy").make([](const KernelContext& c) {
       return make(c, {.loss = 0, .gradient = 1});

@@ -1,5 +1,5 @@
-// Softmax and its cross-entropy over plain rows. f32 takes the vectorised kernels, with loss and gradient in one pass
-// where the fuse pass put them together ("FusedCrossEntropy"); f64 is written out here.
+// Softmax and its cross-entropy over plain rows. f32 uses the vectorised kernels, with loss and gradient in one pass if
+// the fuse pass joined them ("FusedCrossEntropy"); f64 uses the plain loops here.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 12;  // elements a thread takes, at least
+constexpr std::int64_t kGrain = 1 << 12;  // minimum number of elements per thread
 
 struct Rows {
   std::int64_t rows = 0, classes = 0;
@@ -89,7 +89,7 @@ void check_labels(const Rows& r, const Label* labels, const Node* origin) {
                   r.classes, *bad, bad - labels, r.rows));
 }
 
-// Runs body.operator()<T, Label>(rows, buffers) after a look at the labels, which are input 1.
+// Runs body.operator()<T, Label>(rows, buffers) after checking the labels, which are input 1.
 template <class Body>
 KernelPtr labelled_kernel(const KernelContext& c, Body body) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {

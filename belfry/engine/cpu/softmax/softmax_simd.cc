@@ -85,7 +85,7 @@ std::int64_t cross_entropy(const simd::CrossEntropyArgs& args, std::int64_t begi
   return first_bad;
 }
 
-// Logits of -infinity may have a label of 0: such an entry is left out.
+// Logits of -infinity may have a label of 0: such an entry is skipped.
 void dense_cross_entropy(const simd::DenseCrossEntropyArgs& args, std::int64_t begin, std::int64_t end) {
   const std::int64_t n = args.classes;
   for (std::int64_t r = begin; r < end; ++r) {

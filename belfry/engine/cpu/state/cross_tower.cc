@@ -1,10 +1,10 @@
-// A sum across towers: each device makes its own, always in the order of towers, so all have the same bits.
+// A sum across towers: each device computes it, always in the order of towers, so all get the same bits.
 #include "belfry/engine/cpu/kernel/kernel_dispatch.h"
 
 namespace belfry {
 namespace {
 
-// Statistics, one or a few numbers a channel: not worth a team.
+// Statistics, a few numbers per channel: not worth a team.
 const KernelRegistration sum_kernel = define_kernel("CrossTowerSum").make([](const KernelContext& c) {
   return make_for<Floats>(c, c.output().dtype, [&]<class T>() {
     return simple_kernel([n = c.output().elements()](const Buffers& b, const Step&) {

@@ -14,7 +14,7 @@ class PutPoint final : public Kernel {
       : origin_(*c.origin),
         queue_(c.queues->of(queue_of(*c.origin))),
         components_(c.inputs.begin() + 1, c.inputs.end()) {
-    // What the values were computed from: the state of the last point among it travels on.
+    // What the values were computed from: the state of the last point among these is passed on.
     Node* const put[] = {const_cast<Node*>(c.origin)};
     for (const Node* node : with_ancestors(put))
       if (node->def->taken) state_ = &c.queues->taken(node);

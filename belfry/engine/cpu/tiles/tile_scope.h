@@ -1,4 +1,4 @@
-// The calling thread's tiles are set up while it lives: all eight of 16 rows of 64 bytes.
+// Sets up the calling thread's tiles while it exists: all eight with 16 rows of 64 bytes.
 #pragma once
 
 #include <cstdint>

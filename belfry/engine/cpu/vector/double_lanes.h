@@ -1,4 +1,4 @@
-// What lanes.h and vec.h have for floats, for vectors of doubles: kernels written once for both types need these names.
+// The functions of lanes.h and vec.h for vectors of doubles: kernels written once for both types need these names.
 #pragma once
 
 #include "belfry/engine/cpu/vector/lanes.h"

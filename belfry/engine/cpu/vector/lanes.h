@@ -27,7 +27,7 @@ inline Vec copy_sign(Vec magnitude, Vec sign) {
 #ifdef __AVX512F__
 inline Vec fma(Vec a, Vec b, Vec c) { return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 inline Vec sqrt(Vec v) { return (Vec)_mm512_sqrt_ps((__m512)v); }
-// As max and min of vec.h (the second operand where either is NaN), but always one instruction.
+// Like max and min of vec.h (the second operand where either is NaN), but always one instruction.
 inline Vec larger(Vec a, Vec b) { return (Vec)_mm512_max_ps((__m512)a, (__m512)b); }
 inline Vec smaller(Vec a, Vec b) { return (Vec)_mm512_min_ps((__m512)a, (__m512)b); }
 inline Vec floor(Vec v) { return (Vec)_mm512_roundscale_ps((__m512)v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
@@ -75,7 +75,7 @@ inline Vec join(DoubleVec low, DoubleVec high) {
 inline Vec to_float(IntVec v) { return __builtin_convertvector(v, Vec); }
 inline DoubleVec splat(double x) { return DoubleVec{} + x; }
 
-// max and min that keep a NaN of either side, as libraries of arrays do.
+// max and min that keep a NaN of either side, as array libraries do.
 inline Vec nan_max(Vec a, Vec b) { return select(a != a, a, larger(a, b)); }
 inline Vec nan_min(Vec a, Vec b) { return select(a != a, a, smaller(a, b)); }
 

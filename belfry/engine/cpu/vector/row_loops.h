@@ -1,5 +1,5 @@
 // Loops over one contiguous row: f on each vector, and sums or maxima of it. Part of a vector at the row's end is
-// loaded with zeros; what f makes of them is never stored or counted.
+// padded with zeros; f's results for those are never stored or counted.
 #pragma once
 
 #include "belfry/engine/cpu/vector/lanes.h"

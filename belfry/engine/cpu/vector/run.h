@@ -1,4 +1,4 @@
-// What kernels that work lane by lane are given. Plain data only: this header is seen by code of every
+// The arguments of kernels that work lane by lane. Only plain data: this header is included by code of every
 // instruction set, so it must hold nothing that the linker could merge.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Small transposes in registers of 8 floats, which both instruction sets have.
+// Small transposes in registers of 8 floats, available in both instruction sets.
 #pragma once
 
 #include <immintrin.h>

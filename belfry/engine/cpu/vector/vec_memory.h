@@ -139,7 +139,7 @@ inline Vec gather(const float* p, std::int64_t stride, int n) {
 
 #endif
 
-// p[0], p[stride], .. (n of them, 1 <= n <= kWidth); reads nothing behind the last one.
+// p[0], p[stride], .. (n of them, 1 <= n <= kWidth); reads nothing past the last one.
 inline Vec load_strided(const float* p, std::int64_t stride, int n) {
   if (stride == 1) return n == kWidth ? load(p) : load_first(p, n);
   if (stride != 2) return gather(p, stride, n);

@@ -85,7 +85,7 @@ template <bool kExact>
   const Vec result = fma(e, splat(kLn2High), f + low);
   const Vec infinity = splat(__builtin_inff());
   const Vec special = select(u == 0.f, negate(infinity), select(u < 0.f, splat(__builtin_nanf("")), u));
-  // What is left are the positive finite numbers; +inf and NaN answer with themselves.
+  // The rest are positive finite numbers; +inf and NaN give themselves.
   return select((u > 0.f) & (u < infinity), result, special);
 }
 
