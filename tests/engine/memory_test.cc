@@ -1,4 +1,7 @@
+#include <deque>
+
 #include "belfry/base/random.h"
+#include "belfry/engine/cpu/memory/arena.h"
 #include "belfry/ops/array_ops.h"
 #include "belfry/ops/matmul.h"
 #include "belfry/ops/pointwise.h"
@@ -195,6 +198,13 @@ TEST_F(MemoryTest, WhatEarlierPartsLeftIsInTheWayUntilItsLastReaderIsDone) {
   for (std::size_t offset : beside.offsets) EXPECT_GE(offset, 128u);
   EXPECT_EQ(with({{.crossing = 3, .offset = 0, .bytes = 128, .ends = true}}).arena_bytes, alone) << "nobody reads it";
   EXPECT_EQ(with({{.crossing = 3, .offset = 1 << 20, .bytes = 128}}).arena_bytes, (1u << 20) + 128) << "there is room";
+}
+
+TEST(Arena, ThoseOfSinglePlansLeaveAddressesForOthers) {
+  std::deque<Arena> arenas;
+  for (int i = 0; i < 20'000; ++i) arenas.emplace_back(Arena::For::one_plan).require(100)[99] = std::byte{1};
+  EXPECT_EQ(arenas[0].require(100), arenas[0].require(10)) << "it stays where it is";
+  EXPECT_TRUE(contains(error_of([&] { arenas[0].require(1 << 20); }), "got one that needs 1048576"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "belfry/engine/cpu/kernel/kernel.h"
 #include "belfry/graph/op_def.h"
+#include "tests/ops/device_row.h"
 #include "tests/ops/gradient_check.h"
 
 namespace belfry {
@@ -60,8 +61,20 @@ TEST(Registry, EveryOpIsDifferentiableTwiceOrListedHere) {
     }
 }
 
+// A gradient_row() runs on both too. Ops with a kernel of their own are other tests'.
+TEST(Registry, EveryOpHasARowOnBothBackends) {
+  for (const OpDef* op : registered_ops())
+    EXPECT_TRUE(covered_ops().contains(op->name) || device_row_ops().contains(op->name) || op->host_kernel)
+        << op->name << " needs a device_row(...), or a gradient_row(...): nothing shows that it means the same on a "
+        << "device that is not the CPU";
+}
+
 TEST(Registry, EveryCoveredOpExists) {
   for (const std::string& name : covered_ops()) EXPECT_NE(find_op(name), nullptr) << name;
+  for (const std::string& name : device_row_ops()) EXPECT_NE(find_op(name), nullptr) << name;
+  for (const auto& [name, reason] : never_run())
+    EXPECT_TRUE(covered_ops().contains(name) || device_row_ops().contains(name))
+        << name << ", which is never run as " << reason << ", has no row";
 }
 
 }  // namespace

@@ -25,9 +25,18 @@ struct FarPart::State {
     order = topological(ir);
     values.resize(ir.values.size());
     programs.resize(ir.nodes().size());
-    for (NodeId id : order) link(ir.node(id), part);
+    for (NodeId id : order) {
+      link(ir.node(id), part);
+      if (is_computed(ir.node(id))) programs[at(id)] = evaluator().program(ir, ir.node(id), place.queues);
+    }
     note_variables(part, ir, order, [&](ValueId v) { return ir.value(v).variable; }, [](NodeId) { return 0; });
     for (const Node* variable : part.written) place.variables.initialized(variable);  // made now, not in a run
+  }
+
+  // Whether the node is left to the evaluator; run_node() does the others.
+  static bool is_computed(const IrNode& node) {
+    return !node.op.definition().silent && node.op != kFeed && node.op != kSend && node.op != kFetch &&
+           node.op != kSnapshot;
   }
 
   // Records what the rest of the run has to know about the node. The part has a single position.
@@ -78,15 +87,13 @@ struct FarPart::State {
 
   void run_node(NodeId id, const Step& step) {
     const IrNode& node = ir.node(id);
+    if (programs[at(id)] != nullptr) return compute(id, step);
     if (node.op == kConstant) return store(node.outputs[0], node.attributes.get<Array>("value"));
     if (node.op == kReceive) return receive(node);
-    if (node.op.definition().silent) return;
     if (node.op == kFeed) return feed(node);
     if (node.op == kSend) return send(node);
     if (node.op == kFetch) return fetch(node);
     if (node.op == kSnapshot) return store(node.outputs[0], load(node.inputs[0]));
-    note_op_run(node.op.name());
-    compute(id, step);
   }
 
   void feed(const IrNode& node) {
@@ -130,6 +137,7 @@ struct FarPart::State {
 
   void compute(NodeId id, const Step& step) {
     const IrNode& node = ir.node(id);
+    note_op_run(node.op.name());
     const std::vector<int>& updated = updated_inputs(node);
     std::optional<MutexLock<Mutex>> lock;
     if (!updated.empty()) lock.emplace(place.variables.updating);
@@ -137,7 +145,6 @@ struct FarPart::State {
       return store(node.outputs[0], load(node.inputs[at(updated[0])]));
     std::vector<Array> inputs;
     for (ValueId v : node.inputs) inputs.push_back(load(v));
-    if (programs[at(id)] == nullptr) programs[at(id)] = evaluator().program(ir, node, place.queues);
     const std::vector<Array> outputs = programs[at(id)]->run(step, inputs);
     for (int i : updated) place.variables.set(ir.value(node.inputs[at(i)]).variable, inputs[at(i)]);
     for (std::size_t i = 0; i < outputs.size(); ++i) store(node.outputs[i], outputs[i]);
@@ -150,7 +157,7 @@ struct FarPart::State {
   std::vector<NodeId> order;
   std::map<int, void*> on_host;                        // by crossing that goes through the host
   std::vector<std::optional<FarArray>> values;         // by value
-  std::vector<std::unique_ptr<NodeProgram>> programs;  // by node; made when it first runs
+  std::vector<std::unique_ptr<NodeProgram>> programs;  // by node; null for what is not computed
 
   Mutex mutex;
   Condition finished;

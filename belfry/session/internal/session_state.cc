@@ -15,6 +15,31 @@
 namespace belfry {
 namespace {
 
+template <class ErrorType>
+[[noreturn]] void rethrow(const Error& error, const Caller& caller) {
+  std::string text = error.what();
+  if (text.ends_with('.')) text.pop_back();
+  fail<ErrorType>("{} {}.", text, called_at(caller));
+}
+
+// The engine knows the operation at fault and its line, but not the line that asked for the run: that is added to what
+// it throws. Other exceptions pass unchanged.
+template <class Action>
+decltype(auto) naming_the_caller(const Caller& caller, Action&& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    const std::type_info& type = typeid(error);
+    if (type == typeid(Error)) rethrow<Error>(error, caller);
+    if (type == typeid(InternalError)) rethrow<InternalError>(error, caller);
+    if (type == typeid(FileError)) rethrow<FileError>(error, caller);
+    if (type == typeid(NumericError)) rethrow<NumericError>(error, caller);
+    if (type == typeid(EndOfData)) rethrow<EndOfData>(error, caller);
+    if (type == typeid(Cancelled)) rethrow<Cancelled>(error, caller);
+    throw;
+  }
+}
+
 std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& caller) {
   const int count = static_cast<int>(config.devices.size()), cores = hardware_threads();
   BELFRY_CHECK(
@@ -23,15 +48,17 @@ std::vector<DeviceInfo> resolve(const SessionConfig& config, const Caller& calle
       called_at(caller));
   std::vector<DeviceInfo> out;
   int total = 0;
-  const auto with_threads = static_cast<int>(std::ranges::count_if(
-      config.devices, [](const DeviceConfig& device) { return backend_of(device.kind).has_threads; }));
+  const auto is_threaded = [&caller](const DeviceConfig& device) {
+    return naming_the_caller(caller, [&] { return backend_of(device.kind).has_threads; });
+  };
+  const auto with_threads = static_cast<int>(std::ranges::count_if(config.devices, is_threaded));
   std::map<std::string, int> numbers;  // by kind: the number of the next device
   for (const DeviceConfig& device : config.devices) {
     BELFRY_CHECK(
         device.threads >= 0,
         "[Session] expected a device with 0 threads or more, got {} {}. Use 0 for an equal share of the cores.",
         device.threads, called_at(caller));
-    const bool has_threads = backend_of(device.kind).has_threads;
+    const bool has_threads = is_threaded(device);
     out.push_back({.threads = !has_threads         ? 1
                               : device.threads > 0 ? device.threads
                                                    : std::max(1, cores / std::max(1, with_threads)),
@@ -61,31 +88,6 @@ SessionState::RunKey key_of(const Signature& s) {
     key.insert(key.end(), fed.shape.dims().begin(), fed.shape.dims().end());
   }
   return key;
-}
-
-template <class ErrorType>
-[[noreturn]] void rethrow(const Error& error, const Caller& caller) {
-  std::string text = error.what();
-  if (text.ends_with('.')) text.pop_back();
-  fail<ErrorType>("{} {}.", text, called_at(caller));
-}
-
-// The engine knows the operation at fault and its line, but not the line that asked for the run: that is added to what
-// it throws. Other exceptions pass unchanged.
-template <class Action>
-decltype(auto) naming_the_caller(const Caller& caller, Action&& action) {
-  try {
-    return action();
-  } catch (const Error& error) {
-    const std::type_info& type = typeid(error);
-    if (type == typeid(Error)) rethrow<Error>(error, caller);
-    if (type == typeid(InternalError)) rethrow<InternalError>(error, caller);
-    if (type == typeid(FileError)) rethrow<FileError>(error, caller);
-    if (type == typeid(NumericError)) rethrow<NumericError>(error, caller);
-    if (type == typeid(EndOfData)) rethrow<EndOfData>(error, caller);
-    if (type == typeid(Cancelled)) rethrow<Cancelled>(error, caller);
-    throw;
-  }
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "belfry/base/parallel.h"
 #include "belfry/belfry.h"
 #include "belfry/engine/testing/far_memory.h"
+#include "belfry/ops/internal/cross_tower.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/train/train_testing.h"
@@ -95,11 +98,46 @@ TEST_F(TestBackendTest, VariablesGoFromOneKindToTheOther) {
 
 TEST_F(TestBackendTest, AnUnknownKindListsThoseThereAre) {
   EXPECT_TRUE(contains(error_of([] { DeviceScope("gpu:0"); }), "It has: cpu, test."));
-  EXPECT_TRUE(contains(error_of([&] { Session(graph, on({"gpu"})); }), "got \"gpu\". It has: cpu, test."));
+  const int line = __LINE__ + 1;
+  const std::string refused = error_of([&] { Session(graph, on({"cpu", "gpu"})); });
+  EXPECT_EQ(refused, fmt::format("[Session] expected a kind of device that this program has, got \"gpu\". It has: cpu, "
+                                 "test (called at test_backend_test.cc:{}).",
+                                 line));
   const Net far = net("test:1");
   Session session(graph, on({"cpu", "test"}));
   EXPECT_TRUE(
       contains(error_of([&] { session.run(far.w.value()); }), "device of the session (cpu:0, test:0), got test:1"));
+}
+
+TEST_F(TestBackendTest, AnOpThatCannotBeCompiledIsAnErrorOfThePlan) {
+  static const OpRegistration no_kernel = define_op("TestHasNoKernel")
+                                              .input("x")
+                                              .output("y")
+                                              .shape([](const ShapeContext& c) { return c.input(0); })
+                                              .not_differentiable()
+                                              .doc("x, if anybody could compute it.");
+  const GraphScope scope(graph);
+  const Tensor x = placeholder({"x", f32, {2}});
+  const int line = __LINE__ + 1;
+  const Tensor y = add_tensor(no_kernel, {x}, {.name = "y"});
+  Session session(graph, on({"test"}));
+  const std::string text = error_of([&] { session.explain({y}, {{x, Array::zeros(f32, {2})}}); });
+  EXPECT_TRUE(contains(text, "[TestHasNoKernel 'y'] expected an op with a CPU kernel")) << text;
+  EXPECT_TRUE(contains(text, fmt::format("(made at test_backend_test.cc:{})", line))) << text;
+}
+
+TEST_F(TestBackendTest, ASumAcrossTowersOnBothKindsReachesBoth) {
+  const GraphScope scope(graph);
+  const Tensor x = placeholder({"x", f32, {2}});
+  std::vector<Fetch> sums;
+  for (int tower : {0, 1}) {
+    const DeviceScope place(tower == 0 ? "cpu:0" : "test:0");
+    const CrossTowerGroup group{.layer = "batch_norm", .name = "bn", .tower = tower, .total = 2};
+    sums.emplace_back(cross_tower_sum(exp(x * (1.f + tower)), group) * 2.f);
+  }
+  Session session(graph, on({"cpu", "test"}));
+  const std::vector<Array> got = session.run(sums, {{x, Array::full(f32, {2}, 0.5)}});
+  for (const Array& sum : got) EXPECT_NEAR(sum.item(1), 2 * (std::exp(0.5) + std::exp(1.)), 1e-5);
 }
 
 // One tower on each kind of device, in the same step.

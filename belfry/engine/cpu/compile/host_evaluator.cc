@@ -35,7 +35,7 @@ class OneNodePart final : public NodeProgram {
     slots_.feeds.assign(variables_.size(), nullptr);
     slots_.results.assign(infos.size(), nullptr);
     outputs_ = std::move(infos);
-    arenas_.push_back(std::make_unique<Arena>());
+    arenas_.push_back(std::make_unique<Arena>(Arena::For::one_plan));
     const CompileTarget target{
         .store = store_, .arenas = arenas_, .crossings = crossings_, .devices = {{}}, .queues = queues};
     order_variables(part.ir);

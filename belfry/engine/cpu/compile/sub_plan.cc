@@ -45,7 +45,7 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
     signature.feeds.push_back(function.inputs[i]);
     signature.fed.push_back({"", inputs[i].dtype, inputs[i].shape});
   }
-  arenas_.push_back(std::make_unique<Arena>());
+  arenas_.push_back(std::make_unique<Arena>(Arena::For::one_plan));
   slots_.feeds.assign(inputs.size(), nullptr);
   slots_.results.assign(function.outputs.size(), nullptr);
   const CompileTarget target{.store = store_,

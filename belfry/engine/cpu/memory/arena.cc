@@ -11,8 +11,13 @@
 
 namespace belfry {
 
-Arena::Arena() {
-  reserved_ = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+Arena::Arena(For whom) {
+  if (whom == For::all_plans)
+    reserve(static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void Arena::reserve(std::size_t bytes) {
+  reserved_ = bytes;
   void* base = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   BELFRY_CHECK(
       base != MAP_FAILED,
@@ -22,9 +27,12 @@ Arena::Arena() {
   madvise(base_, reserved_, MADV_HUGEPAGE);  // a hint: fewer page-table misses on large activations
 }
 
-Arena::~Arena() { munmap(base_, reserved_); }
+Arena::~Arena() {
+  if (base_ != nullptr) munmap(base_, reserved_);
+}
 
 std::byte* Arena::require(std::size_t bytes) {
+  if (base_ == nullptr) reserve(std::max<std::size_t>(bytes, 1));
   BELFRY_CHECK(
       bytes <= reserved_,
       "[session] expected a step that fits into memory ({} bytes), got one that needs {}. Use a smaller batch.",
