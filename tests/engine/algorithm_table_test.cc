@@ -199,7 +199,7 @@ TEST(AlgorithmTable, AFileThatCannotBeWrittenIsAWarning) {
   table.add("a", "fast");
   table.write();
   EXPECT_TRUE(contains(log.text, "expected to save the choices there, got: ")) << log.text;
-  EXPECT_TRUE(contains(log.text, ". The next program will time it again")) << log.text;
+  EXPECT_TRUE(contains(log.text, ". The next program will time them again")) << log.text;
   EXPECT_EQ(table.use("a", kKnown)->algorithm, "fast");
 }
 

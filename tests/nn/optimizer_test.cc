@@ -155,9 +155,9 @@ TEST_F(OptimizerTest, MistakesNameTheVariableTheCostOrTheOption) {
   };
   const std::string a_scalar = "Pass a number, a hyper_param(), or a scalar tensor.";
   expect(error_of([&] { sgd({.learning_rate = a}); }),
-         "[sgd] expected a learning rate that is one float, got 'a' f32 [2, 3]", a_scalar);
+         "[sgd] expected a learning rate that is a single float, got 'a' f32 [2, 3]", a_scalar);
   expect(error_of([&] { sgd({.learning_rate = Tensor()}); }),
-         "[sgd] expected a learning rate that is one float, got (no tensor)", a_scalar);
+         "[sgd] expected a learning rate that is a single float, got (no tensor)", a_scalar);
   expect(error_of([&] { sgd({.learning_rate = -1.f}); }), "[sgd] expected a learning rate of 0 or more, got -1",
          "To maximise something, minimize its negative.");
   expect(error_of([&] { sgd({.learning_rate = 1.f, .weight_decay = -1}); }),

@@ -135,7 +135,7 @@ TEST_F(HyperParamTest, IsASavedScalarThatIsMadeOnce) {
   EXPECT_EQ(in(collection::kGlobalVariables), Names{"learning_rate"});
   EXPECT_EQ(hyper_param("learning_rate", 1e-3f), rate);
   EXPECT_TRUE(contains(error_of([] { hyper_param("learning_rate", 0.1f); }),
-                       "[hyper_param 'learning_rate'] expected the value 0.001 as when it was created, got 0.1 (made"));
+                       "[hyper_param 'learning_rate'] expected the value 0.001, with which it was created, got 0.1 (made"));
 }
 
 using SummaryTest = NnTest;

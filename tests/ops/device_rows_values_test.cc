@@ -21,7 +21,7 @@ namespace belfry {
 namespace {
 
 using G = RowGraph&;
-using Maker = std::function<Fetches(G)>;
+using RowMaker = std::function<Fetches(G)>;
 using Unary = Tensor (*)(const Operand& x, std::string_view name);
 using Binary = Tensor (*)(const Operand& a, const Operand& b, std::string_view name);
 
@@ -35,19 +35,19 @@ Tensor odd_floats(G g) {
 Tensor many(G g) { return g.fed(Array::zeros(u8, {kMany})); }
 Tensor number(G g, std::int64_t value) { return g.fed(Array(value)); }
 
-Maker of_odd_floats(Unary op) {
+RowMaker of_odd_floats(Unary op) {
   return [op](G g) { return op(odd_floats(g), ""); };
 }
-Maker compared(Binary op) {
+RowMaker compared(Binary op) {
   return [op](G g) {
     return Fetches{op(g.ints({3, 4}, 3), g.ints({4}, 3), ""), op(odd_floats(g), 0.5f, ""),
                    op(g.bools({5}), g.bools({5}), "")};
   };
 }
-Maker of_bools(Binary op) {
+RowMaker of_bools(Binary op) {
   return [op](G g) { return op(g.bools({3, 4}), g.bools({3, 1}), ""); };
 }
-Maker of_shape_of_many(Unary op) {
+RowMaker of_shape_of_many(Unary op) {
   return [op](G g) { return op(many(g), ""); };
 }
 // Both bounds and, behind the cut of the run, the size.

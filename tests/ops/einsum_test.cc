@@ -12,18 +12,18 @@ namespace {
 
 using X = const Tensors&;
 
-Maker of(const char* equation) {
+Maker einsum_of(const char* equation) {
   return [equation](X x) { return einsum(equation, x); };
 }
 
 const bool einsum_rows[] = {
     gradient_row("MatchSizes", {"MatchSizes"}, [](X x) { return match_sizes(x[0] * x[0], {1}, x[1], {0}); },
                  {{{2, 3}, {3, 2}}, {{0, 3}, {3}}}),
-    gradient_row("EinsumProduct", {"MatMul"}, of("ij,jk->ki"), {{{2, 3}, {3, 2}}, {{2, 0}, {0, 2}}}),
-    gradient_row("EinsumBatches", {"MatMul"}, of("bqhd,bkhd->bhqk"), {{{2, 2, 1, 3}, {2, 2, 1, 3}}}),
-    gradient_row("EinsumMergedAxes", {"MatMul"}, of("bijk,bjkl->blik"), {{{1, 2, 2, 2}, {1, 2, 2, 2}}}),
-    gradient_row("EinsumThree", {"Mul"}, of("ij,j,jk->ik"), {{{2, 2}, {2}, {2, 3}}}),
-    gradient_row("EinsumDiagonal", {"BandPart"}, of("iji->j"), {{{2, 3, 2}}}),
+    gradient_row("EinsumProduct", {"MatMul"}, einsum_of("ij,jk->ki"), {{{2, 3}, {3, 2}}, {{2, 0}, {0, 2}}}),
+    gradient_row("EinsumBatches", {"MatMul"}, einsum_of("bqhd,bkhd->bhqk"), {{{2, 2, 1, 3}, {2, 2, 1, 3}}}),
+    gradient_row("EinsumMergedAxes", {"MatMul"}, einsum_of("bijk,bjkl->blik"), {{{1, 2, 2, 2}, {1, 2, 2, 2}}}),
+    gradient_row("EinsumThree", {"Mul"}, einsum_of("ij,j,jk->ik"), {{{2, 2}, {2}, {2, 3}}}),
+    gradient_row("EinsumDiagonal", {"BandPart"}, einsum_of("iji->j"), {{{2, 3, 2}}}),
 };
 
 // By its definition: over all values of all letters. No "...".

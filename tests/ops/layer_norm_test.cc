@@ -18,7 +18,7 @@ const bool layer_norm_rows[] = {
 
 class LayerNormTest : public OpTest {};
 
-void expect_near(const Array& got, const std::vector<double>& wanted, double tolerance) {
+void expect_close_to(const Array& got, const std::vector<double>& wanted, double tolerance) {
   ASSERT_EQ(got.elements(), static_cast<std::int64_t>(wanted.size()));
   for (std::size_t i = 0; i < wanted.size(); ++i)
     EXPECT_NEAR(got.item(static_cast<std::int64_t>(i)), wanted[i], tolerance) << "element " << i;
@@ -35,25 +35,25 @@ TEST_F(LayerNormTest, GivesWhatPyTorchGives) {
     const Tensor x = in({2, 4}, {1, 2, 4, -1, 0.5, 0.5, 3, 2}), gamma = in({4}, {1, -2, 0.5, 3});
     const Tensor beta = in({4}, {0, 1, 2, 3}), dy = in({2, 4}, {1, 2, 3, 4, -1, 0, 1, 2});
     const Tensor y = layer_norm(x, gamma, beta);
-    expect_near(run(y),
-                {-0.27734967142114, 0.445300657157718, 2.69337417855285, -1.16024507131711, -0.942804851347591,
-                 2.88560970269518, 2.70710363851069, 4.41420727702139},
-                tolerance);
+    expect_close_to(run(y),
+                    {-0.27734967142114, 0.445300657157718, 2.69337417855285, -1.16024507131711, -0.942804851347591,
+                     2.88560970269518, 2.70710363851069, 4.41420727702139},
+                    tolerance);
     const Tensors d = gradients({y}, {x, gamma, beta}, {.grad_ys = {dy}});
-    expect_near(run(d[0]),
-                {-1.51475401047676, -3.06151556797206, 2.44280113109269, 2.13346844735613, -1.24398746929743,
-                 -0.301182617949837, -2.31771532390879, 3.86288541115606},
-                tolerance);
-    expect_near(run(d[1]), {0.665455179926451, 0.554699342842282, 5.5744523483385, -4.60418857707522}, tolerance);
-    expect_near(run(d[2]), {0, 2, 4, 6}, tolerance);
+    expect_close_to(run(d[0]),
+                    {-1.51475401047676, -3.06151556797206, 2.44280113109269, 2.13346844735613, -1.24398746929743,
+                     -0.301182617949837, -2.31771532390879, 3.86288541115606},
+                    tolerance);
+    expect_close_to(run(d[1]), {0.665455179926451, 0.554699342842282, 5.5744523483385, -4.60418857707522}, tolerance);
+    expect_close_to(run(d[2]), {0, 2, 4, 6}, tolerance);
   }
 }
 
 TEST_F(LayerNormTest, ALargeMeanDoesNotSpoilTheVariance) {
   const Tensor x = input(Array::of<float>({1, 4}, {10000, 10001, 10002, 10003}));
   const Tensor one = input(Array::full(f32, {4}, 1)), zero = input(Array::zeros(f32, {4}));
-  expect_near(run(layer_norm(x, one, zero, {.epsilon = 0})),
-              {-1.3416407864998738, -0.4472135954999579, 0.4472135954999579, 1.3416407864998738}, 1e-6);
+  expect_close_to(run(layer_norm(x, one, zero, {.epsilon = 0})),
+                  {-1.3416407864998738, -0.4472135954999579, 0.4472135954999579, 1.3416407864998738}, 1e-6);
 }
 
 TEST_F(LayerNormTest, ShapesKeepWhatIsKnown) {

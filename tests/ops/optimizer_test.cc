@@ -120,9 +120,9 @@ TEST_F(OptimizerTest, MistakesAreFoundWhenTheUpdateIsMade) {
   text = error_of([&] { apply_momentum(w, other, 0.5f, constant(counting({2}))); });
   EXPECT_NE(text.find("expected an accumulator of the variable's f32 [2], got f32 [3]"), std::string::npos) << text;
   text = error_of([&] { apply_adam(w, {w, w}, constant(1), 0.5f, constant(counting({2}))); });
-  EXPECT_NE(text.find("expected a step that is one float, got i32 []"), std::string::npos) << text;
+  EXPECT_NE(text.find("expected a step that is a single float, got i32 []"), std::string::npos) << text;
   text = error_of([&] { apply_sgd(w, constant(counting({1})), constant(counting({2}))); });
-  EXPECT_NE(text.find("expected a learning rate that is one float, got f32 [1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("expected a learning rate that is a single float, got f32 [1]"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST_F(SparseOptimizerTest, MistakesAreFoundWhenTheUpdateIsMade) {
       "expected ids of rank 1, got [3, 1]");
   has(error_of([&] { apply_sgd_rows(w, 1.f, {placeholder(f32, {3}), rows, w}); }),
       "expected ids of type i32 or i64, got f32. Use cast()");
-  has(error_of([&] { apply_sgd_rows(w, ids, {ids, rows, w}); }), "expected a learning rate that is one float");
+  has(error_of([&] { apply_sgd_rows(w, ids, {ids, rows, w}); }), "expected a learning rate that is a single float");
   const Variable one = get_variable("one", {.shape = {3}});
   has(error_of([&] { apply_momentum_rows(w, one, 1.f, {ids, rows, w}); }),
       "expected an accumulator of the variable's f32 [6, 21], got f32 [3]");

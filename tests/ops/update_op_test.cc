@@ -95,7 +95,7 @@ TEST_F(UpdateOpTest, MistakesAreFoundWhenTheUpdateIsMade) {
       "expected an accumulator of the variable's f32 [2], got f32 [3]");
   has(error_of([&] { apply_adadelta(w, {w, other}, 0.5f, g); }),
       "expected a mean_square_delta of the variable's f32 [2], got f32 [3]");
-  has(error_of([&] { apply_lamb(w, {w, w}, constant(1), 0.5f, g); }), "expected a step that is one float, got i32 []");
+  has(error_of([&] { apply_lamb(w, {w, w}, constant(1), 0.5f, g); }), "expected a step that is a single float, got i32 []");
   has(error_of([&] { apply_lars(w, w, 0.5f, constant(counting({3})), {}, "update"); }),
       "[ApplyLars 'update'] expected a gradient of the variable's f32 [2], got f32 [3]");
   const Tensor ids = placeholder(i32, {3});

@@ -16,7 +16,7 @@ void check_alike(const ShapeContext& c, int input, const char* what) {
 }
 
 void check_scalar(const ShapeContext& c, int input, const char* what) {
-  BELFRY_CHECK(c.input(input).rank() == 0 && is_float(c.dtype(input)), "expected {} that is one float, got {} {}", what,
+  BELFRY_CHECK(c.input(input).rank() == 0 && is_float(c.dtype(input)), "expected {} that is a single float, got {} {}", what,
                name_of(c.dtype(input)), to_string(c.input(input)));
 }
 
