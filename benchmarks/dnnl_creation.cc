@@ -23,6 +23,7 @@ dnnl_status_t timed(const char* name, Arguments... arguments) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)  // what libbelfry calls must be found here before oneDNN
 extern "C" {
 
 dnnl_status_t dnnl_primitive_create(dnnl_primitive_t* primitive, const_dnnl_primitive_desc_t descriptor) {
@@ -40,6 +41,7 @@ dnnl_status_t dnnl_reorder_primitive_desc_create(dnnl_primitive_desc_t* descript
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
 
 namespace belfry::bench {
 
