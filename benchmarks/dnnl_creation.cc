@@ -40,6 +40,16 @@ dnnl_status_t dnnl_reorder_primitive_desc_create(dnnl_primitive_desc_t* descript
   return timed("dnnl_reorder_primitive_desc_create", descriptor, from, from_engine, to, to_engine, attributes);
 }
 
+dnnl_status_t dnnl_primitive_desc_iterator_create(dnnl_primitive_desc_iterator_t* iterator,
+                                                  const_dnnl_op_desc_t operation,
+                                                  const_dnnl_primitive_attr_t attributes, dnnl_engine_t engine,
+                                                  const_dnnl_primitive_desc_t forward) {
+  return timed("dnnl_primitive_desc_iterator_create", iterator, operation, attributes, engine, forward);
+}
+dnnl_status_t dnnl_primitive_desc_iterator_next(dnnl_primitive_desc_iterator_t iterator) {
+  return timed("dnnl_primitive_desc_iterator_next", iterator);
+}
+
 }  // extern "C"
 #pragma GCC visibility pop
 

@@ -14,7 +14,7 @@ constexpr std::int64_t kGap = 1024;
 template <class Visit>
 void visit_before(const Ir& ir, NodeId id, Visit visit) {
   for (ValueId v : ir.node(id).inputs)
-    if (const NodeId producer = ir.value(v).producer; producer != kNone) visit(producer);
+    if (const NodeId producer = ir.producer(v); producer != kNone) visit(producer);
   for (NodeId before : ir.node(id).after) visit(before);
 }
 

@@ -17,9 +17,16 @@ std::vector<KnownInts> sizes_of(const IrNode& node, KnownValues& known) {
   return out;
 }
 
-InferredOutputs inferred_outputs(const Ir& ir, const IrNode& node, KnownValues& known) {
+// What a shape rule is given; memory that serves one node after the other.
+struct Given {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
+};
+
+InferredOutputs inferred_outputs(const Ir& ir, const IrNode& node, KnownValues& known, Given& given) {
+  auto& [shapes, dtypes] = given;
+  shapes.clear();
+  dtypes.clear();
   for (ValueId v : node.inputs) {
     shapes.push_back(ir.info(v).shape);
     dtypes.push_back(ir.info(v).dtype);
@@ -39,6 +46,7 @@ InferredOutputs inferred_outputs(const Ir& ir, const IrNode& node, KnownValues& 
 void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
   KnownValues known(ir);
   for (const auto& [value, array] : given) known.give(value, array);
+  Given inputs;
   for (NodeId id : topological(ir)) {
     const IrNode& node = ir.node(id);
     if (node.def() == nullptr || node.outputs.empty()) continue;
@@ -47,7 +55,7 @@ void infer_shapes(Ir& ir, const std::map<ValueId, Array>& given) {
         ir.value(node.outputs[i]).info.shape = ir.info(node.inputs[i]).shape;
       continue;
     }
-    const InferredOutputs inferred = inferred_outputs(ir, node, known);
+    const InferredOutputs inferred = inferred_outputs(ir, node, known, inputs);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       BELFRY_CHECK(inferred.shapes[i].is_concrete(), "{} expected a shape that is known once all inputs are, got {} {}",
                    describe(*node.origin), to_string(inferred.shapes[i]), made_at(*node.origin));

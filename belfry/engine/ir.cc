@@ -13,17 +13,17 @@ namespace belfry {
 namespace {
 
 // Each list is in the order of the numbers.
-void put(std::vector<NodeId>& list, NodeId id) { list.insert(std::ranges::upper_bound(list, id), id); }
-void take(std::vector<NodeId>& list, NodeId id) { list.erase(std::ranges::lower_bound(list, id)); }
+void put(IdList& list, NodeId id) { list.insert(std::ranges::upper_bound(list, id), id); }
+void take(IdList& list, NodeId id) { list.erase(std::ranges::lower_bound(list, id)); }
 
 }  // namespace
 
 // A list may be long, that of a learning rate say: what stays is left alone.
 void Ir::relink(NodeId id, const Edges& before) {
   ++changes_;
-  const std::vector<int> none;
-  const std::vector<ValueId>& inputs = node(id).dead ? none : node(id).inputs;
-  const std::vector<NodeId>& after = node(id).dead ? none : node(id).after;
+  const IdList none;
+  const IdList& inputs = node(id).dead ? none : node(id).inputs;
+  const IdList& after = node(id).dead ? none : node(id).after;
   if (inputs == before.inputs && after == before.after) return;
   depths_.changed(id);
   if (inputs != before.inputs) {
@@ -41,9 +41,10 @@ NodeId Ir::add_node(IrNode node, const std::vector<TensorInfo>& outputs) {
   node.outputs.clear();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     node.outputs.push_back(static_cast<ValueId>(values.size()));
-    values.push_back({.info = outputs[i], .producer = id, .output = static_cast<int>(i)});
+    values.push_back({.info = outputs[i], .output = static_cast<int>(i)});
   }
   nodes_.push_back(std::move(node));
+  producers_.resize(values.size(), id);
   readers_.resize(values.size());
   followers_.resize(nodes_.size());
   link(id);
@@ -52,17 +53,18 @@ NodeId Ir::add_node(IrNode node, const std::vector<TensorInfo>& outputs) {
 
 ValueId Ir::add_output(NodeId id, const TensorInfo& info) {
   const ValueId made = static_cast<ValueId>(values.size());
-  values.push_back({.info = info, .producer = id, .output = static_cast<int>(node(id).outputs.size())});
+  values.push_back({.info = info, .output = static_cast<int>(node(id).outputs.size())});
+  producers_.push_back(id);
   readers_.resize(values.size());
   nodes_[static_cast<std::size_t>(id)].outputs.push_back(made);
   return made;
 }
 
 void Ir::take_output(NodeId id, ValueId taken, int index) {
-  std::vector<ValueId>& outputs = nodes_[static_cast<std::size_t>(id)].outputs;
+  IdList& outputs = nodes_[static_cast<std::size_t>(id)].outputs;
   if (static_cast<std::size_t>(index) == outputs.size()) outputs.push_back(taken);
   outputs[static_cast<std::size_t>(index)] = taken;
-  value(taken).producer = id;
+  producers_[static_cast<std::size_t>(taken)] = id;
   ++changes_;
   for (NodeId reader : readers(taken)) depths_.changed(reader);
   value(taken).output = index;
@@ -80,39 +82,40 @@ void Ir::reorder(const std::vector<NodeId>& order) {
     std::ranges::for_each(node.after, follow);
     for (NodeId* other : {&node.completes, &node.rank, &node.copy_of}) follow(*other);
   }
-  for (IrValue& value : values) follow(value.producer);
+  std::ranges::for_each(producers_, follow);
   std::ranges::for_each(roots, follow);
   for (auto* lists : {&readers_, &followers_})
-    for (std::vector<NodeId>& list : *lists) list.clear();
+    for (IdList& list : *lists) list.clear();
   for (NodeId id = 0; id < static_cast<NodeId>(nodes_.size()); ++id) link(id);
 }
 
 bool Ir::depends_on(ValueId id, NodeId on) const {
-  const NodeId producer = value(id).producer;
+  const NodeId producer = producers_[static_cast<std::size_t>(id)];
   return producer == on || (producer != kNone && depths_.reaches(*this, on, producer));
 }
 
 OpKind Ir::op_of(ValueId id) const {
-  const NodeId producer = value(id).producer;
+  const NodeId producer = producers_[static_cast<std::size_t>(id)];
   return producer == kNone ? OpKind() : node(producer).op;
 }
 
 void replace_uses(Ir& ir, ValueId from, ValueId to) {
-  const std::vector<NodeId> readers = ir.readers(from);
+  const IdList readers = ir.readers(from);
   for (NodeId reader : readers) ir.change(reader, [&](IrNode& node) { std::ranges::replace(node.inputs, from, to); });
 }
 
-void bypass(Ir& ir, NodeId id, const std::vector<ValueId>& values) {
+void bypass(Ir& ir, NodeId id, const IdList& given) {
+  const IdList values = given;  // often a node's own list
   const IrNode gone = ir.node(id);
   ir.remove(id);
-  std::vector<NodeId> waits = gone.after;
+  IdList waits = gone.after;
   for (ValueId v : gone.inputs)
-    if (ir.value(v).producer != kNone) waits.push_back(ir.value(v).producer);
+    if (ir.producer(v) != kNone) waits.push_back(ir.producer(v));
   std::set<NodeId> followers(ir.followers(id).begin(), ir.followers(id).end()), readers;
   for (ValueId v : gone.outputs) readers.insert(ir.readers(v).begin(), ir.readers(v).end());
   for (NodeId follower : followers)
     ir.change(follower, [&](IrNode& node) {
-      std::erase(node.after, id);
+      erase(node.after, id);
       node.after.insert(node.after.end(), waits.begin(), waits.end());
     });
   // A reader came after what the node waited for, and still does.
@@ -131,7 +134,7 @@ namespace {
 template <class Visit>
 void visit_next(const Ir& ir, NodeId id, Visit visit) {
   for (ValueId v : ir.node(id).outputs)
-    if (ir.value(v).producer == id) std::ranges::for_each(ir.readers(v), visit);
+    if (ir.producer(v) == id) std::ranges::for_each(ir.readers(v), visit);
   std::ranges::for_each(ir.followers(id), visit);
 }
 
@@ -169,8 +172,6 @@ std::vector<NodeId> topological(const Ir& ir, FunctionRef<Rank(NodeId)> rank) {
 std::vector<NodeId> topological(const Ir& ir) {
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
   const std::size_t count = ir.nodes().size();
-  std::vector<NodeId> producers(ir.values.size());  // of values, close together
-  for (std::size_t v = 0; v < producers.size(); ++v) producers[v] = ir.values[v].producer;
   std::vector<char> open(count);  // alive, and not in the order yet
   for (std::size_t i = 0; i < count; ++i) open[i] = !ir.nodes()[i].dead;
   const std::size_t alive = count - static_cast<std::size_t>(std::ranges::count(open, 0));
@@ -186,7 +187,7 @@ std::vector<NodeId> topological(const Ir& ir) {
       waiting.emplace_back(id, std::exchange(last_waiting[at(before)], static_cast<int>(waiting.size())));
       ++missing[at(id)];
     };
-    for (ValueId v : ir.node(id).inputs) wait(producers[at(v)]);
+    for (ValueId v : ir.node(id).inputs) wait(ir.producer(v));
     std::ranges::for_each(ir.node(id).after, wait);
     if (missing[at(id)] == 0) ready.push(id);
     while (!ready.empty()) {
@@ -228,16 +229,26 @@ std::vector<char> follows_effect(const Ir& ir) {
 void remove_unneeded(Ir& ir) {
   const std::vector<char> effects = follows_effect(ir);
   std::vector<char> needed(ir.nodes().size(), 0);
-  std::vector<NodeId> open = ir.roots;
+  std::vector<NodeId> open;
+  // Most nodes need only lower ones, and are met on the way down; `open` has the others.
+  const auto need = [&](NodeId id, NodeId reader) {
+    if (id == kNone || std::exchange(needed[at(id)], 1)) return;
+    if (id >= reader) open.push_back(id);
+  };
+  const auto follow = [&](NodeId id, NodeId met_before) {
+    for (ValueId v : ir.node(id).inputs) need(ir.producer(v), met_before);
+    // An ordering edge does not make pure work needed; effects that something waits for stay, with what leads to them.
+    for (NodeId before : ir.node(id).after)
+      if (effects[at(before)]) need(before, met_before);
+  };
+  const auto count = static_cast<NodeId>(ir.nodes().size());
+  for (NodeId root : ir.roots) need(root, count);
+  for (NodeId id = count; id-- > 0;)
+    if (needed[at(id)] && !ir.node(id).dead) follow(id, id);
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();
-    if (id == kNone || needed[static_cast<std::size_t>(id)] || ir.node(id).dead) continue;
-    needed[static_cast<std::size_t>(id)] = 1;
-    for (ValueId v : ir.node(id).inputs) open.push_back(ir.value(v).producer);
-    // An ordering edge does not make pure work needed; effects that something waits for stay, with what leads to them.
-    for (NodeId before : ir.node(id).after)
-      if (effects[static_cast<std::size_t>(before)]) open.push_back(before);
+    if (!ir.node(id).dead) follow(id, 0);
   }
   for (std::size_t i = 0; i < needed.size(); ++i)
     if (!needed[i] && !ir.nodes()[i].dead) ir.remove(static_cast<NodeId>(i));
@@ -245,7 +256,7 @@ void remove_unneeded(Ir& ir) {
 
 std::optional<double> uniform_constant(const Ir& ir, ValueId value) {
   if (!ir.is_op(value, kConstant)) return std::nullopt;
-  const Array& array = ir.node(ir.value(value).producer).attributes.get<Array>("value");
+  const Array& array = ir.node(ir.producer(value)).attributes.get<Array>("value");
   for (std::int64_t i = 1; i < array.elements(); ++i)
     if (array.item(i) != array.item(0)) return std::nullopt;
   return array.elements() == 0 ? std::nullopt : std::optional(array.item(0));

@@ -8,10 +8,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "belfry/base/function_ref.h"
 #include "belfry/engine/depths.h"
+#include "belfry/engine/id_list.h"
 #include "belfry/engine/tensor_info.h"
 #include "belfry/graph/node.h"
 
@@ -31,7 +33,6 @@ struct ByNumber {
 
 struct IrValue {
   TensorInfo info{};
-  NodeId producer = kNone;
   int output = 0;                  // which output of the producer
   const Node* variable = nullptr;  // it is this variable's value
   int crossing = kNone;            // it goes from one part to others ...
@@ -41,8 +42,8 @@ struct IrValue {
 struct IrNode {
   OpKind op{};                   // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
   const Node* origin = nullptr;  // where it came from; the first of a fused group
-  std::vector<ValueId> inputs{}, outputs{};
-  std::vector<NodeId> after{};            // must run after these: control edges, and reads before assignments
+  IdList inputs{}, outputs{};             // of values
+  IdList after{};                         // must run after these: control edges, and reads before assignments
   std::vector<const Node*> conditions{};  // of an update: skipped unless these bool variables are true
   Attributes attributes{};
   int device = 0;
@@ -66,7 +67,7 @@ class Ir {
   template <class How>
   void change(NodeId id, How&& how) {
     IrNode& node = nodes_[static_cast<std::size_t>(id)];
-    const Edges before = edges_of(node);
+    const Edges before(node);
     how(node);
     relink(id, before);
   }
@@ -83,9 +84,9 @@ class Ir {
   void reorder(const std::vector<NodeId>& order);
 
   // Who is not dead and reads a value, in the order of their numbers; a node that reads it twice stands twice.
-  const std::vector<NodeId>& readers(ValueId id) const { return readers_[static_cast<std::size_t>(id)]; }
+  const IdList& readers(ValueId id) const { return readers_[static_cast<std::size_t>(id)]; }
   // Who is not dead and has the node in its `after`, likewise.
-  const std::vector<NodeId>& followers(NodeId id) const { return followers_[static_cast<std::size_t>(id)]; }
+  const IdList& followers(NodeId id) const { return followers_[static_cast<std::size_t>(id)]; }
 
   // Counts changes of nodes: as long as it stays the same, so does topological().
   std::size_t changes() const { return changes_; }
@@ -95,6 +96,7 @@ class Ir {
 
   IrValue& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const IrValue& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+  NodeId producer(ValueId id) const { return producers_[static_cast<std::size_t>(id)]; }
   const TensorInfo& info(ValueId id) const { return value(id).info; }
   // The producer's op; OpKind() if there is none.
   OpKind op_of(ValueId id) const;
@@ -107,16 +109,18 @@ class Ir {
  private:
   // What a node reads and waits for; nothing if it is dead.
   struct Edges {
-    std::vector<ValueId> inputs{};
-    std::vector<NodeId> after{};
+    Edges() = default;
+    explicit Edges(const IrNode& node)
+        : inputs(node.dead ? IdList() : node.inputs), after(node.dead ? IdList() : node.after) {}
+    IdList inputs{}, after{};
   };
-  static Edges edges_of(const IrNode& node) { return node.dead ? Edges{} : Edges{node.inputs, node.after}; }
   void link(NodeId id) { relink(id, {}); }
   void relink(NodeId id, const Edges& before);
 
   std::vector<IrNode> nodes_;
-  std::vector<std::vector<NodeId>> readers_;    // by value
-  std::vector<std::vector<NodeId>> followers_;  // by node
+  std::vector<NodeId> producers_;  // by value; apart from the rest of it, since every pass follows them
+  std::vector<IdList> readers_;    // by value
+  std::vector<IdList> followers_;  // by node
   std::size_t changes_ = 0;
   mutable Depths depths_;
 };
@@ -127,7 +131,7 @@ bool is_pure(const IrNode& node);
 void replace_uses(Ir& ir, ValueId from, ValueId to);
 // `node` goes away and the readers of its outputs use `values` instead, one an output; what waited for it waits for
 // what it waited for, and so do its readers.
-void bypass(Ir& ir, NodeId node, const std::vector<ValueId>& values);
+void bypass(Ir& ir, NodeId node, const IdList& values);
 // Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
 std::vector<NodeId> topological(const Ir& ir);
 // The same, but among the nodes that are ready the one with the smallest rank goes first.

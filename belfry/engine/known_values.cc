@@ -7,7 +7,7 @@
 namespace belfry {
 bool FromShapes::operator()(ValueId value) {
   if (const auto found = found_.find(value); found != found_.end()) return found->second;
-  const NodeId producer = ir_.value(value).producer;
+  const NodeId producer = ir_.producer(value);
   bool follows = false;
   if (producer != kNone) {
     const IrNode& node = ir_.node(producer);
@@ -28,7 +28,7 @@ KnownInts KnownValues::ints(ValueId value) {
 
 const Array& KnownValues::compute(ValueId value) {
   if (const auto found = values_.find(value); found != values_.end()) return found->second;
-  const IrNode& node = ir_.node(ir_.value(value).producer);
+  const IrNode& node = ir_.node(ir_.producer(value));
   if (node.op == kConstant) return values_[value] = node.attributes.get<Array>("value");
   const OpDef& def = *node.def();
   std::vector<Array> inputs;

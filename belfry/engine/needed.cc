@@ -1,8 +1,11 @@
 #include "belfry/engine/needed.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "belfry/engine/cross_tower.h"
+#include "belfry/engine/node_table.h"
 
 namespace belfry {
 namespace {
@@ -15,7 +18,10 @@ class Needed {
     for (const Operation& op : signature.targets)
       if (!is_fed(op.node(), fed_)) visit(op.node());
   }
-  std::set<const Node*> nodes() && { return std::move(nodes_); }
+  std::vector<const Node*> nodes() && {
+    std::ranges::sort(nodes_, {}, &Node::id);
+    return std::move(nodes_);
+  }
 
  private:
   void need(const Tensor& t) {
@@ -27,7 +33,8 @@ class Needed {
     while (!open.empty()) {
       const Node* node = open.back();
       open.pop_back();
-      if (!nodes_.insert(node).second) continue;
+      if (std::exchange(seen_[node], 1)) continue;
+      nodes_.push_back(node);
       if (is_cross_tower_sum(*node)) {
         for (const Node* member : towers_.members(*node)) open_inputs(*member, open);
       } else {
@@ -44,19 +51,19 @@ class Needed {
   }
 
   std::set<std::pair<const Node*, int>> fed_;
-  std::set<const Node*> nodes_;
+  std::vector<const Node*> nodes_;
+  NodeTable<char> seen_;
   CrossTowerGroups towers_;
 };
 
 }  // namespace
 
-std::set<const Node*> needed_nodes(const Signature& signature) { return Needed(signature).nodes(); }
+std::vector<const Node*> needed_nodes(const Signature& signature) { return Needed(signature).nodes(); }
 
 std::vector<const Node*> needed_takes(const Signature& signature) {
   std::vector<const Node*> out;
   for (const Node* node : needed_nodes(signature))
     if (node->def->taken) out.push_back(node);
-  std::ranges::sort(out, {}, &Node::id);
   return out;
 }
 

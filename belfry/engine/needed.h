@@ -1,7 +1,6 @@
 // What a run has to visit of the graph.
 #pragma once
 
-#include <set>
 #include <vector>
 
 #include "belfry/engine/passes.h"
@@ -17,7 +16,7 @@ bool is_fed(const Node* node, const Fed& fed) {
 }
 
 // Everything that the fetches and targets depend on, up to what is fed.
-std::set<const Node*> needed_nodes(const Signature& signature);
+std::vector<const Node*> needed_nodes(const Signature& signature);
 
 // The "QueueTake"s among them, in the order of creation: the points that the run has to take before it can start.
 std::vector<const Node*> needed_takes(const Signature& signature);

@@ -21,7 +21,7 @@ void NodeOrder::visit_next(NodeId id, Visit visit) const {
 
 void NodeOrder::visit_before(NodeId id, Visit visit) const {
   for (ValueId v : ir_.node(id).inputs)
-    if (ir_.value(v).producer != kNone) visit(ir_.value(v).producer);
+    if (ir_.producer(v) != kNone) visit(ir_.producer(v));
   for (NodeId before : ir_.node(id).after) visit(before);
 }
 

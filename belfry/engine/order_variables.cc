@@ -9,6 +9,7 @@
 #include "belfry/base/check.h"
 #include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/node_order.h"
+#include "belfry/engine/node_table.h"
 #include "belfry/engine/passes.h"
 
 namespace belfry {
@@ -46,7 +47,7 @@ class Orderer {
                    describe(*ir_.node(id).origin), def->updates.size(), made_at(*ir_.node(id).origin));
       const ValueId variable = ir_.node(id).inputs[static_cast<std::size_t>(def->updates[0])];
       const ValueId value = ir_.node(id).outputs[0];
-      const std::vector<NodeId> followers = ir_.followers(id);
+      const IdList followers = ir_.followers(id);
       if (assigned_elsewhere(variable, id)) read_where_it_stands(id, def->updates[0]);
       std::vector<const Node*> conditions;
       ir_.change(id, [&](IrNode& node) {
@@ -90,7 +91,7 @@ class Orderer {
                 .device = node.device,
                 .rank = id};
     for (ValueId other : node.inputs)
-      if (other != variable && ir_.value(other).producer != kNone) read.after.push_back(ir_.value(other).producer);
+      if (other != variable && ir_.producer(other) != kNone) read.after.push_back(ir_.producer(other));
     const NodeId made = ir_.add_node(std::move(read), {ir_.info(variable)});
     ir_.change(id,
                [&](IrNode& changed) { changed.inputs[static_cast<std::size_t>(input)] = ir_.node(made).outputs[0]; });
@@ -133,7 +134,7 @@ class Orderer {
   void collect_readers() {
     std::vector<const Node*> shown(ir_.values.size(), nullptr);  // by value: the variable whose memory it shows
     for (const auto& [variable, assigns] : assigns_)
-      shown[static_cast<std::size_t>(ir_.node(variables_.at(variable)).outputs[0])] = variable;
+      shown[static_cast<std::size_t>(ir_.node(variables_[variable]).outputs[0])] = variable;
     for (NodeId id : order_->nodes()) {
       const IrNode& node = ir_.node(id);
       if (keeps_elements(node) && shown[static_cast<std::size_t>(node.inputs[0])] != nullptr)
@@ -155,14 +156,14 @@ class Orderer {
       // An explicit read sees the assignments that come before it; any other reader the start of the run.
       std::size_t seen = 0;
       const std::vector<NodeId>& assigns = assigns_.at(variable);
-      if (node.op == kReadVariable && input == ir_.node(variables_.at(variable)).outputs[0])
+      if (node.op == kReadVariable && input == ir_.node(variables_[variable]).outputs[0])
         while (seen < assigns.size() && order_->reaches(assigns[seen], id)) ++seen;
       reads.push_back({id, seen});
     }
   }
 
   void order_reads(const Node& variable, const std::vector<NodeId>& assigns) {
-    const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
+    const ValueId value = ir_.node(variables_[&variable]).outputs[0];
     std::vector<ValueId> versions(assigns.size(), kNone);
     for (const auto& [reader, seen] : reads_[&variable]) {
       if (seen == assigns.size() || (assigns[seen] == reader && seen + 1 == assigns.size())) continue;
@@ -178,8 +179,8 @@ class Orderer {
   // A copy of the variable's value after this many assignments.
   ValueId version(ValueId value, const std::vector<NodeId>& assigns, std::size_t seen, std::vector<ValueId>& versions) {
     if (versions[seen] != kNone) return versions[seen];
-    versions[seen] = copy_of(value, ir_.value(value).producer);
-    const NodeId copy = ir_.value(versions[seen]).producer;
+    versions[seen] = copy_of(value, ir_.producer(value));
+    const NodeId copy = ir_.producer(versions[seen]);
     if (seen > 0) put_after(copy, assigns[seen - 1]);
     put_after(assigns[seen], copy);
     return versions[seen];
@@ -188,7 +189,7 @@ class Orderer {
   // The reader, and any views it reads through, use the copy. (Only readers of the start's value read views, so any
   // view may.)
   void read_from(NodeId reader, const Node& variable, ValueId copy) {
-    const ValueId value = ir_.node(variables_.at(&variable)).outputs[0];
+    const ValueId value = ir_.node(variables_[&variable]).outputs[0];
     const bool direct_only = ir_.node(reader).op == kReadVariable;
     replace_reads(reader, value, copy);
     if (direct_only) return;
@@ -200,11 +201,11 @@ class Orderer {
   void keep_results(const std::vector<NodeId>& assigns) {
     for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
       const ValueId result = ir_.node(assigns[i]).outputs[0];
-      const std::vector<NodeId> readers = ir_.readers(result);
+      const IdList readers = ir_.readers(result);
       if (readers.empty()) continue;
       const ValueId copy = copy_of(result, assigns[i]);
       for (NodeId reader : readers) replace_reads(reader, result, copy);
-      for (std::size_t k = i + 1; k < assigns.size(); ++k) put_after(assigns[k], ir_.value(copy).producer);
+      for (std::size_t k = i + 1; k < assigns.size(); ++k) put_after(assigns[k], ir_.producer(copy));
     }
   }
 
@@ -221,8 +222,8 @@ class Orderer {
             input == from && std::ranges::find(updated, i) == updated.end())
           input = to;
     });
-    const std::vector<ValueId>& inputs = ir_.node(node).inputs;
-    if (std::ranges::find(inputs, to) != inputs.end()) order_->added_edge(ir_.value(to).producer, node);
+    const IdList& inputs = ir_.node(node).inputs;
+    if (std::ranges::find(inputs, to) != inputs.end()) order_->added_edge(ir_.producer(to), node);
   }
 
   ValueId copy_of(ValueId value, NodeId after) {
@@ -242,8 +243,8 @@ class Orderer {
   std::optional<NodeOrder> order_;  // with the edges that are added here
   // In the order of creation: the edges added for one variable decide what is possible for the next.
   std::map<const Node*, std::vector<NodeId>, ByNumber> assigns_;
-  std::map<const Node*, std::vector<Read>> reads_;
-  std::map<const Node*, NodeId> variables_;
+  NodeTable<std::vector<Read>> reads_;  // by variable
+  NodeTable<NodeId> variables_;         // by variable: its node here
 };
 
 }  // namespace

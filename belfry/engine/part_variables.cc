@@ -7,7 +7,7 @@ namespace belfry {
 void note_variables(CompiledPart& part, const Ir& ir, const std::vector<NodeId>& order,
                     FunctionRef<const Node*(ValueId)> variable_in, FunctionRef<int(NodeId)> position) {
   const auto input = [&](const IrNode& node, int i) { return node.inputs[static_cast<std::size_t>(i)]; };
-  std::set<const Node*> read, written;
+  std::vector<const Node*> read, written;  // as often as they are
   for (NodeId id : order) {
     const IrNode& node = ir.node(id);
     const int here = position(id);
@@ -17,18 +17,21 @@ void note_variables(CompiledPart& part, const Ir& ir, const std::vector<NodeId>&
       if (variable == nullptr) continue;
       if (here != kNone) part.last_read[variable] = here;
       const bool overwrites_all = overwrites && i == updated_inputs(node)[0];
-      if (!overwrites_all && !part.assigned.contains(variable)) read.insert(variable);
+      if (!overwrites_all && !part.assigned.contains(variable)) read.push_back(variable);
     }
     if (overwrites) part.assigned.insert(ir.value(input(node, updated_inputs(node)[0])).variable);
     for (int i : updated_inputs(node)) {
       const Node* variable = ir.value(input(node, i)).variable;
-      written.insert(variable);
+      written.push_back(variable);
       if (here != kNone) part.first_write.try_emplace(variable, here);
     }
   }
-  part.read.assign(read.begin(), read.end());
-  part.written.assign(written.begin(), written.end());
-  for (auto* list : {&part.read, &part.written}) std::ranges::sort(*list, {}, &Node::id);
+  for (auto* list : {&read, &written}) {
+    std::ranges::sort(*list, {}, &Node::id);
+    list->erase(std::ranges::unique(*list).begin(), list->end());
+  }
+  part.read = std::move(read);
+  part.written = std::move(written);
 }
 
 }  // namespace belfry

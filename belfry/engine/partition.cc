@@ -76,7 +76,7 @@ class Partitioner {
       for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
         const bool awaited = awaits_size(node, i, from_shapes_);
         planned_late |= awaited;
-        follow(ordered.value(node.inputs[at(i)]).producer, awaited);
+        follow(ordered.producer(node.inputs[at(i)]), awaited);
       }
       for (NodeId from : node.after) follow(from, false);
       if (planned_late) cuts_.insert(level_[at(id)]);
@@ -131,7 +131,7 @@ class Partitioner {
   NodeId add_copy(std::size_t part, IrNode node, ValuesInParts& values) {
     std::vector<TensorInfo> infos;
     for (ValueId v : node.outputs) infos.push_back(ir_.info(v));
-    const std::vector<ValueId> outputs = node.outputs;
+    const IdList outputs = node.outputs;
     node.device = out_.parts[part].device;
     Ir& into = out_.parts[part].ir;
     const NodeId made = into.add_node(std::move(node), infos);
@@ -145,7 +145,7 @@ class Partitioner {
 
   ValueId value_in(std::size_t part, ValueId v, bool shape_only) {
     if (const auto found = values_.find({part, v}); found != values_.end()) return found->second;
-    const NodeId producer = ir_.value(v).producer;
+    const NodeId producer = ir_.producer(v);
     if (placeless(ir_.node(producer))) {
       copy_into(part, producer);
       return values_.at({part, v});
@@ -163,7 +163,7 @@ class Partitioner {
   // another part as a value is known only in a run.
   ValueId size_in(std::size_t part, ValueId v) {
     if (const auto found = sizes_.find({part, v}); found != sizes_.end()) return found->second;
-    IrNode node = ir_.node(ir_.value(v).producer);
+    IrNode node = ir_.node(ir_.producer(v));
     const OpDef* def = node.def();
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       ValueId& input = node.inputs[at(i)];
@@ -195,7 +195,7 @@ class Partitioner {
   int crossing_of(ValueId v, Crossing::Kind kind) {
     const auto [found, added] = crossings_.try_emplace({v, kind}, static_cast<int>(out_.crossings.size()));
     if (!added) return found->second;
-    const NodeId producer = ir_.value(v).producer;
+    const NodeId producer = ir_.producer(v);
     const std::size_t from = part_of(producer);
     const ValueId local = values_.at({from, v});
     if (kind == Crossing::Kind::value) send(from, found->second, producer, {local}, {});

@@ -27,7 +27,7 @@ struct DeviceInfo {
 };
 
 // 1. Only what the fetches need. Fed tensors become "Feed" nodes, wanted ones end in "Fetch" nodes.
-Ir prune(const Graph& graph, const Signature& signature, const std::vector<DeviceInfo>& devices);
+Ir prune(const Signature& signature, const std::vector<DeviceInfo>& devices);
 // What a run does on one device between exchanges with the others. All later passes see one part at a time, so a plan
 // is linked from separately compiled parts.
 struct Part {

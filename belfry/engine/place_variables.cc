@@ -15,7 +15,7 @@ class Placing {
   void run() {
     for (NodeId id = 0, last = static_cast<NodeId>(ir_.nodes().size()); id < last; ++id) {
       move_update(id);
-      const std::vector<ValueId> inputs = ir_.node(id).inputs;
+      const IdList inputs = ir_.node(id).inputs;
       for (std::size_t i = 0; i < inputs.size(); ++i)
         if (ir_.value(inputs[i]).variable != nullptr && !is_near(id, inputs[i])) read_from_afar(id, i);
     }
@@ -26,20 +26,20 @@ class Placing {
   const std::string& kind_of(NodeId id) const {
     return devices_[static_cast<std::size_t>(ir_.node(id).device)].name.kind();
   }
-  bool is_near(NodeId id, ValueId variable) const { return kind_of(id) == kind_of(ir_.value(variable).producer); }
+  bool is_near(NodeId id, ValueId variable) const { return kind_of(id) == kind_of(ir_.producer(variable)); }
 
   // Nodes that update a variable, or read it after an update, run where the variable lives.
   void move_update(NodeId id) {
     const std::vector<int>& updated = updated_inputs(ir_.node(id));
     if (updated.empty() && ir_.node(id).op != kReadVariable) return;
     const ValueId first = ir_.node(id).inputs[static_cast<std::size_t>(updated.empty() ? 0 : updated[0])];
-    const NodeId home = ir_.value(first).producer;
+    const NodeId home = ir_.producer(first);
     if (home == kNone || ir_.value(first).variable == nullptr) return;
     if (kind_of(home) != kind_of(id)) ir_.change(id, [&](IrNode& changed) { changed.device = ir_.node(home).device; });
-    for (int other : updated)
-      if (const IrValue& value = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(other)]);
-          value.variable != nullptr)
-        check_near(id, *value.variable, kind_of(value.producer));
+    for (int other : updated) {
+      const ValueId v = ir_.node(id).inputs[static_cast<std::size_t>(other)];
+      if (const Node* variable = ir_.value(v).variable) check_near(id, *variable, kind_of(ir_.producer(v)));
+    }
     for (const Node* flag : ir_.node(id).conditions)
       check_near(id, *flag, flag->device.empty() ? devices_[0].name.kind() : flag->device.kind());
   }
@@ -57,7 +57,7 @@ class Placing {
     const ValueId variable = ir_.node(id).inputs[input];
     const auto [at, added] = copies_.try_emplace(variable, kNone);
     if (added) {
-      const NodeId home = ir_.value(variable).producer;
+      const NodeId home = ir_.producer(variable);
       const NodeId copy = ir_.add_node({.op = kSnapshot,
                                         .origin = ir_.node(home).origin,
                                         .inputs = {variable},

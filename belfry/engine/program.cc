@@ -50,9 +50,9 @@ class Program::Rest final : public Continuation {
   std::vector<std::span<const std::int64_t>> computed_;  // where the run leaves the sizes
 };
 
-Program::Program(const Graph& graph, const Signature& signature, const RunTarget& target, int kept)
+Program::Program(const Signature& signature, const RunTarget& target, int kept)
     : target_(target),
-      partition_(partition(prune(graph, signature, target.devices), target.devices)),
+      partition_(partition(prune(signature, target.devices), target.devices)),
       slots_(std::make_shared<RunSlots>()),
       versions_(partition_.parts.size()),
       later_(partition_.stages.size()),

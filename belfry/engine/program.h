@@ -27,7 +27,7 @@ class Program : public std::enable_shared_from_this<Program> {
  public:
   // `signature.fed` may be empty; the target outlives the program. `kept` versions of each part are remembered, and as
   // many plans of each stage after the first.
-  Program(const Graph& graph, const Signature& signature, const RunTarget& target, int kept = 32);
+  Program(const Signature& signature, const RunTarget& target, int kept = 32);
 
   // The plan for feeds of these dtypes and concrete shapes. A program with several stages must be owned by a
   // shared_ptr.

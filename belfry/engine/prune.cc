@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "belfry/base/check.h"
 #include "belfry/engine/cross_tower.h"
 #include "belfry/engine/engine_kinds.h"
 #include "belfry/engine/needed.h"
+#include "belfry/engine/node_table.h"
 #include "belfry/graph/graph.h"
 
 namespace belfry {
@@ -15,18 +15,17 @@ using Key = std::pair<const Node*, int>;
 
 class Pruner {
  public:
-  Pruner(const Graph& graph, const Signature& signature, const std::vector<DeviceInfo>& devices)
-      : graph_(graph), signature_(signature), devices_(devices), needed_(needed_nodes(signature)) {
+  Pruner(const Signature& signature, const std::vector<DeviceInfo>& devices)
+      : signature_(signature), devices_(devices) {
     for (std::size_t i = 0; i < signature.feeds.size(); ++i)
       fed_[{signature.feeds[i].node(), signature.feeds[i].output()}] = i;
   }
 
   Ir run() {
     add_feeds();
-    for (const auto& node : graph_.nodes())
-      if (needed_.contains(node.get())) add(*node);
+    for (const Node* node : needed_nodes(signature_)) add(*node);
     for (std::size_t i = 0; i < signature_.fetches.size(); ++i) add_fetch(i);
-    for (const Operation& op : signature_.targets) ir_.roots.push_back(nodes_.at(op.node()));
+    for (const Operation& op : signature_.targets) ir_.roots.push_back(nodes_[op.node()]);
     if (!sums_.empty()) link_towers();
     return std::move(ir_);
   }
@@ -42,6 +41,11 @@ class Pruner {
          to_string(there), node.device.name(), made_at(node));
   }
 
+  ValueId value_of(const Tensor& t) {
+    if (const auto fed = fed_values_.find({t.node(), t.output()}); fed != fed_values_.end()) return fed->second;
+    return first_values_[t.node()] + t.output();
+  }
+
   void add_feeds() {
     for (std::size_t i = 0; i < signature_.feeds.size(); ++i) {
       const Tensor& t = signature_.feeds[i];
@@ -51,7 +55,7 @@ class Pruner {
                   .attributes = {{"index", static_cast<std::int64_t>(i)}},
                   .device = device_of(*t.node())};
       const NodeId id = ir_.add_node(std::move(node), {info});
-      values_[{t.node(), t.output()}] = ir_.node(id).outputs[0];
+      fed_values_[{t.node(), t.output()}] = ir_.node(id).outputs[0];
       if (is_fed(t.node(), fed_))
         nodes_[t.node()] = id;  // nodes that wait for the operation wait for the last of its feeds
     }
@@ -66,15 +70,14 @@ class Pruner {
                  made_at(origin));
     IrNode node{
         .op = origin.def->kind, .origin = &origin, .attributes = origin.attributes, .device = device_of(origin)};
-    for (const Tensor& t : origin.inputs) node.inputs.push_back(values_.at({t.node(), t.output()}));
-    for (const Node* before : origin.control_inputs) node.after.push_back(nodes_.at(before));
+    for (const Tensor& t : origin.inputs) node.inputs.push_back(value_of(t));
+    for (const Node* before : origin.control_inputs) node.after.push_back(nodes_[before]);
     node.conditions.assign(origin.conditions.begin(), origin.conditions.end());
     std::vector<TensorInfo> outputs;
     for (const TensorSpec& spec : origin.outputs) outputs.push_back({.dtype = spec.dtype, .shape = spec.shape});
     const NodeId id = ir_.add_node(std::move(node), outputs);
     nodes_[&origin] = id;
-    for (int i = 0; i < static_cast<int>(outputs.size()); ++i)
-      values_.try_emplace({&origin, i}, ir_.node(id).outputs[static_cast<std::size_t>(i)]);
+    if (!outputs.empty()) first_values_[&origin] = ir_.node(id).outputs[0];
     if (origin.def->variable) ir_.value(ir_.node(id).outputs[0]).variable = &origin;
     if (is_cross_tower_sum(origin)) sums_.push_back(id);
   }
@@ -85,8 +88,7 @@ class Pruner {
     CrossTowerGroups groups;
     for (NodeId id : sums_) {
       std::vector<ValueId> inputs;
-      for (const Node* member : groups.members(*ir_.node(id).origin))
-        inputs.push_back(values_.at({member->inputs[0].node(), member->inputs[0].output()}));
+      for (const Node* member : groups.members(*ir_.node(id).origin)) inputs.push_back(value_of(member->inputs[0]));
       ir_.change(id, [&](IrNode& node) { node.inputs = std::move(inputs); });
     }
     ir_.reorder(topological(ir_));
@@ -96,27 +98,26 @@ class Pruner {
     const Tensor& t = signature_.fetches[index];
     IrNode node{.op = kFetch,
                 .origin = t.node(),
-                .inputs = {values_.at({t.node(), t.output()})},
+                .inputs = {value_of(t)},
                 .attributes = {{"index", static_cast<std::int64_t>(index)}},
                 .device = device_of(*t.node())};
     ir_.roots.push_back(ir_.add_node(std::move(node), {}));
   }
 
-  const Graph& graph_;
   const Signature& signature_;
   const std::vector<DeviceInfo>& devices_;
-  std::set<const Node*> needed_;
   std::map<Key, std::size_t> fed_;
-  std::map<const Node*, NodeId> nodes_;
-  std::map<Key, ValueId> values_;
-  std::vector<NodeId> sums_;  // across towers
+  NodeTable<NodeId> nodes_;
+  NodeTable<ValueId> first_values_;    // of nodes that are here: their outputs have numbers in a row, ...
+  std::map<Key, ValueId> fed_values_;  // ... but what is fed has another
+  std::vector<NodeId> sums_;           // across towers
   Ir ir_;
 };
 
 }  // namespace
 
-Ir prune(const Graph& graph, const Signature& signature, const std::vector<DeviceInfo>& devices) {
-  Ir ir = Pruner(graph, signature, devices).run();
+Ir prune(const Signature& signature, const std::vector<DeviceInfo>& devices) {
+  Ir ir = Pruner(signature, devices).run();
   place_variables(ir, devices);
   return ir;
 }

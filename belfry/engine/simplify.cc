@@ -1,6 +1,7 @@
-#include <algorithm>
-#include <map>
+#include <bit>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "belfry/base/check.h"
 #include "belfry/engine/engine_kinds.h"
@@ -17,12 +18,43 @@ constexpr std::int64_t kFoldLimit = 1 << 20;  // results above this many element
 
 const Array* constant_of(const Ir& ir, ValueId value) {
   if (!ir.is_op(value, kConstant)) return nullptr;
-  return &ir.node(ir.value(value).producer).attributes.get<Array>("value");
+  return &ir.node(ir.producer(value)).attributes.get<Array>("value");
 }
+
+// Nodes by their op and inputs: lists through two arrays. Who is in it keeps its inputs.
+class NodesByInputs {
+ public:
+  explicit NodesByInputs(const Ir& ir) : ir_(ir) {}
+
+  // The first node with the op and inputs of `id` for which `is_same` holds; kNone if there is none, and then `id` is
+  // put in.
+  NodeId find_or_add(NodeId id, FunctionRef<bool(NodeId)> is_same) {
+    if (first_.empty()) first_.assign(std::bit_ceil(ir_.nodes().size() + 1), kNone);
+    next_.resize(ir_.nodes().size(), kNone);
+    const IrNode& node = ir_.node(id);
+    NodeId* place = &first_[hash(node) & (first_.size() - 1)];
+    for (; *place != kNone; place = &next_[at(*place)])
+      if (ir_.node(*place).op == node.op && ir_.node(*place).inputs == node.inputs && is_same(*place)) return *place;
+    *place = id;
+    next_[at(id)] = kNone;
+    return kNone;
+  }
+  void clear() { first_.clear(); }
+
+ private:
+  static std::size_t hash(const IrNode& node) {
+    std::size_t sum = std::hash<OpKind>()(node.op);
+    for (ValueId v : node.inputs) sum = sum * 1'000'003 + static_cast<std::size_t>(v);
+    return sum ^ (sum >> 20);
+  }
+
+  const Ir& ir_;
+  std::vector<NodeId> first_, next_;  // by hash, by node
+};
 
 class Simplifier {
  public:
-  explicit Simplifier(Ir& ir) : ir_(ir) {}
+  explicit Simplifier(Ir& ir) : ir_(ir), seen_(ir) {}
 
   void run() {
     for (bool changed = true; changed;) {
@@ -42,10 +74,10 @@ class Simplifier {
   bool shape_only_like(NodeId id) {
     const OpDef* def = ir_.node(id).def();
     if (def == nullptr || def->shape_only.empty()) return false;
-    const IrNode node = ir_.node(id);  // a copy: adding nodes moves them
     bool changed = false;
-    for (int input = 0; input < static_cast<int>(node.inputs.size()); ++input) {
+    for (int input = 0; input < static_cast<int>(ir_.node(id).inputs.size()); ++input) {
       if (!def->uses_only_shape(input)) continue;
+      const IrNode& node = ir_.node(id);
       const ValueId v = node.inputs[static_cast<std::size_t>(input)];
       if (ir_.is_op(v, kShapeOnly)) continue;
       const TensorInfo info = ir_.info(v);
@@ -127,7 +159,7 @@ class Simplifier {
   void keep_order(NodeId id) {
     for (ValueId v : ir_.node(id).inputs)
       if (ir_.is_op(v, kConstant)) {
-        const std::vector<NodeId> before = ir_.node(ir_.value(v).producer).after;
+        const IdList before = ir_.node(ir_.producer(v)).after;
         ir_.change(id, [&](IrNode& node) { node.after.insert(node.after.end(), before.begin(), before.end()); });
       }
   }
@@ -148,21 +180,18 @@ class Simplifier {
     const bool fixed = def.standing && !def.stateful;  // unlike a variable
     if (!fixed && !is_pure(node)) return false;
     if (node.outputs.empty() || !node.after.empty()) return false;
-    auto& candidates = seen_[{node.op, node.inputs}];
-    for (NodeId other : candidates) {
-      const IrNode& same = ir_.node(other);
-      if (same.dead || same.device != node.device || !equal(same.attributes, node.attributes) ||
-          !same_type_and_shape(same.outputs[0], node.outputs[0]))
-        continue;
-      bypass(ir_, id, std::vector(same.outputs));
-      return true;
-    }
-    candidates.push_back(id);
-    return false;
+    const NodeId same = seen_.find_or_add(id, [&](NodeId candidate) {
+      const IrNode& other = ir_.node(candidate);
+      return !other.dead && other.device == node.device && equal(other.attributes, node.attributes) &&
+             same_type_and_shape(other.outputs[0], node.outputs[0]);
+    });
+    if (same == kNone) return false;
+    bypass(ir_, id, ir_.node(same).outputs);
+    return true;
   }
 
   Ir& ir_;
-  std::map<std::pair<OpKind, std::vector<ValueId>>, std::vector<NodeId>> seen_;
+  NodesByInputs seen_;
 };
 
 }  // namespace

@@ -34,17 +34,26 @@ Attributes::Attributes(std::initializer_list<std::pair<std::string, Attribute>> 
   for (const auto& [name, value] : items) set(name, value);
 }
 
+const Attributes::Items& Attributes::none() {
+  static const Items none;
+  return none;
+}
+
 const Attribute* Attributes::find(std::string_view name) const {
-  const auto at = position(items_, name);
-  return at != items_.end() && at->first == name ? &at->second : nullptr;
+  const auto at = position(items(), name);
+  return at != items().end() && at->first == name ? &at->second : nullptr;
 }
 
 void Attributes::set(std::string name, Attribute value) {
-  const auto at = position(items_, name);
-  if (at != items_.end() && at->first == name)
+  if (items_ == nullptr)
+    items_ = std::make_shared<Items>();
+  else if (items_.use_count() > 1)
+    items_ = std::make_shared<Items>(*items_);
+  const auto at = position(*items_, name);
+  if (at != items_->end() && at->first == name)
     at->second = std::move(value);
   else
-    items_.emplace(at, std::move(name), std::move(value));
+    items_->emplace(at, std::move(name), std::move(value));
 }
 
 // The caller of a rule or a kernel adds the op's name in front and its source line at the end.
@@ -53,11 +62,12 @@ void Attributes::missing(std::string_view name) const {
     fail("expected an attribute '{}' of the type that was requested, got {} of another type", name,
          belfry::to_string(*found));
   std::string given;
-  for (const auto& [other, value] : items_) given += fmt::format("{}'{}'", given.empty() ? "" : ", ", other);
+  for (const auto& [other, value] : items()) given += fmt::format("{}'{}'", given.empty() ? "" : ", ", other);
   fail("expected an attribute '{}', got {}", name, given.empty() ? "none" : "only " + given);
 }
 
 bool equal(const Attributes& a, const Attributes& b) {
+  if (&a.items() == &b.items()) return true;
   return std::ranges::equal(a.items(), b.items(), [](const auto& x, const auto& y) {
     if (x.first != y.first || x.second.index() != y.second.index()) return false;
     if (const auto* array = std::get_if<Array>(&x.second)) return equal(*array, std::get<Array>(y.second));

@@ -1,4 +1,5 @@
-// The static arguments of an operation: a few named values, compared and printed by the compiler's passes.
+// The static arguments of an operation: a few named values, compared and printed by the compiler's passes. Copies share
+// them until one is changed.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +44,13 @@ class Attributes {
 
   const Attribute* find(std::string_view name) const;
   void set(std::string name, Attribute value);
-  const std::vector<std::pair<std::string, Attribute>>& items() const { return items_; }
+  using Items = std::vector<std::pair<std::string, Attribute>>;
+  const Items& items() const { return items_ == nullptr ? none() : *items_; }
 
  private:
+  static const Items& none();
   [[noreturn]] void missing(std::string_view name) const;
-  std::vector<std::pair<std::string, Attribute>> items_;  // sorted by name
+  std::shared_ptr<Items> items_{};  // sorted by name; none until one is set
 };
 
 bool equal(const Attributes& a, const Attributes& b);

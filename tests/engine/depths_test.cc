@@ -23,7 +23,7 @@ bool depends(const Ir& ir, NodeId value_of, NodeId on) { return ir.depends_on(ir
 bool walks_to(const Ir& ir, NodeId from, NodeId to) {
   if (from == to) return true;
   for (ValueId v : ir.node(from).inputs)
-    if (walks_to(ir, ir.value(v).producer, to)) return true;
+    if (walks_to(ir, ir.producer(v), to)) return true;
   return std::ranges::any_of(ir.node(from).after, [&](NodeId before) { return walks_to(ir, before, to); });
 }
 

@@ -133,8 +133,7 @@ TEST_F(GroupedConvTest, DepthwiseKeepsBlocksAndOneLayoutOfItsWeights) {
         conv2d(relu(conv2d(conv2d(x, a), w, {.dilations = dilation, .groups = 32})), b, {.padding = Padding::valid});
     const Tensors g = gradients({square(y)}, {a.handle(), w.handle(), b.handle()});
     Ir ir =
-        prune(own,
-              signature_of({.targets = {apply_sgd(a, 0.1f, g[0]), apply_sgd(w, 0.1f, g[1]), apply_sgd(b, 0.1f, g[2])},
+        prune(signature_of({.targets = {apply_sgd(a, 0.1f, g[0]), apply_sgd(w, 0.1f, g[1]), apply_sgd(b, 0.1f, g[2])},
                             .feeds = {{x, {2, 8, 8, 32}}}}),
               cpu_infos(1));
     infer_shapes(ir);

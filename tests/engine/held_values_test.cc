@@ -33,7 +33,7 @@ Tensors relay(const Tensor& start, int steps, const char* other = "cpu:1") {
 class HeldValuesTest : public IrTest {
  protected:
   MemoryUse memory_of(const Tensors& fetches) {
-    Program program(graph, {.fetches = fetches, .targets = {}, .feeds = {}, .fed = {}}, on.target);
+    Program program({.fetches = fetches, .targets = {}, .feeds = {}, .fed = {}}, on.target);
     return program.plan({})->memory();
   }
 

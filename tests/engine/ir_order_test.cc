@@ -20,7 +20,7 @@ std::vector<NodeId> naive(const Ir& ir, FunctionRef<Rank(NodeId)> rank) {
     for (NodeId id : open) {
       const IrNode& node = ir.node(id);
       if (std::ranges::any_of(node.after, waits) ||
-          std::ranges::any_of(node.inputs, waits, [&](ValueId v) { return ir.value(v).producer; }))
+          std::ranges::any_of(node.inputs, waits, [&](ValueId v) { return ir.producer(v); }))
         continue;
       if (best == kNone || rank(id) < rank(best)) best = id;
     }

@@ -34,9 +34,7 @@ class IrTest : public testing::Test {
     }
     return s;
   }
-  Ir pruned(const Request& request, int devices = 1) const {
-    return prune(graph, signature_of(request), cpu_infos(devices));
-  }
+  Ir pruned(const Request& request, int devices = 1) const { return prune(signature_of(request), cpu_infos(devices)); }
   Ir shaped(const Request& request, int devices = 1) const {
     Ir ir = pruned(request, devices);
     infer_shapes(ir);
@@ -98,7 +96,7 @@ inline bool comes_before(const Ir& ir, NodeId first, NodeId second) {
     if (id == kNone || seen[static_cast<std::size_t>(id)]) continue;
     seen[static_cast<std::size_t>(id)] = 1;
     if (id == first && id != second) return true;
-    for (ValueId v : ir.node(id).inputs) open.push_back(ir.value(v).producer);
+    for (ValueId v : ir.node(id).inputs) open.push_back(ir.producer(v));
     for (NodeId before : ir.node(id).after) open.push_back(before);
   }
   return false;

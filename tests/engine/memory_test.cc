@@ -127,7 +127,7 @@ TEST_F(MemoryTest, NoValueIsOverwrittenWhileSomebodyNeedsIt) {
     Graph own;
     const GraphScope inner(own);
     const Request request = random_graph(random, 1);
-    Ir ir = prune(own, signature_of(request), cpu_infos(1));
+    Ir ir = prune(signature_of(request), cpu_infos(1));
     infer_shapes(ir);
     if (seed % 2 == 0) simplify(ir);
     order_variables(ir);

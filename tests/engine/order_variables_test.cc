@@ -90,9 +90,9 @@ TEST_F(OrderVariablesTest, AViewWhoseReaderNeedsTheAssignmentIsAViewOfTheSnapsho
   const Variable v = var("v", {4});
   const Tensor twice = expand_dims(reshape(v, {2, 2}), 0), next = v.assign(exp(v));
   const Ir ir = ordered({.fetches = {reshape(next, {1, 2, 2}) - twice}});
-  const NodeId outer = ir.value(ir.node(the(ir, "Sub")).inputs[1]).producer;
+  const NodeId outer = ir.producer(ir.node(the(ir, "Sub")).inputs[1]);
   ASSERT_EQ(ir.node(outer).op.name(), "ExpandDims");
-  const NodeId inner = ir.value(ir.node(outer).inputs[0]).producer;
+  const NodeId inner = ir.producer(ir.node(outer).inputs[0]);
   EXPECT_EQ(source(ir, inner), "Snapshot");
   EXPECT_TRUE(comes_before(ir, the(ir, "Snapshot"), the(ir, "Assign")));
 }

@@ -35,7 +35,7 @@ class PlanTest : public IrTest {
  protected:
   explicit PlanTest(int devices = 2) : team(cpu_infos(devices)), on(devices) {}
   std::unique_ptr<Plan> compiled(const Request& request) { return program(request).plan(signature_of(request).fed); }
-  Program program(const Request& request) { return Program(graph, signature_of(request), on.target); }
+  Program program(const Request& request) { return Program(signature_of(request), on.target); }
 
   std::vector<Array> run(Plan& plan, const std::vector<Array>& feeds = {}) {
     std::vector<const void*> in;

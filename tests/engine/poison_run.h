@@ -52,7 +52,7 @@ class PoisonRun {
     const IrValue& value = ir_.value(v);
     if (value.variable != nullptr) return store_.data_in(value.variable, value.info.layout);
     if (ir_.is_op(v, op_kind("Constant")))
-      return const_cast<void*>(ir_.node(value.producer).attributes.get<Array>("value").raw());
+      return const_cast<void*>(ir_.node(ir_.producer(v)).attributes.get<Array>("value").raw());
     auto [at, added] = buffers_.try_emplace(v);
     if (added) {
       at->second = Array(u8, {static_cast<std::int64_t>(value.info.bytes()) + 64});
@@ -121,7 +121,7 @@ class PoisonTest : public IrTest {
       const Tensors fetches = net(x);
       for (const Variable& v : own.variables())
         values.set(v.node(), noise(v.shape(), seed_of(v.name()), 0.1).cast(dtype));
-      Ir ir = prune(own, signature_of({.fetches = fetches, .feeds = {{x, shape}}}), cpu_infos(1));
+      Ir ir = prune(signature_of({.fetches = fetches, .feeds = {{x, shape}}}), cpu_infos(1));
       infer_shapes(ir);
       simplify(ir);
       fuse(ir);

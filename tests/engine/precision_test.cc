@@ -101,7 +101,7 @@ TEST_P(PrecisionTest, NothingDependsOnWhatWasNotWritten) {
     signature.feeds.push_back(tensor);
     signature.fed.push_back({"", f32, value.shape()});
   }
-  Ir ir = prune(net.graph, signature, cpu_infos(1));
+  Ir ir = prune(signature, cpu_infos(1));
   infer_shapes(ir);
   simplify(ir);
   lower_precision(ir, Precision::bf16, {{1}});

@@ -63,9 +63,7 @@ class TowersTest : public IrTest {
     targets.push_back(apply_sgd(w, 0.05f, grads[0][0] + grads[1][0]));
     targets.push_back(apply_sgd(u, 0.05f, grads[0][1] + grads[1][1]));
   }
-  Program program() {
-    return Program(graph, {.fetches = losses, .targets = targets, .feeds = inputs, .fed = {}}, on.target);
-  }
+  Program program() { return Program({.fetches = losses, .targets = targets, .feeds = inputs, .fed = {}}, on.target); }
   std::vector<TensorSpec> fed(std::int64_t a, std::int64_t b) const {
     return {{"", f32, {a, 6, 6, 3}}, {"", f32, {b, 6, 6, 3}}};
   }

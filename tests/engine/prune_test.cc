@@ -62,7 +62,7 @@ TEST_F(PruneTest, ASumAcrossTowersHasTheInputsOfAllInTheirOrder) {
     EXPECT_EQ(both.op_of(inputs[1]).name(), "Tanh");
   }
   for (NodeId id = 0; id < static_cast<NodeId>(both.nodes().size()); ++id)
-    for (ValueId v : both.node(id).inputs) EXPECT_LT(both.value(v).producer, id);
+    for (ValueId v : both.node(id).inputs) EXPECT_LT(both.producer(v), id);
   for (NodeId root : both.roots) EXPECT_EQ(both.node(root).op.name(), "Fetch");
   // The sum of one tower needs what that of the other is given, and not the other itself.
   EXPECT_EQ(ops_of(pruned({.fetches = {in_first}})),

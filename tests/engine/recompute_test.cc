@@ -175,7 +175,7 @@ TEST_F(RecomputePassTest, TheArenaWithoutItIsThatOfAnUnmarkedGraph) {
       for (int i = 0; i < 4; ++i) y = tanh(matmul(y, w));
     }
     const Tensor cost = reduce_sum(square(y)), g = gradients(cost, {x})[0];
-    Ir ir = prune(own, signature_of({.fetches = {cost, g}}), cpu_infos(1));
+    Ir ir = prune(signature_of({.fetches = {cost, g}}), cpu_infos(1));
     infer_shapes(ir);
     simplify(ir);
     recompute(ir);

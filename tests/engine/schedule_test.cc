@@ -27,7 +27,7 @@ void expect_topological(const Ir& ir, const std::vector<NodeId>& order) {
     EXPECT_EQ(at[static_cast<std::size_t>(id)] == -1, node.dead);
     if (node.dead) continue;
     for (ValueId v : node.inputs)
-      EXPECT_LT(at[static_cast<std::size_t>(ir.value(v).producer)], at[static_cast<std::size_t>(id)]);
+      EXPECT_LT(at[static_cast<std::size_t>(ir.producer(v))], at[static_cast<std::size_t>(id)]);
     for (NodeId before : node.after)
       EXPECT_TRUE(ir.node(before).dead || at[static_cast<std::size_t>(before)] < at[static_cast<std::size_t>(id)]);
   }

@@ -304,7 +304,7 @@ Program& SessionState::program_for(const Signature& s) {
     programs.splice(programs.begin(), programs, at);
   } else {
     graph.mark_compiled();
-    programs.push_front({key, std::make_shared<Program>(graph, unshaped, target, static_cast<int>(plans_kept()))});
+    programs.push_front({key, std::make_shared<Program>(unshaped, target, static_cast<int>(plans_kept()))});
     while (programs.size() > plans_kept()) programs.pop_back();
   }
   return *programs.front().program;

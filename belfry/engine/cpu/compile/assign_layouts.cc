@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <map>
+#include <set>
+#include <unordered_map>
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
@@ -7,6 +8,7 @@
 #include "belfry/engine/cpu/kernel/layout_kinds.h"
 #include "belfry/engine/cpu/memory/variable_store.h"
 #include "belfry/engine/engine_kinds.h"
+#include "belfry/engine/node_table.h"
 
 namespace belfry {
 namespace {
@@ -44,10 +46,11 @@ class LayoutPass {
 
   // A variable takes the layout of its first consumer with a preference; its slots follow it.
   void decide_variables(const std::vector<NodeId>& order) {
-    std::set<const Node*> trained = ir_.trained;
+    NodeTable<char> trained;
+    for (const Node* variable : ir_.trained) trained[variable] = 1;
     for (NodeId id : order)
       for (int i : updated_inputs(ir_.node(id)))
-        trained.insert(ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable);
+        trained[ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable] = 1;
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
       const KernelDef* kernel = kernel_of(node);
@@ -56,7 +59,7 @@ class LayoutPass {
       const LayoutChoice choice = kernel->rule(context_of(node));
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
         if (const Node* variable = variable_of(node.inputs[i]))
-          store_.decide_layout(variable, choice.inputs[i], trained.contains(variable));
+          store_.decide_layout(variable, choice.inputs[i], trained[variable] != 0);
     }
     for (NodeId id : order) {
       const IrNode& node = ir_.node(id);
@@ -76,21 +79,19 @@ class LayoutPass {
   // A sum of gradients, an average of weights, a copy: no consumer prefers a layout. It takes that of the variable of
   // its shape that it is computed from, or that is computed from it, so that no step has to reorder between them.
   void follow_others(const std::vector<NodeId>& order) {
-    std::set<const Node*> free;  // written, and only by kernels that take any layout
+    NodeTable<char> free;  // written, and only by kernels that take any layout
     for (const bool any_layout : {true, false})
       for (NodeId id : order)
         for (int i : updated_inputs(ir_.node(id))) {
           const KernelDef* kernel = kernel_of(ir_.node(id));
           const Node* written = ir_.value(ir_.node(id).inputs[static_cast<std::size_t>(i)]).variable;
           if ((kernel != nullptr && kernel->layouts == KernelDef::Layouts::blind) != any_layout) continue;
-          if (any_layout)
-            free.insert(written);
-          else
-            free.erase(written);
+          free[written] = any_layout;
         }
     const auto follow = [&](const Node* one, const Node* other) {
+      if (!free[one]) return;
       const VariableStore::Storage& to = store_.storage(other);
-      if (free.contains(one) && store_.storage(one).decided == VariableStore::Storage::Decided::no &&
+      if (store_.storage(one).decided == VariableStore::Storage::Decided::no &&
           to.decided != VariableStore::Storage::Decided::no)
         store_.decide_layout(one, to.info.layout, true);
     };
@@ -106,27 +107,27 @@ class LayoutPass {
   }
 
   bool is_elementwise(ValueId v) const {
-    const NodeId producer = ir_.value(v).producer;
+    const NodeId producer = ir_.producer(v);
     const KernelDef* kernel = producer == kNone ? nullptr : kernel_of(ir_.node(producer));
     return kernel != nullptr && kernel->elementwise;
   }
 
   // The variables of this shape that a value is read from or computed from, element by element.
-  std::set<const Node*> variables_behind(ValueId value, const Shape& shape) const {
+  const std::set<const Node*, ByNumber>& variables_behind(ValueId value, const Shape& shape) {
     constexpr std::size_t kMostLookedAt = 8;
-    std::set<const Node*> out;
-    std::vector<ValueId> open{value};
+    behind_.clear();
+    IdList open{value};
     for (std::size_t k = 0; k < open.size() && k < kMostLookedAt; ++k) {
       const ValueId v = open[k];
       if (!(ir_.info(v).shape == shape)) continue;
       if (ir_.value(v).variable != nullptr) {
-        out.insert(ir_.value(v).variable);
+        behind_.insert(ir_.value(v).variable);
       } else if (is_elementwise(v)) {
-        const std::vector<ValueId>& inputs = ir_.node(ir_.value(v).producer).inputs;
+        const IdList& inputs = ir_.node(ir_.producer(v)).inputs;
         open.insert(open.end(), inputs.begin(), inputs.end());
       }
     }
-    return out;
+    return behind_;
   }
 
   void visit(NodeId id) {
@@ -248,7 +249,8 @@ class LayoutPass {
   const std::vector<DeviceInfo>& devices_;
   const std::vector<Crossing>& crossings_;
   std::vector<TensorInfo> inputs_, outputs_;
-  std::map<ValueId, std::vector<std::pair<Layout, ValueId>>> reorders_;
+  std::set<const Node*, ByNumber> behind_;  // what variables_behind() has found
+  std::unordered_map<ValueId, std::vector<std::pair<Layout, ValueId>>> reorders_;
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace belfry {
 
 ValueId behind_views(const Ir& ir, ValueId value) {
-  while (ir.value(value).producer != kNone) {
-    const IrNode& node = ir.node(ir.value(value).producer);
+  while (ir.producer(value) != kNone) {
+    const IrNode& node = ir.node(ir.producer(value));
     const KernelDef* kernel = kernel_of(node);
     if (kernel == nullptr || !kernel->view) break;
     value = node.inputs[0];

@@ -94,7 +94,7 @@ class Emitter {
   bool awaits_another_part(const IrNode& node) {
     const auto leads = [&](NodeId from) { return from != kNone && awaits_[at(from)]; };
     return std::ranges::any_of(node.after, leads) ||
-           std::ranges::any_of(node.inputs, [&](ValueId v) { return leads(ir().value(v).producer); });
+           std::ranges::any_of(node.inputs, [&](ValueId v) { return leads(ir().producer(v)); });
   }
 
   KernelPtr make_kernel(const IrNode& node) {
@@ -181,7 +181,7 @@ class Emitter {
       const Crossing& c = crossings_[at(value.crossing)];
       return target_.crossings.require({c.origin, c.output, c.copy}, value.info.bytes());
     }
-    if (ir().is_op(v, kConstant)) return constant(ir().node(value.producer).attributes.get<Array>("value"));
+    if (ir().is_op(v, kConstant)) return constant(ir().node(ir().producer(v)).attributes.get<Array>("value"));
     const std::size_t offset = plan_->memory_plan.offsets[at(v)];
     return offset == MemoryPlan::kNowhere ? base_ : base_ + offset;
   }
@@ -223,7 +223,7 @@ class Emitter {
     std::vector<NodeId> out, open;
     std::set<NodeId> seen;
     const auto follow = [&](const IrNode& reader) {
-      for (ValueId v : reader.inputs) open.push_back(ir().value(v).producer);
+      for (ValueId v : reader.inputs) open.push_back(ir().producer(v));
       open.insert(open.end(), reader.after.begin(), reader.after.end());
     };
     follow(node);
@@ -240,10 +240,11 @@ class Emitter {
   }
 
   void find_waits() {
+    const bool receives = std::ranges::any_of(order_, [&](NodeId id) { return ir().node(id).op == kReceive; });
     for (NodeId id : order_) {
       const IrNode& node = ir().node(id);
       const int here = position_[at(id)];
-      if (here == kNone && node.op != kSend) continue;
+      if (node.op != kSend && (here == kNone || !receives)) continue;
       int done = here + 1;
       for (NodeId from : sources(node)) {
         if (here != kNone && position_[at(from)] == kNone)

@@ -9,7 +9,7 @@ namespace {
 bool stays_here(const Ir& ir, ValueId value) { return ir.is_op(value, kFeed) && ir.value(value).crossing == kNone; }
 
 bool among_first(const Ir& ir, ValueId value, int count) {
-  return ir.node(ir.value(value).producer).attributes.integer("index") < count;
+  return ir.node(ir.producer(value)).attributes.integer("index") < count;
 }
 
 }  // namespace

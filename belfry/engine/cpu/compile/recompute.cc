@@ -66,7 +66,7 @@ class Recomputer {
       open.pop_back();
       for (ValueId read : ir_.node(reader).inputs) {
         const ValueId v = original_of(read);
-        const NodeId producer = ir_.value(v).producer;
+        const NodeId producer = ir_.producer(v);
         if (producer == kNone || wanted[at(producer)] || !belongs(producer, segment, pass)) continue;
         if (ir_.info(v).bytes() <= small || !can_repeat(producer) || kept_anyway(v, segment, pass)) continue;
         wanted[at(producer)] = 1;
@@ -79,7 +79,7 @@ class Recomputer {
   // Values that an earlier pass has copied. A gradient that is itself recomputed for a later pass reads the later
   // copies.
   ValueId original_of(ValueId v) const {
-    const NodeId producer = ir_.value(v).producer;
+    const NodeId producer = ir_.producer(v);
     if (producer == kNone || ir_.node(producer).copy_of == kNone) return v;
     return ir_.node(ir_.node(producer).copy_of).outputs[at(ir_.value(v).output)];
   }

@@ -8,7 +8,7 @@ namespace {
 bool made_in_place_of_its_own(const Ir& ir, ValueId v) {
   const IrValue& value = ir.value(v);
   if (value.variable != nullptr || value.crossing != kNone || ir.op_of(v).definition().standing) return false;
-  const KernelDef* kernel = kernel_of(ir.node(value.producer));
+  const KernelDef* kernel = kernel_of(ir.node(ir.producer(v)));
   return kernel == nullptr || !kernel->view;
 }
 

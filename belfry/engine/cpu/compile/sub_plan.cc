@@ -54,7 +54,7 @@ SubPlan::SubPlan(const SubGraph& function, std::span<const TensorInfo> inputs, c
                              .devices = {{.threads = within.threads}},
                              .precision = precision_of(within),
                              .carried_feeds = static_cast<int>(carried)};
-  Partition whole = partition(prune(*function.graph, signature, target.devices), target.devices);
+  Partition whole = partition(prune(signature, target.devices), target.devices);
   check_one_part(whole, *within.origin);
   prepare_part(whole.parts[0], whole.crossings);
   plan_ = compile_part(std::move(whole.parts[0]), whole.crossings, slots_, target);

@@ -17,8 +17,8 @@ ValueId whole_of(const Ir& ir, const IrNode& node, std::size_t first) {
   if (ir.info(q).shape.rank() != 3 || ir.info(q).dtype != DType::f32 || ir.info(q).elements() == 0 ||
       !ir.is_op(q, kSplit))
     return kNone;
-  const IrNode& split = ir.node(ir.value(q).producer);
-  if (split.attributes.integer("axis") != 2 || split.outputs.size() != 3 || !unordered(ir, ir.value(q).producer))
+  const IrNode& split = ir.node(ir.producer(q));
+  if (split.attributes.integer("axis") != 2 || split.outputs.size() != 3 || !unordered(ir, ir.producer(q)))
     return kNone;
   for (std::size_t i = 0; i < 3; ++i)
     if (node.inputs[first + i] != split.outputs[i] || !(ir.info(split.outputs[i]).shape == ir.info(q).shape))
@@ -49,7 +49,7 @@ bool fuse_packed_attention(Ir& ir, NodeId id) {
     return true;
   }
   // The gradients have to meet in one tensor again, in the same order.
-  const std::vector<ValueId> outputs = ir.node(id).outputs;
+  const IdList outputs = ir.node(id).outputs;
   const NodeId concat = only_reader(ir, outputs[0]);
   if (concat == kNone || ir.node(concat).op != kConcat || ir.node(concat).inputs != outputs ||
       ir.node(concat).attributes.integer("axis") != 2 || only_reader(ir, outputs[1]) != concat ||

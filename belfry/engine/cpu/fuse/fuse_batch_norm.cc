@@ -62,11 +62,11 @@ bool fuse_batch_norm_relu_gradient(Ir& ir, NodeId id) {
   if (ir.node(id).op != kBatchNormGrad || !usable(ir, ir.node(id)) || !unordered(ir, id)) return false;
   const ValueId ds = ir.node(id).inputs[0];
   if (!ir.is_op(ds, kReluGrad) && !ir.is_op(ds, kLeakyReluGrad)) return false;
-  const NodeId relu_grad = ir.value(ds).producer;
+  const NodeId relu_grad = ir.producer(ds);
   const ValueId dr = ir.node(relu_grad).inputs[0], r = ir.node(relu_grad).inputs[1];
-  const NodeId forward = ir.value(ir.node(id).inputs[3]).producer;  // the node that made the mean
+  const NodeId forward = ir.producer(ir.node(id).inputs[3]);  // the node that made the mean
   if (forward == kNone || ir.node(forward).op != kFusedBatchNorm || ir.node(forward).outputs[0] != r ||
-      ir.value(r).producer != forward)
+      ir.producer(r) != forward)
     return false;
   if (!fusable(ir, id, relu_grad)) return false;
   const bool shared = readers_of(ir, ds).size() > 1;
@@ -99,8 +99,8 @@ bool fuse_batch_norm_gradient_sum(Ir& ir, NodeId id) {
   if (ir.node(id).op != kFusedBatchNormGrad || ir.node(id).attributes.flag("sum")) return false;
   const ValueId dy = ir.node(id).inputs[0];
   if (!ir.is_op(dy, kAdd) || only_reader(ir, dy) != id) return false;
-  const NodeId add = ir.value(dy).producer;
-  const std::vector<ValueId> terms = ir.node(add).inputs;
+  const NodeId add = ir.producer(dy);
+  const IdList terms = ir.node(add).inputs;
   if (!fusable(ir, id, add) || terms[0] == terms[1] || !(ir.info(terms[0]).shape == ir.info(terms[1]).shape))
     return false;
   ir.change(id, [&](IrNode& node) {

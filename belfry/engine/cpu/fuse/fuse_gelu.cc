@@ -23,7 +23,7 @@ bool fits(const Ir& ir, const IrNode& product) {
 
 // Whether the value is the slope that a MatMulGelu keeps.
 bool is_slope(const Ir& ir, ValueId v) {
-  return ir.is_op(v, kMatMulGelu) && ir.value(v).output == 1 && ir.node(ir.value(v).producer).attributes.flag("slope");
+  return ir.is_op(v, kMatMulGelu) && ir.value(v).output == 1 && ir.node(ir.producer(v)).attributes.flag("slope");
 }
 
 // SumToLike(y -> bias) of a product becomes its second output.
@@ -45,7 +45,7 @@ bool fuse_matmul_gelu(Ir& ir, NodeId id) {
   if (ir.node(id).op != kGelu) return false;
   const ValueId z = ir.node(id).inputs[0], y = ir.node(id).outputs[0];
   if (!ir.is_op(z, kFusedMatMul)) return false;
-  const NodeId product = ir.value(z).producer;
+  const NodeId product = ir.producer(z);
   if (ir.node(product).attributes.flag("relu") || !fits(ir, ir.node(product)) || !unordered(ir, product) ||
       !fusable(ir, product, id))
     return false;
@@ -86,7 +86,7 @@ bool fuse_gelu_gradient(Ir& ir, NodeId id) {
   if (ir.node(id).op != kMul || !is_slope(ir, ir.node(id).inputs[1])) return false;
   const ValueId dy = ir.node(id).inputs[0], slope = ir.node(id).inputs[1];
   if (!ir.is_op(dy, kMatMul) || !(ir.info(dy).shape == ir.info(slope).shape)) return false;
-  NodeId product = ir.value(dy).producer;
+  NodeId product = ir.producer(dy);
   if (!fits(ir, ir.node(product)) || !unordered(ir, product) || !fusable(ir, product, id)) return false;
   const ValueId result = ir.node(id).outputs[0];
   product = own_product(ir, product);

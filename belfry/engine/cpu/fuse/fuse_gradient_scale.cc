@@ -11,9 +11,9 @@ bool fuse_gradient_scale(Ir& ir, NodeId id) {
   if (kernel == nullptr || !kernel->takes_scale || update.attributes.flag(kScaled)) return false;
   const ValueId gradient = update.inputs.back();
   if (!ir.is_op(gradient, kMul) || ir.info(gradient).dtype != DType::f32) return false;
-  const NodeId product = ir.value(gradient).producer;
+  const NodeId product = ir.producer(gradient);
   if (!fusable(ir, id, product)) return false;
-  const std::vector<ValueId> factors = ir.node(product).inputs;
+  const IdList factors = ir.node(product).inputs;
   for (std::size_t side : {0u, 1u}) {
     const ValueId scale = factors[side], rest = factors[1 - side];
     if (ir.info(scale).shape.rank() != 0 || !(ir.info(rest).shape == ir.info(gradient).shape)) continue;

@@ -26,7 +26,7 @@ bool usable(const Ir& ir, ValueId v) { return ir.info(v).dtype == DType::f32 && 
 bool fuse_layer_norm_sum(Ir& ir, NodeId id) {
   if (ir.node(id).op != kLayerNorm || !unordered(ir, id)) return false;
   const ValueId s = ir.node(id).inputs[0];
-  const NodeId add = ir.value(s).producer;
+  const NodeId add = ir.producer(s);
   if (!usable(ir, s) || add == kNone || !is_plain_sum(ir, add) || !fusable(ir, id, add)) return false;
   // Gamma and beta must not be made from the sum, which now comes after them.
   if (ir.depends_on(ir.node(id).inputs[1], add) || ir.depends_on(ir.node(id).inputs[2], add)) return false;
@@ -49,7 +49,7 @@ bool fuse_layer_norm_gradient_sum(Ir& ir, NodeId id) {
   if (!usable(ir, dx)) return false;
   for (NodeId add : readers_of(ir, dx)) {
     if (!is_plain_sum(ir, add) || !fusable(ir, id, add)) continue;
-    const std::vector<ValueId> terms = ir.node(add).inputs;
+    const IdList terms = ir.node(add).inputs;
     const ValueId residual = terms[terms[0] == dx ? 1 : 0], sum = ir.node(add).outputs[0];
     if (ir.depends_on(residual, id)) continue;
     if (readers_of(ir, dx).size() > 1) {

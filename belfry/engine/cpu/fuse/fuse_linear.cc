@@ -40,7 +40,7 @@ ValueId bias_of(const Ir& ir, NodeId add, NodeId id) {
   if (ir.node(add).op != kAdd || !unordered(ir, add) ||
       !(ir.info(ir.node(add).outputs[0]).shape == ir.info(product).shape))
     return kNone;
-  const std::vector<ValueId>& terms = ir.node(add).inputs;
+  const IdList& terms = ir.node(add).inputs;
   const ValueId bias = terms[0] == product ? terms[1] : terms[0];
   return is_bias(ir, bias, product) && !ir.depends_on(bias, id) ? bias : kNone;
 }

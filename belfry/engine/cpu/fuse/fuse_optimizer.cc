@@ -12,8 +12,8 @@ namespace {
 // c, if the value is c * weights, made of products with constants.
 std::optional<double> multiple_of(const Ir& ir, ValueId value, ValueId weights) {
   if (value == weights) return 1.0;
-  if (!ir.is_op(value, kMul) || !unordered(ir, ir.value(value).producer)) return std::nullopt;
-  const std::vector<ValueId>& factors = ir.node(ir.value(value).producer).inputs;
+  if (!ir.is_op(value, kMul) || !unordered(ir, ir.producer(value))) return std::nullopt;
+  const IdList& factors = ir.node(ir.producer(value)).inputs;
   for (int side : {0, 1}) {
     const auto number = uniform_constant(ir, factors[static_cast<std::size_t>(side)]);
     if (!number) continue;
@@ -39,9 +39,9 @@ bool fuse_weight_decay(Ir& ir, NodeId id) {
   if (kernel == nullptr || !kernel->takes_weight_decay) return false;
   const ValueId weights = update.inputs[0], gradient = update.inputs.back();
   if (!ir.is_op(gradient, kAdd) || assigned_elsewhere(ir, weights, id)) return false;
-  const NodeId add = ir.value(gradient).producer;
+  const NodeId add = ir.producer(gradient);
   if (!fusable(ir, id, add)) return false;
-  const std::vector<ValueId> terms = ir.node(add).inputs;
+  const IdList terms = ir.node(add).inputs;
   for (std::size_t side : {0u, 1u}) {
     const ValueId penalty = terms[side], rest = terms[1 - side];
     const auto decay = multiple_of(ir, penalty, weights);

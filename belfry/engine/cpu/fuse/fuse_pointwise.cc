@@ -68,7 +68,7 @@ class Chain {
     const std::size_t before = members_.size();
     for (std::size_t i = 0; i < members_.size(); ++i)
       for (ValueId v : ir_.node(members_[i]).inputs) {
-        const NodeId producer = ir_.value(v).producer;
+        const NodeId producer = ir_.producer(v);
         if (producer == kNone || members_.size() >= kMostCode / 2 || is_member(producer)) continue;
         if (!can_join(ir_, producer, shape_) || !unordered(ir_, producer) ||
             ir_.node(producer).device != ir_.node(last_).device)
@@ -160,8 +160,8 @@ bool fuse_pointwise(Ir& ir, NodeId id) {
   if (shape.elements() == 0 || !can_join(ir, id, shape) || !ends_chain(ir, id)) return false;
   Chain(ir, id).rewrite();
   // An op that this chain could have absorbed but did not (two chains read it, or it would be too long) now ends one.
-  for (ValueId v : std::vector(ir.node(id).inputs))
-    if (const NodeId producer = ir.value(v).producer; producer != kNone) fuse_pointwise(ir, producer);
+  for (ValueId v : IdList(ir.node(id).inputs))
+    if (const NodeId producer = ir.producer(v); producer != kNone) fuse_pointwise(ir, producer);
   return true;
 }
 

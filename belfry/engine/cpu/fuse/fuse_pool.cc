@@ -42,8 +42,8 @@ bool fuse_max_pool_relu_gradient(Ir& ir, NodeId id) {
   if (ir.node(id).op != kReluGrad || !unordered(ir, id)) return false;
   const ValueId dr = ir.node(id).inputs[0], r = ir.node(id).inputs[1];
   if (!ir.is_op(dr, kMaxPoolIndexedGrad) || only_reader(ir, dr) != id) return false;
-  const NodeId grad = ir.value(dr).producer;
-  const NodeId pool = ir.value(ir.node(grad).inputs[0]).producer;
+  const NodeId grad = ir.producer(dr);
+  const NodeId pool = ir.producer(ir.node(grad).inputs[0]);
   if (ir.node(pool).inputs[0] != r || !fusable(ir, id, grad)) return false;
   const ValueId result = ir.node(id).outputs[0];
   ir.change(grad, [&](IrNode& node) {

@@ -13,6 +13,7 @@ extern const OpKind kFusedMatMul;  // that several patterns make
 struct FusionPattern {
   const char* name;
   bool (*apply)(Ir& ir, NodeId node);  // returns whether it rewrote anything
+  std::vector<OpKind> starts{};        // at nodes of these ops; empty: any
 };
 
 const std::vector<FusionPattern>& fusion_patterns();

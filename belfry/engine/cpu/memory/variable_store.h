@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "belfry/array/array.h"
@@ -60,7 +60,7 @@ class VariableStore final : public VariableMemory {
   static Bytes bytes_of(const Storage& storage);
 
   mutable Mutex mutex_;
-  std::map<const Node*, Storage> all_ BELFRY_GUARDED_BY(mutex_);  // an entry, once made, stays where it is
+  std::unordered_map<const Node*, Storage> all_ BELFRY_GUARDED_BY(mutex_);  // an entry, once made, stays where it is
   bool shared_ = false;
 };
 
