@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -39,7 +40,7 @@ class FashionNet final : public bf::ModelDesc {
 struct Options {
   int epochs = 5, batch = 128, threads = 0, devices = 1;
   std::uint64_t seed = 1;
-  std::string trainer = "simple";
+  std::string trainer = "simple", resume = "never";
 };
 
 std::unique_ptr<bf::SingleCostTrainer> make_trainer(const Options& options) {
@@ -79,6 +80,7 @@ void train(const Options& options) {
       .max_epoch = options.epochs};
   if (options.threads > 0)
     config.session_config.devices.assign(static_cast<std::size_t>(options.devices), {options.threads});
+  belfry::tools::resume(config, options.resume);
   const auto trainer = make_trainer(options);
   bf::launch_train_with_config(std::move(config), *trainer);
   fmt::print("validation accuracy {:.4f}\n", 1.0 - *trainer->monitors().latest("validation_error"));
@@ -96,5 +98,6 @@ int main(int argc, char** argv) {
   command.number("--devices", options.devices, {1, 1024}, "number of devices, for all trainers but simple");
   command.number("--threads", options.threads, {0, 1024}, "threads of each device (0: an equal share of the cores)");
   command.seed("--seed", options.seed, "of weights, order and dropout");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -48,7 +49,7 @@ class ResNet final : public bf::ModelDesc {
 };
 
 struct Options {
-  std::string data, from, run_dir = "train_log/image_folder";
+  std::string data, from, run_dir = "train_log/image_folder", resume = "never";
   int epochs = 10, batch = 64, size = 32, threads = 2;
   float rate = 0.1f;
 };
@@ -76,6 +77,7 @@ void train(const Options& options) {
       .run_dir = options.run_dir};
   // Weights and batch statistics; the head is new if the number of classes differs.
   if (!options.from.empty()) config.session_init = bf::SaverRestore(options.from, {.skip_mismatched = true});
+  belfry::tools::resume(config, options.resume);
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   fmt::print("{} classes, validation error {:.4f}\n", classes, *trainer.monitors().latest("validation_error"));
@@ -94,5 +96,6 @@ int main(int argc, char** argv) {
   command.number("--size", options.size, {8, 4096}, "side of an image, in pixels");
   command.number("--rate", options.rate, {}, "learning rate");
   command.number("--threads", options.threads, {0, 1024}, "threads that read and augment");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -5,10 +5,11 @@
 #include <cmath>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
-void cluster(int count, int k, int epochs) {
+void cluster(int count, int k, int epochs, const std::string& resume) {
   bf::Array data(bf::f32, {count, 1, 2});  // around k places on a circle, one per centre
   bf::RandomStream random(1);
   for (int i = 0; i < 2 * count; ++i)
@@ -23,7 +24,9 @@ void cluster(int count, int k, int epochs) {
   const bf::Tensor means = bf::reduce_sum(owner * points, {.axes = {0}}) / bf::maximum(sizes, 1.f);  // [k, 2]
   trainer.train_op = centres.assign(bf::where(sizes > 0.f, means, centres));  // a centre that owns nothing stays
   bf::add_summary({bf::reduce_mean(bf::reduce_min(distances, {.axes = {1}}), "cost")});
-  trainer.train_with_defaults({.steps_per_epoch = 1, .max_epoch = epochs});
+  bf::TrainOptions options{.callbacks = {bf::ModelSaver()}, .steps_per_epoch = 1, .max_epoch = epochs};
+  belfry::tools::resume(options, resume);
+  trainer.train_with_defaults(std::move(options));
 
   const auto& costs = trainer.monitors().history("cost");
   fmt::print("mean squared distance {:.4f}, at first {:.4f}\n", costs.back().value, costs.front().value);
@@ -31,9 +34,11 @@ void cluster(int count, int k, int epochs) {
 
 int main(int argc, char** argv) {
   int count = 10'000, k = 8, epochs = 15;
+  std::string resume = "never";
   belfry::tools::CommandLine command("Clusters points by k-means", "kmeans");
   command.number("--points", count, {1, 1'000'000});
   command.number("--k", k, {1, 1000}, "centres");
   command.number("--epochs", epochs, {1, 1'000'000}, "steps");
-  return command.run(argc, argv, [&] { cluster(count, k, epochs); });
+  command.resume(resume);
+  return command.run(argc, argv, [&] { cluster(count, k, epochs, resume); });
 }

@@ -1,10 +1,11 @@
-// Trains on MNIST's idx files until the validation error stops falling; --resume continues a run that ended.
+// Trains on MNIST's idx files until the validation error stops falling.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -53,9 +54,8 @@ class EarlyStop final : public bf::Callback {
 
 struct Options {
   std::string data = "/usr/share/datasets/fashion-mnist";
-  std::string run_dir = "train_log/mnist_idx";
+  std::string run_dir = "train_log/mnist_idx", resume = "never";
   int epochs = 20, patience = 3, batch = 128;
-  bool resume = false;
 };
 
 void train(const Options& options) {
@@ -68,15 +68,7 @@ void train(const Options& options) {
                     bf::MinSaver("validation_error"), EarlyStop("validation_error", options.patience)},
       .max_epoch = options.epochs,
       .run_dir = options.run_dir};
-  if (options.resume) {
-    const bf::RunPosition at = bf::run_position(bf::load_checkpoint(options.run_dir).state);
-    config.session_init = bf::ContinueRun(options.run_dir);
-    config.starting_epoch = at.next_epoch;
-    if (at.next_epoch > options.epochs && at.epoch <= options.epochs && !at.ended) {  // only its validation is missing
-      config.starting_epoch = at.epoch;
-      config.steps_per_epoch = 0;
-    }
-  }
+  belfry::tools::resume(config, options.resume);
   bf::SimpleTrainer trainer;
   const std::string why = bf::launch_train_with_config(std::move(config), trainer);
   fmt::print("validation error {:.4f} ({})\n", *trainer.monitors().latest("validation_error"), why);
@@ -93,6 +85,6 @@ int main(int argc, char** argv) {
   command.number("--epochs", options.epochs, {1, 1'000'000}, "the last one");
   command.number("--patience", options.patience, {1, 1'000'000}, "epochs without a better validation error");
   command.number("--batch", options.batch, {1, 1'000'000}, "images per step");
-  command.flag("--resume", options.resume, "continue the run in --run-dir");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -1,20 +1,20 @@
-// Trains a recurrent language model on the files of Penn Treebank; --resume continues a run that ended.
+// Trains a recurrent language model on the files of Penn Treebank.
 #include <belfry/belfry.h>
 #include <fmt/core.h>
 
 #include <cmath>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
 namespace {
 
 struct Options {
-  std::string data, run_dir = "train_log/ptb";
+  std::string data, run_dir = "train_log/ptb", resume = "never";
   int epochs = 13, batch = 20, time = 20, units = 200, layers = 2, words = 10'000;
   double dropout = 0;
-  bool resume = false;
 };
 
 class LanguageModel final : public bf::ModelDesc {
@@ -94,10 +94,7 @@ void train(const Options& options) {
                     bf::ScheduledHyperParamSetter("learning_rate", {{4, 0.5}, {5, 0.25}, {6, 0.125}, {7, 0.0625}})},
       .max_epoch = options.epochs,
       .run_dir = options.run_dir};
-  if (options.resume) {
-    config.session_init = bf::ContinueRun(options.run_dir);
-    config.starting_epoch = bf::run_position(bf::load_checkpoint(options.run_dir).state).next_epoch;
-  }
+  belfry::tools::resume(config, options.resume);
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   fmt::print("validation perplexity {:.2f}\n", std::exp(*trainer.monitors().latest("validation_loss")));
@@ -116,6 +113,6 @@ int main(int argc, char** argv) {
   command.number("--units", options.units, {1, 100'000});
   command.number("--layers", options.layers, {1, 100});
   command.number("--dropout", options.dropout, {0., 0.99}, "rate for the output of each layer");
-  command.flag("--resume", options.resume, "continue the run in --run-dir");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

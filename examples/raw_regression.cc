@@ -3,10 +3,11 @@
 #include <fmt/core.h>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
-void fit(int epochs, float rate) {
+void fit(int epochs, float rate, const std::string& resume) {
   std::vector<bf::DataPoint> line;  // y = 3 x - 1, and noise
   bf::RandomStream random(1);
   for (int i = 0; i < 1000; ++i) {
@@ -22,15 +23,19 @@ void fit(int epochs, float rate) {
   const bf::Tensor cost = bf::reduce_mean(bf::square(in[0] * w + b - in[1]), "cost");
   bf::add_moving_summary({cost});
   trainer.train_op = bf::sgd({.learning_rate = rate})->minimize(cost);
-  trainer.train_with_defaults({.steps_per_epoch = input->size(), .max_epoch = epochs});
+  bf::TrainOptions options{.callbacks = {bf::ModelSaver()}, .steps_per_epoch = input->size(), .max_epoch = epochs};
+  belfry::tools::resume(options, resume);
+  trainer.train_with_defaults(std::move(options));
   fmt::print("y = {:.2f} x {:+.2f}\n", trainer.session().value(w).item(), trainer.session().value(b).item());
 }
 
 int main(int argc, char** argv) {
   int epochs = 5;
   float rate = 0.1f;
+  std::string resume = "never";
   belfry::tools::CommandLine command("Fits a line to noisy points", "raw_regression");
   command.number("--epochs", epochs, {1, 1'000'000});
   command.number("--rate", rate, {}, "learning rate");
-  return command.run(argc, argv, [&] { fit(epochs, rate); });
+  command.resume(resume);
+  return command.run(argc, argv, [&] { fit(epochs, rate, resume); });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -145,6 +146,7 @@ struct Options {
   int epochs = 10, steps = 10, carts = 16;
   float rate = 0.01f;
   std::uint64_t seed = 1;
+  std::string resume = "never";
 };
 
 void train(const Options& options) {
@@ -152,9 +154,12 @@ void train(const Options& options) {
   graph.set_seed(options.seed);
   const bf::GraphScope scope(graph);
   ReinforceTrainer trainer(options.carts, options.rate, options.seed);
-  trainer.train_with_defaults({.session_config = {.devices = {{1}}},  // too little work to share
-                               .steps_per_epoch = options.steps,
-                               .max_epoch = options.epochs});
+  bf::TrainOptions training{.callbacks = {bf::ModelSaver()},
+                            .session_config = {.devices = {{1}}},  // too little work to share
+                            .steps_per_epoch = options.steps,
+                            .max_epoch = options.epochs};
+  belfry::tools::resume(training, options.resume);
+  trainer.train_with_defaults(std::move(training));
   const auto& returns = trainer.monitors().history("mean_return");
   fmt::print("mean return {:.4f}, at first {:.4f}\n", returns.back().value, returns.front().value);
 }
@@ -169,5 +174,6 @@ int main(int argc, char** argv) {
   command.number("--carts", options.carts, {1, 100'000}, "episodes played per step");
   command.number("--rate", options.rate, {}, "learning rate");
   command.seed("--seed", options.seed, "of weights, initial states and actions");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

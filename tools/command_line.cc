@@ -16,6 +16,7 @@ struct CommandLine::State {
   }
 
   CLI::App app;
+  CLI::Option* resume = nullptr;
 };
 
 CommandLine::CommandLine(const std::string& purpose, const std::string& program)
@@ -53,10 +54,39 @@ void CommandLine::flag(const char* name, bool& value, const char* meaning) {
   state_->app.add_flag(name, value, meaning);
 }
 
+void CommandLine::resume(std::string& how) {
+  state_->resume = state_->app
+                       .add_option("--resume", how,
+                                   "auto: go on with the run in its directory, if there is one; never; or a "
+                                   "checkpoint, or a run's directory, to go on from")
+                       ->capture_default_str();
+}
+
+namespace {
+
+// The program's own command line, with --resume auto.
+std::string command_to_go_on(int argc, char** argv) {
+  std::string out = argv[0];
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--resume") ++i;
+    if (word.starts_with("--resume")) continue;
+    const bool plain = word.find_first_of(" '\"\\$&|;<>()*?~`") == std::string::npos && !word.empty();
+    out += plain ? " " + word : " '" + word + "'";
+  }
+  return out + " --resume auto";
+}
+
+}  // namespace
+
 int CommandLine::run(int argc, char** argv, FunctionRef<void()> work) {
   return main_of(state_->app, argc, argv, [&] {
     try {
       work();
+    } catch (const Interrupted&) {
+      if (state_->resume != nullptr && state_->resume->as<std::string>() != "auto")
+        fmt::print(stderr, "To go on: {}\n", command_to_go_on(argc, argv));
+      throw;
     } catch (const BadArgument& bad) {
       throw CLI::ValidationError(bad.name, bad.what());
     }

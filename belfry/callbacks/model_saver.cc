@@ -46,7 +46,7 @@ void ModelSaver::trigger() {
 
 void ModelSaver::save() {
   if (!options_.save_broken && model_is_broken(trainer().session(), name())) return;
-  saver_->save(trainer().global_step(), training_state(trainer()));
+  saver_->save();
   saved_ = trainer().global_step();
 }
 
@@ -85,7 +85,7 @@ void BestSaver::begin(const SaverOptions& files) {
 }
 
 void BestSaver::save() {
-  trainer().after_this_hook([this] { saver_->save(trainer().global_step(), training_state(trainer())); });
+  trainer().after_this_hook([this] { saver_->save(); });
 }
 
 void BestSaver::trigger_step() {

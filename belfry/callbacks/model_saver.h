@@ -34,6 +34,8 @@ class ModelSaver final : public Callback {
   void trigger_step() override;
   void trigger() override;
   void after_train() override;
+  void defer_again() override { trigger(); }
+  void save_now() override { trigger(); }
   std::vector<Written> writes() const override;
   bool declares_metrics() const override { return true; }
 
@@ -66,6 +68,7 @@ class BestSaver : public Callback {
   void trigger_step() override;
   void trigger() override;
   void after_train() override;
+  void defer_again() override { trigger(); }
   bool declares_metrics() const override { return true; }
   std::string state() const override;
   void restore(const std::string& state) override;

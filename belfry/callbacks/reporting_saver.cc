@@ -22,10 +22,16 @@ ReportingSaver::ReportingSaver(Trainer& trainer, std::string name, SaverOptions 
       max_failures_(max_failures),
       saver_(trainer.session(), std::move(options)) {}
 
-void ReportingSaver::save(std::int64_t step, CheckpointState state) {
+void ReportingSaver::save() {
   wait();
+  std::optional<CheckpointState> state;
+  try {
+    state = training_state(trainer_);
+  } catch (const FileError& error) {
+    return report(error.what());
+  }
   pending_ = true;
-  saver_.save(step, std::move(state));
+  saver_.save(trainer_.global_step(), *std::move(state));
 }
 
 void ReportingSaver::look() {

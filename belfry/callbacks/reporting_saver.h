@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "belfry/session/saver.h"
@@ -20,8 +21,8 @@ class ReportingSaver {
   // Borrows the trainer. `name` begins messages.
   ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures);
 
-  // Like Saver::save(). These three throw when the number of failures in a row reaches max_failures.
-  void save(std::int64_t step, CheckpointState state);
+  // Saves the training as it is now. These three throw when the number of failures in a row reaches max_failures.
+  void save();
   void look();  // without waiting
   void wait();
   // Waits, and throws if the last save failed, whatever max_failures is: no later save will make up for it.

@@ -120,28 +120,28 @@ bool MergeAllSummaries::wanted() {
 void MergeAllSummaries::after_run(const RunContext&, const RunValues& values) {
   if (!asked_) return;
   if (options_.every_k_steps > 0)
-    put(values);
+    put(numbers_of(values));
   else
-    latest_ = values;
+    latest_ = numbers_of(values);
   due_ = false;
 }
 
 void MergeAllSummaries::trigger_step() {
   if (options_.run_alone && trainer().every_k_steps(options_.every_k_steps))
-    put(trainer().session().run(fetches_, {}, {}, trainer().trained_at()));
+    put(numbers_of(trainer().session().run(fetches_, {}, {}, trainer().trained_at())));
 }
 
 void MergeAllSummaries::after_epoch() {
   if (options_.every_k_steps > 0) return;
-  put(options_.run_alone ? trainer().session().run(fetches_, {}, {}, trainer().trained_at())
+  put(options_.run_alone ? numbers_of(trainer().session().run(fetches_, {}, {}, trainer().trained_at()))
                          : std::exchange(latest_, {}));
 }
 
-void MergeAllSummaries::put(const RunValues& values) {
-  Monitors& monitors = trainer().monitors();
+MergeAllSummaries::Numbers MergeAllSummaries::numbers_of(const RunValues& values) const {
+  Numbers out;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].shape().rank() == 0) {
-      monitors.put_scalar(names_[i], values[i].item());
+      out[names_[i]] = values[i].item();
       continue;
     }
     double sum = 0, squares = 0;
@@ -151,9 +151,30 @@ void MergeAllSummaries::put(const RunValues& values) {
       squares += values[i].item(k) * values[i].item(k);
     }
     if (n == 0) continue;
-    monitors.put_scalar(mean_of(names_[i]), sum / static_cast<double>(n));
-    monitors.put_scalar(rms_of(names_[i]), std::sqrt(squares / static_cast<double>(n)));
+    out[mean_of(names_[i])] = sum / static_cast<double>(n);
+    out[rms_of(names_[i])] = std::sqrt(squares / static_cast<double>(n));
   }
+  return out;
+}
+
+void MergeAllSummaries::put(const Numbers& numbers) {
+  for (const auto& [metric, value] : numbers) trainer().monitors().put_scalar(metric, value);
+}
+
+std::string MergeAllSummaries::state() const {
+  nlohmann::json out{{"due", due_}, {"longest_way", longest_way_}, {"latest", to_text(latest_)}};
+  if (last_run_) out["last_run"] = *last_run_;
+  return out.dump();
+}
+
+void MergeAllSummaries::restore(const std::string& state) {
+  restore_state(name(), [&] {
+    const nlohmann::json in = nlohmann::json::parse(state);
+    due_ = in.at("due").get<bool>();
+    longest_way_ = in.at("longest_way").get<std::int64_t>();
+    if (in.contains("last_run")) last_run_ = in.at("last_run").get<std::int64_t>();
+    latest_ = named_values_from(in.at("latest").get<std::string>());
+  });
 }
 
 }  // namespace belfry

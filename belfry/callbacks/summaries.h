@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,16 +63,20 @@ class MergeAllSummaries final : public Callback {
   void after_run(const RunContext& context, const RunValues& values) override;
   void trigger_step() override;
   void after_epoch() override;
+  std::string state() const override;
+  void restore(const std::string& state) override;
 
  private:
+  using Numbers = std::map<std::string, double>;  // by metric
   bool wanted();
-  void put(const RunValues& values);
+  Numbers numbers_of(const RunValues& values) const;
+  void put(const Numbers& numbers);
   MergeAllSummariesOptions options_;
   std::vector<std::string> names_;
   std::vector<Fetch> fetches_;
   bool due_ = false;                      // a k-th step was reached but has given no values yet
   bool asked_ = false;                    // in the current run
-  RunValues latest_;                      // of this epoch, to be put at its end
+  Numbers latest_;                        // of this epoch, to be put at its end
   std::optional<std::int64_t> last_run_;  // the iteration of the last hooked run of a step
   std::int64_t longest_way_ = 1;          // in iterations, from one such run to the next
 };

@@ -10,12 +10,21 @@
 namespace belfry {
 namespace {
 
-void stop(Trainer& trainer, int signal) {
+void on_signal(Trainer& trainer, int signal) {
+  if (signal == SIGUSR1) {
+    log_info("[signals] SIGUSR1: a checkpoint is saved after the running step, and training goes on.");
+    return trainer.request_save();
+  }
+  trainer.set_signal(signal);
   log_warning(
       fmt::format("[signals] SIG{}: training ends, and what is not saved yet is saved. It waits for {}. A second "
                   "signal ends the program at once.",
                   ::sigabbrev_np(signal), trainer.activity()));
   trainer.request_stop(fmt::format("signal {}", signal), true);
+}
+
+std::string way_on(const Trainer& trainer) {
+  return trainer.auto_resume() ? "\nTo go on from there: " + trainer.command_line() : "";
 }
 
 std::string end_of(const Trainer& trainer) {
@@ -26,7 +35,7 @@ std::string end_of(const Trainer& trainer) {
   return fmt::format("after {} of {} steps of epoch {} (global_step {}). {}", at.steps_done, at.steps_per_epoch,
                      at.epoch, trainer.global_step(),
                      checkpoint.empty() ? "There was no ModelSaver to save it."
-                                        : fmt::format("The latest checkpoint is '{}'.", checkpoint));
+                                        : fmt::format("The latest checkpoint is '{}'.{}", checkpoint, way_on(trainer)));
 }
 
 }  // namespace
@@ -35,7 +44,8 @@ Interrupted::Interrupted(int signal, const Trainer& trainer)
     : Error(fmt::format("[training] ended by signal {} {}", signal, end_of(trainer))), signal_(signal) {}
 
 StopOnSignal::StopOnSignal(Trainer& trainer)
-    : trainer_(trainer), watch_(std::make_unique<SignalWatch>([&trainer](int signal) { stop(trainer, signal); })) {}
+    : trainer_(trainer),
+      watch_(std::make_unique<SignalWatch>([&trainer](int signal) { on_signal(trainer, signal); })) {}
 
 StopOnSignal::~StopOnSignal() = default;
 

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM, for trainings that are not launched with a TrainConfig (launch_train_with_config() does this by
-// itself):
+// Ctrl-C, SIGTERM and SIGUSR1, for trainings that are not launched with a TrainConfig (launch_train_with_config() does
+// this by itself):
 //
 //   const StopOnSignal signals(trainer);
 //   trainer.train_with_defaults({...});
@@ -28,7 +28,8 @@ class Interrupted : public Error {
 };
 
 // While it lives, the first signal lets the trainer finish its step, save and end, as request_stop() does, and the log
-// says at once what that waits for; a second one ends the program. Only one may live at a time. Its destructor puts the
+// says at once what that waits for; a second one ends the program. SIGUSR1 asks for a checkpoint, as often as it comes,
+// and ends nothing. Only one may live at a time. Its destructor puts the
 // earlier handlers back, and raises the signal again for them unless throw_if_interrupted() was called after it. A
 // signal that was ignored at the start (nohup, jobs in the background) stays ignored.
 class StopOnSignal {

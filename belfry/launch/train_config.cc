@@ -58,7 +58,8 @@ std::string launch_train_with_config(TrainConfig config, SingleCostTrainer& trai
                                                           .steps_per_epoch = config.steps_per_epoch,
                                                           .starting_epoch = config.starting_epoch,
                                                           .max_epoch = config.max_epoch,
-                                                          .run_dir = config.run_dir},
+                                                          .run_dir = config.run_dir,
+                                                          .auto_resume = config.auto_resume},
                                                          where);
   if (signals) signals->throw_if_interrupted();
   return reason;

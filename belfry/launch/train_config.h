@@ -42,13 +42,17 @@ struct TrainConfig {
 
   SessionConfig session_config{};
   SessionInit session_init{};
-  int starting_epoch = 1;
+  std::optional<int> starting_epoch{};            // default: where the continued run was; 1 for a new one
   std::optional<std::int64_t> steps_per_epoch{};  // default: one pass of the data
   int max_epoch = 99999;                          // the last one
   std::string run_dir{};                          // where the run's files go: see TrainOptions::run_dir
 
+  // Continues the run in run_dir, if it holds a checkpoint, so that the same command goes on after the program was
+  // killed: see TrainOptions::auto_resume.
+  bool auto_resume = false;
+
   // Ctrl-C and SIGTERM finish the step, or cut a validation short, and end training (see Interrupted); a second one
-  // ends the program at once.
+  // ends the program at once. SIGUSR1 saves after the running step, and training goes on.
   bool handle_signals = true;
 };
 

@@ -16,6 +16,9 @@
 //     after_epoch, trigger_epoch
 //   after_train                      however training ended
 //
+// A continued run goes on where its checkpoint was saved, also in the middle of an epoch (then with resume_epoch()
+// instead of before_epoch()), and even of a hook that an interruption has cut short: with the callback that was cut.
+//
 // The callbacks of a training are called in this order: the input's and the trainer's, the step counter, the user's,
 // the defaults, the monitors. All calls are on the thread that trains.
 #pragma once
@@ -49,6 +52,9 @@ class Callback {
   virtual void setup_graph() {}
   virtual void before_train() {}
   virtual void before_epoch() {}
+  // The same when a continued run goes on in the middle of an epoch. A callback whose before_epoch() changes what a
+  // checkpoint holds overrides this, so that it is not changed twice.
+  virtual void resume_epoch() { before_epoch(); }
   // What to fetch and feed along with the run.
   virtual HookRequest before_run(const RunContext&) { return {}; }
   // The values of what before_run() asked for, of the same execution. Only after a run that succeeded.
@@ -64,6 +70,12 @@ class Callback {
   // been interrupted.
   virtual std::string state() const { return ""; }
   virtual void restore(const std::string& /*state*/) {}
+  // For callbacks that defer actions (Trainer::after_this_hook(), decide_after_this_hook()): an interruption cut the
+  // hook short after this callback's turn, and what it had deferred was dropped. Called when a continued run completes
+  // the hook, to defer it again.
+  virtual void defer_again() {}
+  // Saves what it saves, between two steps, although it is not its time: somebody has asked for it (SIGUSR1).
+  virtual void save_now() {}
 
   // Where it writes files. Before training these directories are created and claimed for this run alone. Right before
   // the first step, after every before_train(), what an earlier run left there is moved aside: write files before that

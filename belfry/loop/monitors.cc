@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "belfry/base/check.h"
 #include "belfry/base/internal/exact_number.h"
 #include "belfry/base/internal/nearest.h"
 #include "belfry/base/log.h"
+#include "belfry/loop/internal/history_file.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
@@ -19,7 +21,32 @@ bool differs_little(std::string_view a, std::string_view b) {
   return edit_distance(a, b) * 4 <= std::max(a.size(), b.size());
 }
 
+constexpr const char* kHistoryFile = "history.bin";
+
+using History = HistoryFile::History;
+
+// A JSON number cannot be NaN or infinite: values are stored as text that reads back to the same bits.
+std::string text_of(const History& history) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [name, entries] : history) {
+    nlohmann::json& list = out[name] = nlohmann::json::array();
+    for (const Monitors::Entry& e : entries) list.push_back({e.step, exact_text(e.value)});
+  }
+  return out.dump();
+}
+
+History history_from(const nlohmann::json& all) {
+  History out;
+  for (const auto& [name, list] : all.items())
+    for (const nlohmann::json& e : list)
+      out[name].push_back({e.at(0).get<std::int64_t>(), exact_number(e.at(1).get<std::string>())});
+  return out;
+}
+
 }  // namespace
+
+Monitors::Monitors(Trainer& trainer) : trainer_(trainer), file_(std::make_unique<HistoryFile>()) {}
+Monitors::~Monitors() = default;
 
 void Monitors::put_scalar(std::string_view name, double value) {
   const std::int64_t step = trainer_.global_step();
@@ -84,27 +111,53 @@ std::vector<std::string> Monitors::names() const {
   return out;
 }
 
-// A JSON number cannot be NaN or infinite: values are stored as text that reads back to the same bits.
-std::string Monitors::state() const {
-  nlohmann::json out = nlohmann::json::object();
-  for (const auto& [name, entries] : history_) {
-    nlohmann::json& list = out[name] = nlohmann::json::array();
-    for (const Entry& e : entries) list.push_back({e.step, exact_text(e.value)});
-  }
-  return out.dump();
+std::string Monitors::history_file() const {
+  const std::string& directory = trainer_.files_dir();
+  return directory.empty() ? "" : directory + "/" + kHistoryFile;
+}
+
+std::string Monitors::state() {
+  const std::string path = history_file();
+  if (path.empty()) return text_of(history_);
+  const HistoryFile::Mark mark = file_->write(path, history_);
+  return nlohmann::json{{"file", path}, {"bytes", mark.bytes}, {"crc", mark.crc}}.dump();
 }
 
 void Monitors::restore(const std::string& state) {
-  std::map<std::string, std::vector<Entry>, std::less<>> history;
   try {
-    const nlohmann::json all = nlohmann::json::parse(state);
-    for (const auto& [name, list] : all.items())
-      for (const nlohmann::json& e : list)
-        history[name].push_back({e.at(0).get<std::int64_t>(), exact_number(e.at(1).get<std::string>())});
+    const nlohmann::json in = nlohmann::json::parse(state);
+    if (!in.contains("bytes") || !in["bytes"].is_number_unsigned()) {
+      history_ = history_from(in);
+      return;
+    }
+    read_history(in.at("bytes").get<std::uint64_t>(), in.at("crc").get<std::uint32_t>(), in.at("file"));
+  } catch (const FileError&) {
+    throw;
   } catch (const std::exception& error) {
     fail("[monitors] expected the history that a checkpoint keeps, got something else ({}).", error.what());
   }
-  history_ = std::move(history);
+}
+
+// It lies beside the checkpoint, or in this run's directory, or still where it was written.
+void Monitors::read_history(std::uint64_t bytes, std::uint32_t crc, const std::string& written_to) {
+  const std::string beside =
+      (std::filesystem::path(trainer_.continued_checkpoint()).parent_path() / kHistoryFile).string();
+  std::string problems;
+  for (const std::string& path : {beside, history_file(), written_to}) {
+    if (path.empty() || !std::filesystem::exists(path)) continue;
+    try {
+      history_ = HistoryFile::read(path, {bytes, crc});
+      *file_ = HistoryFile(path, {bytes, crc});
+      file_->set_written(history_);
+      return;
+    } catch (const FileError& error) {
+      problems += fmt::format(" {}", error.what());
+    }
+  }
+  log_warning(
+      fmt::format("[monitors] expected the history of the continued run in '{}', got none that fits the checkpoint."
+                  "{} The weights are not affected; the metrics begin anew.",
+                  beside, problems));
 }
 
 }  // namespace belfry

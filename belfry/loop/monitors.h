@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +27,14 @@ class Monitor : public Callback {
   bool declares_metrics() const override { return true; }  // it puts none
 };
 
+class HistoryFile;
+
 class Monitors {
  public:
-  explicit Monitors(Trainer& trainer) : trainer_(trainer) {}
+  explicit Monitors(Trainer& trainer);
+  ~Monitors();
+  Monitors(const Monitors&) = delete;
+  Monitors& operator=(const Monitors&) = delete;
 
   void put_scalar(std::string_view name, double value);
 
@@ -54,17 +60,24 @@ class Monitors {
   const std::vector<Entry>& history(std::string_view name) const;
   std::vector<std::string> names() const;  // of all metrics put so far, sorted
 
-  // The history as text for a checkpoint, and back.
-  std::string state() const;
+  // The history for a checkpoint, and back. The values themselves go to a file of the run, history.bin (see
+  // Trainer::files_dir()), which every call extends, and the text says how far into it they are valid; without such a
+  // directory they are in the text. Throws FileError if the file cannot be written. A file that is not there any more
+  // is a warning: the history then begins anew.
+  std::string state();
   void restore(const std::string& state);
+  // The file that a checkpoint with the last state() needs; "" if there is none.
+  std::string history_file() const;
 
   // For the trainer.
   void add(Handle<Monitor> monitor) { all_.push_back(std::move(monitor)); }
   const std::vector<Handle<Monitor>>& all() const { return all_; }
 
  private:
+  void read_history(std::uint64_t bytes, std::uint32_t crc, const std::string& written_to);
   std::string silent_callbacks() const;  // those that may put undeclared metrics: "A or B"
   Trainer& trainer_;
+  std::unique_ptr<HistoryFile> file_;
   std::vector<Handle<Monitor>> all_;
   std::map<std::string, std::vector<Entry>, std::less<>> history_;
   std::map<std::string, const Callback*, std::less<>> declared_;  // by whom

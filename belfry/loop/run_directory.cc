@@ -144,6 +144,12 @@ RunDirectories::RunDirectories(const Callbacks& callbacks, std::vector<std::stri
 
 RunDirectories::~RunDirectories() = default;
 
+std::string RunDirectories::main(const std::string& wanted) const {
+  for (const Claimed& claimed : claimed_)
+    if (canonical(claimed.directory->path()) == canonical(wanted)) return claimed.directory->path();
+  return claimed_.empty() ? "" : claimed_[0].directory->path();
+}
+
 bool RunDirectories::continues() const {
   return std::ranges::any_of(continued_, [&](const std::string& path) {
     const fs::path file = canonical(path);

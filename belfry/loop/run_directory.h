@@ -41,6 +41,9 @@ class RunDirectories {
   RunDirectories(const Callbacks& callbacks, std::vector<std::string> continued);
   ~RunDirectories();
 
+  // Where the run's own files go: `wanted` if it is among them, else the first; "" if there is none.
+  std::string main(const std::string& wanted) const;
+
   // Moves what an earlier run left in them aside, unless this one continues a run in one of them. To be called when all
   // that is needed from those files has been read, all checks have passed, and nothing has been written yet.
   void keep_previous_run() const;

@@ -59,7 +59,7 @@ void RunOp::setup_graph() {
 }
 
 void RunOp::before_train() {
-  if (options_.before_train) run();
+  if (trainer().is_continued() ? options_.when_continued : options_.before_train) run();
 }
 
 HookRequest RunOp::before_run(const RunContext&) {

@@ -12,7 +12,8 @@
 namespace belfry {
 
 struct RunOpOptions {
-  bool before_train = true;      // once, before the loop
+  bool before_train = true;      // once, before the loop; not again when the run is continued,
+  bool when_continued = false;   // ... unless this says so: for what a checkpoint does not hold
   bool as_trigger = true;        // every trigger(): once per epoch
   bool along_with_step = false;  // in the same run as each step
   bool verbose = false;          // log when it runs separately
@@ -61,6 +62,7 @@ class RunUpdateOps final : public Callback {
 struct CallbackFunctions {
   std::function<void(Trainer&)> setup_graph{}, before_train{}, before_epoch{}, trigger_step{}, after_epoch{},
       trigger_epoch{}, after_train{};
+  std::function<void(Trainer&)> resume_epoch{};  // default: before_epoch (see Callback::resume_epoch())
   std::string name = "CallbackFactory";
 };
 class CallbackFactory final : public Callback {
@@ -70,6 +72,7 @@ class CallbackFactory final : public Callback {
   void setup_graph() override { call(functions_.setup_graph); }
   void before_train() override { call(functions_.before_train); }
   void before_epoch() override { call(functions_.before_epoch); }
+  void resume_epoch() override { call(functions_.resume_epoch ? functions_.resume_epoch : functions_.before_epoch); }
   void trigger_step() override { call(functions_.trigger_step); }
   void after_epoch() override { call(functions_.after_epoch); }
   void trigger() override { call(functions_.trigger_epoch); }

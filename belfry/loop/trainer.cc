@@ -1,19 +1,36 @@
 #include "belfry/loop/trainer.h"
 
 #include <errno.h>  // program_invocation_short_name
+#include <fmt/format.h>
 
 #include <exception>
 #include <utility>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/exception_text.h"
 #include "belfry/base/log.h"
 #include "belfry/loop/internal/callback_hook.h"
+#include "belfry/loop/internal/run_record.h"
 #include "belfry/loop/internal/training_defaults.h"
 #include "belfry/loop/run_directory.h"
 #include "belfry/loop/step_counter.h"
 #include "belfry/loop/training_state.h"
 
 namespace belfry {
+
+namespace {
+
+// The hooks of RunPosition.
+constexpr const char *kNoHook = "", *kBeforeEpoch = "before_epoch", *kStep = "step", *kTriggerStep = "trigger_step",
+                     *kAfterEpoch = "after_epoch", *kTriggerEpoch = "trigger_epoch";
+
+const char* known_hook(std::string_view name) {
+  for (const char* hook : {kStep, kTriggerStep, kAfterEpoch, kTriggerEpoch})
+    if (name == hook) return hook;
+  return kStep;
+}
+
+}  // namespace
 
 Trainer::Trainer()
     : graph_(chosen_graph_or_null()), run_dir_(std::string("train_log/") + program_invocation_short_name) {
@@ -25,31 +42,54 @@ Trainer::Trainer()
 
 Trainer::~Trainer() = default;
 
-// The loop. Everything else here is preparation.
-void Trainer::run_epochs() {
+// The loop. Everything else here is preparation, and the way back into the middle of an epoch.
+void Trainer::run_epochs(RunPosition from) {
   call_before_train();
-  triggered_step_ = global_step_;
+  if (from.hook.empty()) triggered_step_ = global_step_;
   end_if_stopped();
-  for (int epoch = loop_.starting_epoch; epoch <= loop_.max_epoch; ++epoch) {
+  for (int epoch = starting_epoch_; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
     epoch_num_ = epoch;
-    epoch_steps_ = 0;
-    epoch_ended_ = false;
-    call("before_epoch", &Callback::before_epoch);
-    end_if_stopped();
-    for (local_step_ = 0; local_step_ < loop_.steps_per_epoch; ++local_step_) {
+    epoch_steps_ = from.steps_done;
+    begin_epoch(from);
+    for (local_step_ = epoch_steps_; local_step_ < steps_to_do(from); ++local_step_) {
       step();
       ++iteration_;
       ++epoch_steps_;
       triggered_before_ = std::exchange(triggered_step_, global_step_);
-      call("trigger_step", &Callback::trigger_step);
-      if (local_step_ + 1 < loop_.steps_per_epoch)
-        end_if_stopped();  // otherwise the epoch is finished, and its hooks run
+      after_step({});
     }
-    call("after_epoch", &Callback::after_epoch);
-    call_trigger_epoch();
+    if (from.hook != kTriggerEpoch) call(kAfterEpoch, &Callback::after_epoch, kTriggerEpoch, from);
+    call(kTriggerEpoch, &Callback::trigger_epoch, kNoHook, from);
     end_if_stopped();
+    from = {};
   }
+}
+
+void Trainer::begin_epoch(const RunPosition& from) {
+  hook_ = kBeforeEpoch;
+  if (from.hook == kNoHook || from.hook == kBeforeEpoch) {
+    call(kBeforeEpoch, &Callback::before_epoch, kStep, from);
+  } else {
+    call("resume_epoch", &Callback::resume_epoch, known_hook(from.hook));
+  }
+  end_if_stopped();
+  if (from.hook != kTriggerStep) return;
+  local_step_ = from.steps_done - 1;
+  after_step(from);
+}
+
+// An epoch whose steps are done has none left, also if epochs are longer now.
+std::int64_t Trainer::steps_to_do(const RunPosition& from) const {
+  const bool done = from.hook == kAfterEpoch || from.hook == kTriggerEpoch;
+  return done ? from.steps_done : loop_.steps_per_epoch;
+}
+
+void Trainer::after_step(const RunPosition& from) {
+  const char* const next = epoch_steps_ < loop_.steps_per_epoch ? kStep : kAfterEpoch;
+  call(kTriggerStep, &Callback::trigger_step, next, from);
+  if (save_requested_.exchange(false)) call("save_now", &Callback::save_now, next);
+  if (epoch_steps_ < loop_.steps_per_epoch) end_if_stopped();  // otherwise the epoch is finished, and its hooks run
 }
 
 void Trainer::step() try {
@@ -61,21 +101,23 @@ void Trainer::step() try {
 std::string Trainer::main_loop(const LoopOptions& options, const Location& where) {
   BELFRY_CHECK(options.steps_per_epoch >= 0, "[main_loop] expected steps_per_epoch of 0 or more, got {} (at {}).",
                options.steps_per_epoch, to_string(where));
-  BELFRY_CHECK(options.starting_epoch >= 1, "[main_loop] expected starting_epoch of 1 or more, got {} (at {}).",
-               options.starting_epoch, to_string(where));
-  BELFRY_CHECK(options.starting_epoch <= options.max_epoch,
+  const int start = options.starting_epoch.value_or(1);
+  BELFRY_CHECK(start >= 1, "[main_loop] expected starting_epoch of 1 or more, got {} (at {}).", start,
+               to_string(where));
+  BELFRY_CHECK(start <= options.max_epoch,
                "[main_loop] expected a starting_epoch of at most max_epoch, the last one, got {} and {} (at {}). "
                "Nothing is left to train: raise max_epoch.",
-               options.starting_epoch, options.max_epoch, to_string(where));
+               start, options.max_epoch, to_string(where));
   enter(Phase::session_ready, Phase::looping, "main_loop");
   loop_ = options;
   where_ = where;
-  epoch_num_ = options.starting_epoch - 1;
-  warn_of_other_epoch();
+  const RunPosition from = beginning();
+  epoch_num_ = starting_epoch_ - 1;
+  if (starting_epoch_ > options.max_epoch) return end_without_training();
   std::string reason;
   std::exception_ptr error;
   try {
-    run_epochs();
+    run_epochs(from);
     reason = fmt::format("finished epoch {}", epoch_num_);
   } catch (const StopTraining& stop) {
     reason = stop.what();
@@ -91,13 +133,13 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   } catch (...) {
     keep_first(error, "Trainer", "end_steps");
   }
-  end_loop(std::move(error));
+  end_loop(std::move(error), reason);
   if (is_chief()) log_info(fmt::format("Training has ended: {}{}", reason, reason.ends_with('.') ? "" : "."));
   return reason;
 }
 
 // Every callback's after_train() runs, whatever the others do; the first error of the training is thrown.
-void Trainer::end_loop(std::exception_ptr error) {
+void Trainer::end_loop(std::exception_ptr error, const std::string& reason) {
   phase_ = Phase::ended;
   doing_ = "after_train";
   for (const Handle<Callback>& callback : callbacks_) {
@@ -111,9 +153,28 @@ void Trainer::end_loop(std::exception_ptr error) {
       keep_first(error, callback->name(), "after_train");
     }
   }
+  end_record(error, reason);
   directories_.reset();
   called_ = nullptr;
   if (error != nullptr) std::rethrow_exception(error);
+}
+
+void Trainer::end_record(const std::exception_ptr& error, const std::string& reason) {
+  if (record_ == nullptr) return;
+  const char* const state = error != nullptr                                  ? "failed"
+                            : save_at_end_                                    ? "interrupted"
+                            : epoch_num_ >= loop_.max_epoch && *hook_ == '\0' ? "finished"
+                                                                              : "stopped";
+  record_->end(state, error != nullptr ? text_of(error) : reason, signal_);
+}
+
+// All that was to be trained is trained: the same command, started again, does nothing.
+std::string Trainer::end_without_training() {
+  phase_ = Phase::ended;
+  directories_.reset();
+  const std::string reason = fmt::format("finished epoch {} before", epoch_num_);
+  if (is_chief()) log_info(fmt::format("Nothing is left to train: the continued run has {}.", reason));
+  return reason;
 }
 
 void Trainer::run_step() {
@@ -186,6 +247,8 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init, c
   session_->initialize(false, where);
   const InitReport report = init.init(*session_, where);
   global_step_ = report.step.value_or(0);
+  files_dir_ = directories->main(run_dir_);
+  continued_checkpoint_ = report.checkpoint;
   restore_training_state(*this, report.training);
   if (!report.step) continued_.reset();  // only its values
   if (is_chief() && !report.checkpoint.empty())
@@ -194,6 +257,20 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init, c
   graph_->finalize();
   hooked_session_ = std::make_unique<HookedSession>(*session_, hooks_of(callbacks_));
   directories_ = std::move(directories);
+}
+
+// The run in the first directory that holds one. Whatever is wrong with it is an error: to begin anew instead would
+// lose it.
+SessionInit Trainer::resumed(const SessionInit& otherwise) {
+  std::vector<std::string> places{run_dir_};
+  for (const Handle<Callback>& callback : callbacks_)
+    for (const Written& written : callback->writes()) places.push_back(written.directory);
+  for (const std::string& place : places) {
+    if (!latest_checkpoint(place)) continue;
+    check_same_program(place);
+    return ContinueRun(place, {.strict = true});
+  }
+  return otherwise;
 }
 
 std::int64_t Trainer::steps_of(const TrainOptions& options, const Location& where) const {
@@ -210,9 +287,10 @@ std::int64_t Trainer::steps_of(const TrainOptions& options, const Location& wher
 
 std::string Trainer::train(const TrainOptions& options, const Location& where) {
   if (!options.run_dir.empty()) set_run_dir(options.run_dir);
+  auto_resume_ = options.auto_resume;
   const std::int64_t steps = steps_of(options, where);
   setup_callbacks(options.callbacks, options.monitors, where);
-  initialize(options.session_config, options.session_init, where);
+  initialize(options.session_config, options.auto_resume ? resumed(options.session_init) : options.session_init, where);
   return main_loop({.steps_per_epoch = steps, .starting_epoch = options.starting_epoch, .max_epoch = options.max_epoch},
                    where);
 }
@@ -254,6 +332,8 @@ std::string Trainer::explain(std::optional<std::int64_t> batch, const Location& 
                to_string(where));
   return session().explain_batch({ops.begin(), ops.end()}, *batch, where);
 }
+
+std::string Trainer::command_line() const { return command_line_text(); }
 
 void Trainer::set_run_dir(std::string dir) {
   BELFRY_CHECK(!dir.empty(), "[Trainer] expected a directory for the run's files, got an empty name.");

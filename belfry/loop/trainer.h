@@ -41,7 +41,8 @@ namespace belfry {
 
 struct LoopOptions {
   std::int64_t steps_per_epoch = 0;  // 0: callbacks only
-  int starting_epoch = 1;
+  // Default: where the continued run was, in the middle of an epoch too; 1 for a new one.
+  std::optional<int> starting_epoch{};
   int max_epoch = 99999;  // the last one
 };
 
@@ -53,16 +54,20 @@ struct TrainOptions {
   SessionConfig session_config{};
   SessionInit session_init{};
   std::optional<std::int64_t> steps_per_epoch{};  // required, unless the trainer knows it from its data
-  int starting_epoch = 1;
-  int max_epoch = 99999;  // the last one
+  std::optional<int> starting_epoch{};            // default: where the continued run was; 1 for a new one
+  int max_epoch = 99999;                          // the last one
   // Where the run's files go; default: train_log/<name of the program>. Claimed for this run if a callback writes
   // there; files of an earlier run are moved to previous-1 in it (or the next number) right before the first step,
   // unless session_init continues that run.
   std::string run_dir{};
+  // Continues the run in run_dir from its newest complete checkpoint, if there is one, as if it had never ended:
+  // session_init is then not used. So the same program, started again, goes on. Needs a ModelSaver.
+  bool auto_resume = false;
 };
 
 class InferenceTowers;
 class RunDirectories;
+class RunRecord;
 
 class Trainer {
  public:
@@ -93,6 +98,8 @@ class Trainer {
   // `save` it is an interruption: savers save what they have not saved yet, and any run_interruptibly() ends too;
   // without it, only one from before the first epoch does. The first reason counts.
   void request_stop(std::string reason, bool save = false);
+  // For run.json: the signal because of which training is asked to stop.
+  void set_signal(int signal) { signal_ = signal; }
   bool stop_requested() const { return stop_requested_; }
   bool save_at_end() const { return save_at_end_; }
   // What training is doing, as readable text: "the running step", "trigger_epoch of InferenceRunner"; from any thread.
@@ -119,9 +126,13 @@ class Trainer {
   std::string explain(std::optional<std::int64_t> batch = {}, const Location& where = Location::current()) const;
   Monitors& monitors() { return monitors_; }
   const std::string& run_dir() const { return run_dir_; }
+  // Where the run's own files go while it trains: run_dir(), or the first directory of its callbacks if none of them
+  // writes there; "" if none writes anywhere.
+  const std::string& files_dir() const { return files_dir_; }
   void set_run_dir(std::string dir);
 
-  int starting_epoch() const { return loop_.starting_epoch; }
+  int starting_epoch() const { return starting_epoch_; }
+  bool is_continued() const { return continued_.has_value(); }  // a run that a checkpoint holds; from initialize() on
   int max_epoch() const { return loop_.max_epoch; }
   std::int64_t steps_per_epoch() const { return loop_.steps_per_epoch; }
   int epoch_num() const { return epoch_num_; }             // of the running epoch; starting_epoch - 1 before the first
@@ -131,7 +142,10 @@ class Trainer {
   // In trigger_step(): whether global_step has reached or passed a multiple of k since the previous trigger_step(),
   // whether an iteration has one hooked run, none or several.
   bool every_k_steps(std::int64_t k) const { return k > 0 && triggered_step_ / k > triggered_before_ / k; }
-  RunPosition position() const;  // what a checkpoint saved now would say
+  RunPosition position() const;                      // what a checkpoint saved now would say
+  bool auto_resume() const { return auto_resume_; }  // the same command continues the run
+  std::string command_line() const;                  // of this program, quoted for a shell
+  const std::string& continued_checkpoint() const { return continued_checkpoint_; }  // of a continued run: its file
   // The latest one of this run, as a saver has set it; empty if there is none.
   const std::string& last_checkpoint() const { return last_checkpoint_; }
   void set_last_checkpoint(std::string path) { last_checkpoint_ = std::move(path); }
@@ -149,6 +163,8 @@ class Trainer {
   void register_callback(Handle<Callback> callback);
   void register_callbacks(const Callbacks& callbacks);
   const Callbacks& callbacks() const { return callbacks_; }  // all, in the order they are called
+  // Asks the savers for a checkpoint after the running step; training goes on. From any thread.
+  void request_save() { save_requested_ = true; }
   // For savers: calls `action` when the current hook (trigger_epoch(), say) has been called for all callbacks, so that
   // the saved state is one between two hooks; at once outside of hooks.
   void after_this_hook(std::function<void()> action);
@@ -179,6 +195,7 @@ class Trainer {
 
  private:
   friend class StepCounter;
+  friend CheckpointState training_state(Trainer&);
   friend void restore_training_state(Trainer&, const std::map<std::string, std::string>&);
   enum class Phase { defining, callbacks_ready, session_ready, looping, ended };
   void enter(Phase from, Phase to, const char* method);
@@ -192,17 +209,32 @@ class Trainer {
   Waiter set_waiter(Waiter waiter);
   void interrupt() BELFRY_REQUIRES(stop_mutex_);
   void end_if_stopped();
-  void run_epochs();
-  void end_loop(std::exception_ptr error);
-  void call(const char* hook, void (Callback::*method)());
+  void run_epochs(RunPosition from);
+  void begin_epoch(const RunPosition& from);
+  void after_step(const RunPosition& from);
+  std::int64_t steps_to_do(const RunPosition& from) const;
+  RunPosition beginning();
+  SessionInit resumed(const SessionInit& otherwise);
+  std::string end_without_training();
+  void end_loop(std::exception_ptr error, const std::string& reason);
+  void end_record(const std::exception_ptr& error, const std::string& reason);
+  using Method = void (Callback::*)();
+  void call(const char* hook, Method method, const char* next, const RunPosition& from = {});
   void call_before_train();
-  void call_trigger_epoch();
-  std::exception_ptr turns(const char* hook, void (Callback::*method)());
+  void begin_record();
+  std::exception_ptr turns(const char* hook, Method method, const RunPosition& from);
+  std::size_t first_turn(const char* hook, const RunPosition& from);
+  void cut(const char* hook, std::size_t turn);
   void warn_of_other_epoch() const;
-  bool turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error);
+  enum class Turn { done, stopped, failed };
+  Turn turn(const Callback& callback, const char* hook, FunctionRef<void()> run, std::exception_ptr& error);
   void end_hook(std::exception_ptr error);
   void keep_first(std::exception_ptr& error, std::string_view who, std::string_view what);
-  void run_postponed(std::vector<std::function<void()>>& actions, std::exception_ptr& error);
+  struct Deferred {
+    const Callback* by = nullptr;
+    std::function<void()> action{};
+  };
+  void run_postponed(std::vector<Deferred>& actions, std::exception_ptr& error);
 
   std::unique_ptr<Graph> own_graph_;
   Graph* graph_ = nullptr;
@@ -212,22 +244,29 @@ class Trainer {
   Monitors monitors_{*this};
   std::unique_ptr<Session> session_;
   std::unique_ptr<HookedSession> hooked_session_;
-  std::string run_dir_, last_checkpoint_;
+  std::string run_dir_, files_dir_, continued_checkpoint_, last_checkpoint_;
   std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
+  std::unique_ptr<RunRecord> record_;            // from the first step on, if there is a directory
+  bool auto_resume_ = false;
+  std::atomic<int> signal_ = 0;
   LoopOptions loop_;
+  int starting_epoch_ = 1;
   Location where_;  // of the last call that trains or prepares it
   bool in_hook_ = false, in_before_train_ = false;
-  bool said_first_ = false;                                   // the log has the text of the error that will be thrown
-  std::exception_ptr stop_;                                   // of a hook, until its epoch is over if that is finished
-  std::vector<std::function<void()>> decisions_, postponed_;  // until the hook is done
-  std::vector<std::pair<const Callback*, std::function<void()>>> starts_;  // of before_first_step(), with the callback
+  bool said_first_ = false;                      // the log has the text of the error that will be thrown
+  std::exception_ptr stop_;                      // of a hook, until its epoch is over if that is finished
+  std::vector<Deferred> decisions_, postponed_;  // until the hook is done
+  std::vector<Deferred> starts_;                 // of before_first_step()
   int epoch_num_ = 0;
   std::int64_t local_step_ = 0, iteration_ = 0, global_step_ = 0;
-  std::int64_t epoch_steps_ = 0;                            // finished run_step()s of the epoch
-  bool epoch_ended_ = false;                                // its callbacks have had their last turn
+  std::int64_t epoch_steps_ = 0;  // finished run_step()s of the epoch
+  // What comes next (see RunPosition::hook), or the hook that was cut short, and at whose turn.
+  const char* hook_ = "";
+  std::optional<std::size_t> cut_at_;
+  std::vector<std::string> cut_deferred_;
   std::optional<RunPosition> continued_;                    // of the continued run
   std::int64_t triggered_step_ = 0, triggered_before_ = 0;  // global_step at the last two trigger_step()s
-  std::atomic<bool> stop_requested_ = false, save_at_end_ = false;
+  std::atomic<bool> stop_requested_ = false, save_at_end_ = false, save_requested_ = false;
   Mutex stop_mutex_;
   std::string stop_reason_ BELFRY_GUARDED_BY(stop_mutex_);
   Waiter waiter_ BELFRY_GUARDED_BY(stop_mutex_) = Waiter::none;  // whose wait for data may be interrupted

@@ -46,7 +46,7 @@ void Trainer::check_stop(Waiter waiter) {
 
 // Before the first epoch nothing is finished that a callback should still be allowed to complete.
 void Trainer::run_interruptibly(FunctionRef<void()> run) {
-  run_as(epoch_num_ < loop_.starting_epoch ? Waiter::step : Waiter::callback, run);
+  run_as(epoch_num_ < starting_epoch_ ? Waiter::step : Waiter::callback, run);
 }
 
 // A stop that is requested before the run begins keeps it from beginning; a later one ends its wait for data.

@@ -9,6 +9,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/log.h"
+#include "belfry/loop/internal/state_key.h"
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
@@ -17,10 +18,6 @@ namespace {
 constexpr const char *kLoop = "loop", *kMonitors = "monitors", *kCallback = "callback ";
 
 using States = std::map<std::string, std::string>;
-
-std::string key_of(const Trainer& trainer, std::size_t place) {
-  return fmt::format("{}{} {}", kCallback, place, trainer.callbacks()[place]->name());
-}
 
 // "MinSaver" for "callback 3 MinSaver".
 std::string_view name_in(std::string_view key) {
@@ -31,7 +28,7 @@ std::string_view name_in(std::string_view key) {
 
 // The state of the same name and place; of the same name only, if one callback and one state have it.
 States::const_iterator state_for(const Trainer& trainer, std::size_t place, const States& states) {
-  if (const auto same = states.find(key_of(trainer, place)); same != states.end()) return same;
+  if (const auto same = states.find(state_key(trainer, place)); same != states.end()) return same;
   const std::string name = trainer.callbacks()[place]->name();
   const auto is_named = [&](const auto& item) { return name_in(item.first) == name; };
   const bool is_unique =
@@ -42,16 +39,25 @@ States::const_iterator state_for(const Trainer& trainer, std::size_t place, cons
 
 // Nothing if the checkpoint is from a version that did not store it.
 std::optional<RunPosition> position_in(const nlohmann::json& loop) try {
-  return RunPosition{.epoch = loop.at("epoch").get<int>(),
-                     .steps_done = loop.at("steps_done").get<std::int64_t>(),
-                     .steps_per_epoch = loop.at("steps_per_epoch").get<std::int64_t>(),
-                     .ended = loop.at("ended").get<bool>(),
-                     .next_epoch = loop.at("next_epoch").get<int>()};
+  RunPosition out{.epoch = loop.at("epoch").get<int>(),
+                  .steps_done = loop.at("steps_done").get<std::int64_t>(),
+                  .steps_per_epoch = loop.at("steps_per_epoch").get<std::int64_t>(),
+                  .ended = loop.at("ended").get<bool>()};
+  out.next_epoch = out.ended ? out.epoch + 1 : out.epoch;
+  if (out.ended) return out;
+  out.hook = loop.value("hook", "step");
+  out.callback = loop.value("callback", "");
+  out.deferred = loop.value("deferred", std::vector<std::string>());
+  return out;
 } catch (const nlohmann::json::exception&) {
   return std::nullopt;
 }
 
 }  // namespace
+
+std::string state_key(const Trainer& trainer, std::size_t place) {
+  return fmt::format("{}{} {}", kCallback, place, trainer.callbacks()[place]->name());
+}
 
 RunPosition run_position(const CheckpointState& state) {
   const auto loop = state.user.find(kLoop);
@@ -61,31 +67,38 @@ RunPosition run_position(const CheckpointState& state) {
 }
 
 std::string to_string(const RunPosition& at) {
-  if (at.next_epoch <= at.epoch)
-    return fmt::format("{} of {} steps of epoch {} were done, which begins again", at.steps_done, at.steps_per_epoch,
-                       at.epoch);
-  const char* const cut = at.ended ? "" : ", except for what callbacks do at its end";
-  return at.epoch == 0 ? "no epoch had begun" : fmt::format("epoch {} was done{}", at.epoch, cut);
+  if (at.ended) return at.epoch == 0 ? "no epoch had begun" : fmt::format("epoch {} was done", at.epoch);
+  if (at.hook == "after_epoch" || at.hook == "trigger_epoch")
+    return fmt::format("epoch {} was done, except for what callbacks do at its end", at.epoch);
+  return fmt::format("{} of {} steps of epoch {} were done", at.steps_done, at.steps_per_epoch, at.epoch);
 }
 
 RunPosition Trainer::position() const {
-  const bool begun = epoch_num_ >= loop_.starting_epoch;
-  const bool done = begun && epoch_steps_ >= loop_.steps_per_epoch;
-  return {.epoch = epoch_num_,
-          .steps_done = epoch_steps_,
-          .steps_per_epoch = loop_.steps_per_epoch,
-          .ended = !begun || epoch_ended_,
-          .next_epoch = begun && !done ? epoch_num_ : epoch_num_ + 1};
+  RunPosition out{.epoch = epoch_num_,
+                  .steps_done = epoch_steps_,
+                  .steps_per_epoch = loop_.steps_per_epoch,
+                  .ended = *hook_ == '\0'};
+  out.next_epoch = out.ended ? out.epoch + 1 : out.epoch;
+  if (out.ended) return out;
+  out.hook = hook_;
+  if (cut_at_) out.callback = state_key(*this, *cut_at_);
+  out.deferred = cut_deferred_;
+  return out;
 }
 
-// Does not warn if the training only makes up for what callbacks do at the end of the epoch.
+// Where the loop begins: in the middle of an epoch if a continued run was there.
+RunPosition Trainer::beginning() {
+  starting_epoch_ = loop_.starting_epoch.value_or(continued_ ? continued_->next_epoch : 1);
+  warn_of_other_epoch();
+  return continued_ && !continued_->ended && continued_->epoch == starting_epoch_ ? *continued_ : RunPosition();
+}
+
 void Trainer::warn_of_other_epoch() const {
-  if (!continued_ || loop_.starting_epoch == continued_->next_epoch || !is_chief()) return;
-  if (loop_.steps_per_epoch == 0 && loop_.starting_epoch == continued_->epoch) return;
-  log_warning(fmt::format(
-      "[main_loop] expected starting_epoch {}, because in the continued run {}, got {} (at {}). Set starting_epoch to "
-      "run_position(load_checkpoint(directory).state).next_epoch, unless this is intended.",
-      continued_->next_epoch, to_string(*continued_), loop_.starting_epoch, to_string(where_)));
+  if (!continued_ || starting_epoch_ == continued_->next_epoch || !is_chief()) return;
+  log_warning(
+      fmt::format("[main_loop] expected starting_epoch {}, because in the continued run {}, got {} (at {}). Omit "
+                  "starting_epoch, unless this is intended.",
+                  continued_->next_epoch, to_string(*continued_), starting_epoch_, to_string(where_)));
 }
 
 CheckpointState training_state(Trainer& trainer) {
@@ -97,13 +110,17 @@ CheckpointState training_state(Trainer& trainer) {
                                    {"iteration", trainer.iteration()},
                                    {"steps_done", position.steps_done},
                                    {"steps_per_epoch", position.steps_per_epoch},
+                                   {"triggered_step", trainer.triggered_step_},
+                                   {"triggered_before", trainer.triggered_before_},
                                    {"ended", position.ended},
-                                   {"next_epoch", position.next_epoch}}
+                                   {"hook", position.hook},
+                                   {"callback", position.callback},
+                                   {"deferred", position.deferred}}
                         .dump();
   out.user[kMonitors] = trainer.monitors().state();
   const Callbacks& callbacks = trainer.callbacks();
   for (std::size_t i = 0; i < callbacks.size(); ++i)
-    if (const std::string state = callbacks[i]->state(); !state.empty()) out.user[key_of(trainer, i)] = state;
+    if (const std::string state = callbacks[i]->state(); !state.empty()) out.user[state_key(trainer, i)] = state;
   return out;
 }
 
@@ -116,6 +133,8 @@ void restore_training_state(Trainer& trainer, const std::map<std::string, std::s
                     loop->second);
     trainer.iteration_ = in["iteration"].get<std::int64_t>();
     trainer.continued_ = position_in(in);
+    trainer.triggered_step_ = in.value("triggered_step", std::int64_t{0});
+    trainer.triggered_before_ = in.value("triggered_before", std::int64_t{0});
   }
   if (const auto monitors = user.find(kMonitors); monitors != user.end()) trainer.monitors().restore(monitors->second);
   std::set<std::string> left;

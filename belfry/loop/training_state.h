@@ -2,8 +2,10 @@
 // callback's state.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "belfry/session/checkpoint.h"
 
@@ -23,8 +25,12 @@ struct RunPosition {
   // Whether its callbacks were called at its end. Not so if the run was interrupted in its steps, or in the validation
   // after them: if that is the last epoch, a training with steps_per_epoch = 0 that starts at `epoch` makes up for it.
   bool ended = true;
-  // The starting_epoch with which nothing is omitted: an epoch whose steps are not all done begins again.
+  // The epoch that a continued run begins with: this one as long as it has not ended.
   int next_epoch = 1;
+  // The hook of the epoch that comes next or that an interruption cut short, and the callback (in the order of the
+  // training, by its name in the state) whose turn is next; none between two steps, or if the epoch has ended.
+  std::string hook{}, callback{};
+  std::vector<std::string> deferred{};  // the callbacks before it that have to defer again (Callback::defer_again())
 };
 // From load_checkpoint(directory).state. A checkpoint that was not saved in a training counts as saved at the end of
 // its epoch.

@@ -32,7 +32,7 @@ PeriodicTrigger::PeriodicTrigger(Handle<Callback> callback, TriggerPeriod period
 
 void PeriodicTrigger::before_train() {
   ProxyCallback::before_train();
-  if (!period_.before_train) return;
+  if (!period_.before_train || trainer().is_continued()) return;
   if (wrapped().writes().empty())
     wrapped().trigger();
   else
@@ -71,6 +71,9 @@ bool EnableCallbackIf::enabled() const { return condition_(trainer()); }
 
 void EnableCallbackIf::before_epoch() {
   if (enabled()) ProxyCallback::before_epoch();
+}
+void EnableCallbackIf::resume_epoch() {
+  if (enabled()) ProxyCallback::resume_epoch();
 }
 HookRequest EnableCallbackIf::before_run(const RunContext& context) {
   active_ = enabled();

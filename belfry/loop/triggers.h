@@ -21,6 +21,7 @@ class ProxyCallback : public Callback {
   void setup_graph() override { wrapped().setup_graph(); }
   void before_train() override { wrapped().before_train(); }
   void before_epoch() override { wrapped().before_epoch(); }
+  void resume_epoch() override { wrapped().resume_epoch(); }
   HookRequest before_run(const RunContext& context) override { return wrapped().before_run(context); }
   void after_run(const RunContext& context, const RunValues& values) override { wrapped().after_run(context, values); }
   void trigger_step() override { wrapped().trigger_step(); }
@@ -30,6 +31,8 @@ class ProxyCallback : public Callback {
   void after_train() override { wrapped().after_train(); }
   std::string state() const override { return callback_->state(); }
   void restore(const std::string& state) override { wrapped().restore(state); }
+  void defer_again() override { wrapped().defer_again(); }
+  void save_now() override { wrapped().save_now(); }
   std::vector<Written> writes() const override { return callback_->writes(); }
   bool declares_metrics() const override { return callback_->declares_metrics(); }
   bool chief_only() const override { return callback_->chief_only(); }
@@ -45,7 +48,7 @@ class ProxyCallback : public Callback {
 struct TriggerPeriod {
   std::int64_t every_k_steps = 0;  // of global_step (see Trainer::every_k_steps()); 0: not by steps
   int every_k_epochs = 0;          // of epoch_num; 0: not by epochs
-  bool before_train = false;
+  bool before_train = false;       // once, before the first step; not again when the run is continued
 };
 // Calls trigger() at other times than once an epoch. The callback's own trigger_epoch() is not called.
 class PeriodicTrigger final : public ProxyCallback {
@@ -77,6 +80,7 @@ class EnableCallbackIf : public ProxyCallback {
  public:
   EnableCallbackIf(Handle<Callback> callback, std::function<bool(Trainer&)> enabled);
   void before_epoch() override;
+  void resume_epoch() override;
   HookRequest before_run(const RunContext& context) override;
   void after_run(const RunContext& context, const RunValues& values) override;
   void trigger_step() override;

@@ -195,6 +195,13 @@ bool Session::is_initialized(const Variable& variable) const {
   return state_->variables.is_initialized(variable.node());
 }
 
+std::vector<std::string> Session::device_texts() const {
+  std::vector<std::string> out;
+  for (const DeviceInfo& info : state_->team.devices())
+    out.push_back(fmt::format("{} ({} thread{})", info.name.name(), info.threads, info.threads == 1 ? "" : "s"));
+  return out;
+}
+
 std::unique_ptr<Session> Session::companion(const Device& device, const Location& where) {
   const Caller caller{"Session::companion", where};
   const SessionUse use(state_->user, caller);

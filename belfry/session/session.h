@@ -116,6 +116,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   Graph& graph();
+  std::vector<std::string> device_texts() const;  // for people: "cpu:0 (2 threads)"
   // Gives every variable its initial value (those that have one already keep it, unless `again`).
   void initialize(bool again = false, const Location& where = Location::current());
 

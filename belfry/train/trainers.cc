@@ -65,7 +65,7 @@ void SyncMultiDeviceTrainerReplicated::build(InputSource& input, Optimizer& opti
     const LocationScope location(set_up_at());
     return broadcast_variables(this->towers().training(), devices(), slots);
   };
-  register_callback(RunOp(broadcast, {.before_train = true, .as_trigger = true}));
+  register_callback(RunOp(broadcast, {.before_train = true, .when_continued = true, .as_trigger = true}));
 }
 
 }  // namespace belfry

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "examples/char_transformer/char_model.h"
 #include "examples/char_transformer/show_sample.h"
 #include "examples/char_transformer/text.h"
 #include "examples/char_transformer/text_sampler.h"
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -17,12 +19,11 @@ namespace {
 
 struct Options {
   std::string text = "/usr/share/common-licenses";  // of base-files, which every Debian has
-  std::string run_dir = SamplerOptions{}.run_dir;
+  std::string run_dir = SamplerOptions{}.run_dir, resume = "never";
   NetworkSizes sizes;
   int epochs = 6, steps = 250, batch = 16, threads = 0;
   double held_out = 0.1, dropout = 0, learning_rate = 4e-3;
   std::uint64_t seed = 1;
-  bool resume = false;
 };
 
 // Writes the vocabulary beside the checkpoints, which are useless without it.
@@ -50,11 +51,10 @@ bf::ScheduledHyperParamSetter learning_rate(const Options& options) {
           {.linear = true, .step_based = true}};
 }
 
-// Continues the run in run_dir, which must have been trained on this text.
-void resume(bf::TrainConfig& config, const bf::Vocabulary& vocabulary) {
-  config.session_init = bf::ContinueRun(config.run_dir);
-  config.starting_epoch = bf::run_position(bf::load_checkpoint(config.run_dir).state).next_epoch;
-  if (const std::string file = vocabulary_file(config.run_dir); !(bf::Vocabulary::load(file) == vocabulary))
+// A run that goes on must have been trained on this text.
+void check_text(const bf::TrainConfig& config, const bf::Vocabulary& vocabulary) {
+  const std::string file = vocabulary_file(config.run_dir);
+  if (std::filesystem::exists(file) && !(bf::Vocabulary::load(file) == vocabulary))
     throw bf::Error(
         fmt::format("[char_transformer] expected the text that '{}' was trained on, got one whose "
                     "characters are not those of '{}'.",
@@ -86,7 +86,8 @@ void train(Options options) {
       .max_epoch = options.epochs,
       .run_dir = options.run_dir};
   if (options.threads > 0) config.session_config.devices = {{options.threads}};
-  if (options.resume) resume(config, text.vocabulary);
+  belfry::tools::resume(config, options.resume);
+  if (options.resume != "never") check_text(config, text.vocabulary);
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
 
@@ -117,6 +118,6 @@ int main(int argc, char** argv) {
                  "the share of the text, at its end, used for validation");
   command.number("--threads", options.threads, {0, 1024}, "0: all cores");
   command.seed("--seed", options.seed, "of weights, windows and samples");
-  command.flag("--resume", options.resume, "continue the run in --run-dir");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -9,6 +9,7 @@
 #include "examples/gan/gan_trainers.h"
 #include "examples/gan/sample_sheet.h"
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -18,7 +19,7 @@ struct Options {
   int epochs = 5, steps = 0, batch = 64, devices = 1, threads = 0;
   SeparateGANTrainer::Periods periods;
   std::uint64_t seed = 1;
-  std::string trainer = "joint", run_dir = "train_log/gan";
+  std::string trainer = "joint", run_dir = "train_log/gan", resume = "never";
 };
 
 std::unique_ptr<bf::TowerTrainer> make_trainer(const Options& options, const bf::InputSourcePtr& input, DCGAN& model) {
@@ -52,11 +53,13 @@ void train(const Options& options) {
   bf::SessionConfig session;
   if (options.threads > 0) session.devices.assign(towers, {options.threads});
   const bf::StopOnSignal signals(*trainer);
-  trainer->train_with_defaults({.callbacks = {bf::ModelSaver(), SampleSheet(options.seed)},
-                                .session_config = session,
-                                .steps_per_epoch = options.steps > 0 ? options.steps : pass,
-                                .max_epoch = options.epochs,
-                                .run_dir = options.run_dir});
+  bf::TrainOptions training{.callbacks = {bf::ModelSaver(), SampleSheet(options.seed)},
+                            .session_config = session,
+                            .steps_per_epoch = options.steps > 0 ? options.steps : pass,
+                            .max_epoch = options.epochs,
+                            .run_dir = options.run_dir};
+  belfry::tools::resume(training, options.resume);
+  trainer->train_with_defaults(std::move(training));
   signals.throw_if_interrupted();
   fmt::print("discriminator loss {:.4f}, generator loss {:.4f}\n", *trainer->monitors().latest("d_loss"),
              *trainer->monitors().latest("g_loss"));
@@ -81,5 +84,6 @@ int main(int argc, char** argv) {
                  "threads of each device (0: an equal share of the cores)");
   command.seed("--seed", options.seed, "of weights, order and noise");
   command.text("--run-dir", options.run_dir, "where checkpoints and images go");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

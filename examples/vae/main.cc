@@ -8,6 +8,7 @@
 #include "examples/vae/pictures.h"
 #include "examples/vae/vae.h"
 #include "tools/command_line.h"
+#include "tools/resume.h"
 
 namespace bf = belfry;
 
@@ -16,7 +17,7 @@ namespace {
 struct Options {
   int epochs = 6, batch = 128, images = 60'000, devices = 1, threads = 0;
   std::uint64_t seed = 1;
-  std::string run_dir = "train_log/vae";
+  std::string run_dir = "train_log/vae", resume = "never";
 };
 
 // The images without their labels, at most options.images per pass. The last batch may be smaller.
@@ -48,6 +49,7 @@ void train(const Options& options) {
                          .run_dir = options.run_dir};
   if (options.threads > 0)
     config.session_config.devices.assign(static_cast<std::size_t>(options.devices), {options.threads});
+  belfry::tools::resume(config, options.resume);
   const auto trainer = make_trainer(options.devices);
   bf::launch_train_with_config(std::move(config), *trainer);
   fmt::print("validation ELBO {:.2f} nats per image\n", *trainer->monitors().latest("validation_elbo"));
@@ -68,5 +70,6 @@ int main(int argc, char** argv) {
                  "threads of each device (0: an equal share of the cores)");
   command.seed("--seed", options.seed, "of weights, order and noise");
   command.text("--run-dir", options.run_dir, "where checkpoints and images go");
+  command.resume(options.resume);
   return command.run(argc, argv, [&] { train(options); });
 }

@@ -43,8 +43,12 @@ TEST_F(SaversTest, ModelSaverKeepsTheNewestCheckpoints) {
                                   {"iteration", 6},
                                   {"steps_done", 2},
                                   {"steps_per_epoch", 2},
+                                  {"triggered_step", 6},
+                                  {"triggered_before", 5},
                                   {"ended", true},
-                                  {"next_epoch", 4}}));
+                                  {"hook", ""},
+                                  {"callback", ""},
+                                  {"deferred", nlohmann::json::array()}}));
 }
 
 TEST_F(SaversTest, DirectoriesCanBeChosenAndPeriodsToo) {
@@ -60,7 +64,7 @@ TEST_F(SaversTest, ACheckpointHoldsWhatLaterCallbacksHaveDone) {
   Trainer trainer;
   run(trainer, {ModelSaver(), put("error", {3, 2, 1}), MinSaver("error")});
   const std::map<std::string, std::string> state = load_checkpoint(directory).state.user;
-  EXPECT_TRUE(contains(state.at("monitors"), R"([6,"1"])")) << state.at("monitors");
+  EXPECT_TRUE(contains(state.at("monitors"), "history.bin")) << state.at("monitors");
   EXPECT_TRUE(contains(state.at("callback 3 MinSaver"), R"("value":"1")"));
 }
 

@@ -210,10 +210,8 @@ TEST(HandbookTrainers, ARunGoesOn) {
     bf::SimpleTrainer trainer;
     bf::launch_train_with_config(until(3), trainer);
   }
-  bf::TrainConfig config = until(3);
-  config.session_init = bf::ContinueRun(directory);  // global_step continues too, unless .ignore has "global_step"
-  config.starting_epoch = bf::run_position(bf::load_checkpoint(directory).state).next_epoch;  // 4
-  config.max_epoch = 6;
+  bf::TrainConfig config = until(6);
+  config.auto_resume = true;
   bf::SimpleTrainer trainer;
   bf::launch_train_with_config(std::move(config), trainer);
   EXPECT_EQ(trainer.global_step(), 12);

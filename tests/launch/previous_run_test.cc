@@ -50,9 +50,9 @@ class PreviousRunTest : public LaunchTest {
 TEST_F(PreviousRunTest, ASecondRunKeepsWhatTheFirstLeft) {
   launch(run(2));
   const Names first = names_in(dir.path());
-  EXPECT_EQ(first, (Names{"checkpoint", "min-validation_cost-6.json", "min-validation_cost-6.safetensors",
-                          "min-validation_cost.index", "model-3.json", "model-3.safetensors", "model-6.json",
-                          "model-6.safetensors", "stats.json"}));
+  EXPECT_EQ(first, (Names{"checkpoint", "history.bin", "min-validation_cost-6.json",
+                          "min-validation_cost-6.safetensors", "min-validation_cost.index", "model-3.json",
+                          "model-3.safetensors", "model-6.json", "model-6.safetensors", "run.json", "stats.json"}));
   const std::string best = read_file(dir / "min-validation_cost-6.safetensors");
   std::vector<std::string> lines;
   {
@@ -63,8 +63,9 @@ TEST_F(PreviousRunTest, ASecondRunKeepsWhatTheFirstLeft) {
   EXPECT_EQ(read_file(dir / "previous-1/min-validation_cost-6.safetensors"), best);
   EXPECT_EQ(load_checkpoint(dir / "previous-1").state.step, 6);
   EXPECT_EQ(names_in(dir.path()),
-            (Names{"checkpoint", "min-validation_cost-3.json", "min-validation_cost-3.safetensors",
-                   "min-validation_cost.index", "model-3.json", "model-3.safetensors", "previous-1", "stats.json"}));
+            (Names{"checkpoint", "history.bin", "min-validation_cost-3.json", "min-validation_cost-3.safetensors",
+                   "min-validation_cost.index", "model-3.json", "model-3.safetensors", "previous-1", "run.json",
+                   "stats.json"}));
   const std::string line =
       "'" + dir.path() + "' held the files of an earlier run: now they are in '" + (dir / "previous-1") + "'.";
   EXPECT_EQ(std::ranges::count(lines, line), 1);

@@ -28,11 +28,11 @@ grep -qE '^validation loss [0-9.]+, [0-9.]+ bits per character; a sample:$' out 
 # A continued run draws the same samples and has the same loss.
 sed -n '/^--- epoch 2$/,$p' out >whole
 rm run/model-20.*
-"$train" "${options[@]}" --resume >out 2>err || fail "--resume ended with $?: $(cat err)"
+"$train" "${options[@]}" --resume auto >out 2>err || fail "--resume ended with $?: $(cat err)"
 cmp -s whole out || fail "expected '$(cat whole)' after --resume, got '$(cat out)'"
 echo 'Other signs: §' >>text
 fails 1 "[char_transformer] expected the text that 'run' was trained on, got one whose characters are not those of 'run/vocabulary.txt'." \
-  "$train" "${options[@]}" --resume
+  "$train" "${options[@]}" --resume auto
 
 # The same seed draws the same text, another one another; the prompt comes first; a window is no limit.
 export BELFRY_LOG_LEVEL=warning

@@ -43,7 +43,7 @@ mnist=("$mnist_idx" --data idx --batch 8)
 trains "${mnist[@]}" --epochs 5 --patience 5 --run-dir whole
 below 0.1
 trains "${mnist[@]}" --epochs 2 --patience 5 --run-dir parts
-trains "${mnist[@]}" --epochs 5 --patience 5 --run-dir parts --resume
+trains "${mnist[@]}" --epochs 5 --patience 5 --run-dir parts --resume auto
 same_end whole parts 50
 trains "${mnist[@]}" --epochs 60 --patience 3 --run-dir early
 grep -q "'validation_error' has not fallen for 3 epochs" out || fail "expected an early stop, got $(cat out)"
@@ -61,7 +61,7 @@ below 1.5
 language+=(--layers 3 --dropout 0.2)
 trains "${language[@]}" --epochs 2 --run-dir deep
 trains "${language[@]}" --epochs 1 --run-dir deeper
-trains "${language[@]}" --epochs 2 --run-dir deeper --resume
+trains "${language[@]}" --epochs 2 --run-dir deeper --resume auto
 same_end deep deeper 58
 echo 'the quick' >text/ptb.valid.txt
 ! "$ptb" text --batch 4 --time 5 >out 2>err || fail "expected a text that is too short to be refused, got $(cat out)"

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/crc32c.h"
 #include "belfry/base/internal/exact_number.h"
 #include "belfry/base/log.h"
 #include "belfry/callbacks/internal/named_values.h"
@@ -15,6 +18,28 @@
 #include "belfry/loop/trainer.h"
 
 namespace belfry {
+namespace {
+
+// The lines of a file as write() makes them; none if it is another one.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  std::string line;
+  if (!std::getline(in, line) || line != "[") return out;
+  while (std::getline(in, line) && line != "]") {
+    if (line.ends_with(',')) line.pop_back();
+    if (!line.empty()) out.push_back(line);
+  }
+  return out;
+}
+
+std::uint32_t crc_of(const std::vector<std::string>& lines) {
+  std::uint32_t crc = 0;
+  for (const std::string& line : lines) crc = crc32c(std::as_bytes(std::span(line.data(), line.size())), crc);
+  return crc;
+}
+
+}  // namespace
 
 std::string JSONWriter::path() const { return trainer().run_dir() + "/" + file_; }
 
@@ -67,16 +92,35 @@ void JSONWriter::after_train() {
 }
 
 std::string JSONWriter::state() const {
-  return nlohmann::json{{"written", written_}, {"values", to_text(values_)}}.dump();
+  return nlohmann::json{{"lines", written_.size()}, {"crc", crc_of(written_)}, {"values", to_text(values_)}}.dump();
 }
 
 void JSONWriter::restore(const std::string& state) {
   restore_state(name(), [&] {
     const nlohmann::json in = nlohmann::json::parse(state);
     values_ = named_values_from(in.at("values").get<std::string>());
-    written_ = in.at("written").get<std::vector<std::string>>();
+    find_lines(in.at("lines").get<std::size_t>(), in.at("crc").get<std::uint32_t>());
     restored_ = true;
   });
+}
+
+// Those of the run that is continued, from the file beside its checkpoint or in this run's directory. What it has
+// beyond them was written after the checkpoint.
+void JSONWriter::find_lines(std::size_t count, std::uint32_t crc) {
+  const std::filesystem::path checkpoint = trainer().continued_checkpoint();
+  for (const std::string& file : {(checkpoint.parent_path() / file_).string(), path()}) {
+    if (!std::filesystem::exists(file)) continue;
+    written_ = lines_of(read_file(file));
+    if (written_.size() < count) continue;
+    written_.resize(count);
+    if (crc_of(written_) == crc) return;
+  }
+  written_.clear();
+  if (count > 0)
+    log_warning(
+        fmt::format("[JSONWriter] expected the {} lines of the continued run in '{}', got others, or no such file. The "
+                    "file begins anew.",
+                    count, path()));
 }
 
 void JSONWriter::add_line() {

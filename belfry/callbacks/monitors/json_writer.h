@@ -1,6 +1,7 @@
 // The numbers of all epochs as a file that programs can read.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ class JSONWriter final : public Monitor {
 
  private:
   void begin();
+  void find_lines(std::size_t count, std::uint32_t crc);
   void add_line();
   void write();
   void write_or_report();

@@ -19,7 +19,7 @@
 namespace belfry {
 namespace {
 
-constexpr std::array kSignals{SIGINT, SIGTERM};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1};
 
 // What a signal handler may touch: lock-free atomics, and write() to a pipe. A handler may still run on another thread
 // after its watch has ended, so the pipe that it writes to is never closed.
@@ -30,13 +30,15 @@ std::atomic<int> first_signal = kNobodyWatches;
 std::atomic<bool> watched = false;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-constexpr char kSignalled = 's', kOver = 'o';
+constexpr char kSignalled = 's', kAsked = 'a', kOver = 'o';
 
 extern "C" void belfry_on_signal(int signal) {
   const int before = errno;
   int first = kNone;
   const bool forked = watching_process != ::getpid();  // a child has the handler, but no watch
-  if (!forked && first_signal.compare_exchange_strong(first, signal)) {
+  if (signal == SIGUSR1 && !forked && first_signal != kNobodyWatches) {
+    if (::write(pipe_end, &kAsked, 1) < 0) errno = before;  // a full pipe has enough of them
+  } else if (!forked && first_signal.compare_exchange_strong(first, signal)) {
     if (::write(pipe_end, &kSignalled, 1) < 0) first_signal = kNone;
   } else {
     // A second signal has its default effect. One that comes after the watch goes to the earlier handler.
@@ -80,7 +82,10 @@ void watch(int pipe, const std::function<void(int)>& ask) {
   ::pthread_sigmask(SIG_UNBLOCK, &wanted, nullptr);
   bool asked = false;
   for (char byte = next_byte(pipe); byte != kOver && byte != 0; byte = next_byte(pipe)) {
-    if (first_signal != kNone && !std::exchange(asked, true)) ask(first_signal);
+    if (byte == kAsked)
+      ask(SIGUSR1);
+    else if (first_signal != kNone && !std::exchange(asked, true))
+      ask(first_signal);
   }
 }
 

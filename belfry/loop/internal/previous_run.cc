@@ -48,8 +48,8 @@ bool matches(const fs::path& file, const std::string& pattern) {
 }
 
 bool is_of_a_run(const fs::path& file, const std::vector<std::string>& patterns) {
-  for (const char* statistics : {"stats.json", "stats.json.old*"})
-    if (matches(file, statistics)) return true;
+  for (const char* own : {"stats.json", "stats.json.old*", "history.bin", "run.json"})
+    if (matches(file, own)) return true;
   if (std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(file, pattern); })) return true;
   if (file.extension() != ".json") return is_checkpoint(file) || is_index(file);
   fs::path tensors = file;
