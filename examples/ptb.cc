@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tools/command_line.h"
-#include "tools/resume.h"
+#include "tools/resume_option.h"
 
 namespace bf = belfry;
 

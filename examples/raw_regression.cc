@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "tools/command_line.h"
-#include "tools/resume.h"
+#include "tools/resume_option.h"
 
 namespace bf = belfry;
 

@@ -42,7 +42,7 @@ class CommandLine {
   void required(const char* name, std::string& value, const char* meaning);
   void one_of(const char* name, std::string& value, const std::vector<std::string>& values, const char* meaning);
   void flag(const char* name, bool& value, const char* meaning);
-  // --resume auto|never|PATH (see resume.h). After a signal the program says how to go on.
+  // --resume auto|never|PATH (see resume_option.h). After a signal the program says how to go on.
   void resume(std::string& how);
 
   // Reads the arguments, then calls `work`. Returns the exit code: see main_of() in cli_main.h; 2 for a BadArgument.

@@ -11,7 +11,7 @@
 #include "examples/char_transformer/text.h"
 #include "examples/char_transformer/text_sampler.h"
 #include "tools/command_line.h"
-#include "tools/resume.h"
+#include "tools/resume_option.h"
 
 namespace bf = belfry;
 

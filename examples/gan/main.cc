@@ -9,7 +9,7 @@
 #include "examples/gan/gan_trainers.h"
 #include "examples/gan/sample_sheet.h"
 #include "tools/command_line.h"
-#include "tools/resume.h"
+#include "tools/resume_option.h"
 
 namespace bf = belfry;
 

@@ -8,7 +8,7 @@
 #include "examples/vae/pictures.h"
 #include "examples/vae/vae.h"
 #include "tools/command_line.h"
-#include "tools/resume.h"
+#include "tools/resume_option.h"
 
 namespace bf = belfry;
 
