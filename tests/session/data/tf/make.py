@@ -118,6 +118,27 @@ def tensorpack(directory):
             os.remove(os.path.join(directory, name))
 
 
+# Every variable is formula(i + length of its name); variances are made positive. "scores" is what the layers make of
+# formula("x").
+def layers(directory):
+    import tensorpack as tp
+
+    os.makedirs(directory)
+    with tf.Graph().as_default(), tp.TowerContext("", is_training=False):
+        x = tf.constant(formula("x", (2, 6, 6, 2), "float32"))
+        out = tp.Conv2D("conv0", x, 3, 3, activation=tp.BNReLU)
+        out = tp.MaxPooling("pool0", out, 2)
+        out = tp.FullyConnected("fc", out, 4)
+        weights = tf1.global_variables()
+        scores = tf1.get_variable("scores", (2, 4), use_resource=False)
+        with tf1.Session() as session:
+            for w in weights:
+                value = formula(w.op.name, w.shape.as_list(), "float32")
+                w.load(np.abs(value) + 0.25 if "variance" in w.name else value, session)
+            scores.load(session.run(out), session)
+            tf1.train.Saver(save_relative_paths=True).save(session, directory + "/model", write_meta_graph=False)
+
+
 # The same index with its blocks packed by Google's snappy, as TensorFlow could write them until 1.1.
 def pack_index(source, target):
     def varint(data, at):
@@ -181,7 +202,7 @@ def pack_index(source, target):
 
 
 def main(folder):
-    for name in ["tf1", "packed", "sharded", "parts", "tf2", "tensorpack", "version1"]:
+    for name in ["tf1", "packed", "sharded", "parts", "tf2", "tensorpack", "layers", "version1"]:
         shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
     save(types, folder + "/tf1/model", step=7)
     os.mkdir(folder + "/packed")
@@ -194,6 +215,7 @@ def main(folder):
     tensorflow2(folder + "/tf2/ckpt")
     with tf.Graph().as_default():
         tensorpack(folder + "/tensorpack")
+    layers(folder + "/layers")
 
 
 if __name__ == "__main__":
