@@ -53,7 +53,7 @@ TfTensor described(const BundleIndex& index, const std::string& key, const Bundl
   }
   out.shape = Shape(entry.dims);
   out.dtype = type.dtype;
-  if (!type.dtype) out.reason = type.name;
+  if (!type.dtype) out.reason = "Belfry has no type " + type.name;
   return out;
 }
 
