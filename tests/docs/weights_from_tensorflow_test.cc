@@ -8,14 +8,18 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/repository.h"
+
 namespace bf = belfry;
 
 namespace {
 
-std::string checkpoint(const std::string& name) { return BELFRY_TEST_DATA "/tf/" + name; }
+std::string tf_file(const std::string& name) {
+  return bf::testing_support::repository_file("tests/session/data/tf") + "/" + name;
+}
 
 // Element i of the tensors that make.py fills.
-bf::Array formula(const bf::Shape& shape, std::int64_t name_length) {
+bf::Array tf_formula(const bf::Shape& shape, std::int64_t name_length) {
   bf::Array out(bf::f32, shape);
   for (std::int64_t i = 0; i < out.elements(); ++i)
     out.set_item(i, (static_cast<double>((i + name_length) % 23) - 11) * 0.25);
@@ -26,7 +30,7 @@ bf::Array formula(const bf::Shape& shape, std::int64_t name_length) {
 
 // Scores of a network that Tensorpack's own layers computed from these weights.
 TEST(Handbook, WeightsFromTensorFlow) {
-  const std::string path = checkpoint("layers/model");
+  const std::string path = tf_file("layers/model");
   bf::Graph graph;
   const bf::GraphScope scope(graph);
   const bf::Tensor image = bf::placeholder({"image", bf::f32, {bf::kAny, 6, 6, 2}});
@@ -40,7 +44,7 @@ TEST(Handbook, WeightsFromTensorFlow) {
   session.initialize();
   bf::TfRestore(path, {.ignore = {"scores"}, .strict = true}).init(session);
 
-  const bf::Array x = formula({2, 6, 6, 2}, 1), expected = bf::read_tf_checkpoint(path).at("scores");
+  const bf::Array x = tf_formula({2, 6, 6, 2}, 1), expected = bf::read_tf_checkpoint(path).at("scores");
   const bf::Array got = session.run(scores, {{image, x}});
   ASSERT_EQ(got.shape(), expected.shape());
   double largest = 0;
@@ -51,7 +55,7 @@ TEST(Handbook, WeightsFromTensorFlow) {
 }
 
 TEST(Handbook, TensorsOfATensorFlowCheckpoint) {
-  const std::string path = checkpoint("tf2");
+  const std::string path = tf_file("tf2");
   std::ostringstream out;
   for (const bf::TfTensor& tensor : bf::list_tf_checkpoint(path))  // reads only the index
     out << tensor.name << " " << tensor.type << " " << to_string(tensor.shape) << "\n";

@@ -13,6 +13,7 @@
 #include "tests/session/session_testing.h"
 #include "tests/support/arrays.h"
 #include "tests/support/files.h"
+#include "tests/support/repository.h"
 
 namespace belfry {
 namespace {
@@ -20,10 +21,10 @@ namespace {
 using namespace testing_support;  // NOLINT(google-build-using-namespace)
 using namespace std::string_literals;
 
-std::string data(const std::string& name) { return BELFRY_TEST_DATA "/tf/" + name; }
+std::string tf_file(const std::string& name) { return repository_file("tests/session/data/tf") + "/" + name; }
 
 // make.py's values: of element i of a tensor, from i and the length of its name.
-Array formula(DType dtype, const Shape& shape, std::string_view name, std::string_view tf_type = "") {
+Array tf_formula(DType dtype, const Shape& shape, std::string_view name, std::string_view tf_type = "") {
   Array out(dtype, shape);
   const bool is_unsigned = dtype == u8 || tf_type.starts_with("uint");
   for (std::int64_t i = 0; i < out.elements(); ++i) {
@@ -40,7 +41,7 @@ Array formula(DType dtype, const Shape& shape, std::string_view name, std::strin
 void expect_formula(const Arrays& got, DType dtype, const Shape& shape, const std::string& name,
                     std::string_view tf_type = "") {
   ASSERT_TRUE(got.contains(name)) << name;
-  const Array expected = formula(dtype, shape, name, tf_type);
+  const Array expected = tf_formula(dtype, shape, name, tf_type);
   EXPECT_TRUE(equal(got.at(name), expected))
       << name << ": " << to_string(got.at(name)) << ", not " << to_string(expected);
 }
@@ -73,29 +74,29 @@ void expect_types(const Arrays& got) {
 
 TEST(TfCheckpoint, EveryTypeThatBelfryCanHoldIsReadAndTheLogNamesTheOthers) {
   const InfoLines log;
-  expect_types(read_tf_checkpoint(data("tf1/model-7")));
-  EXPECT_EQ(log.text, "[tf_checkpoint] '" + data("tf1/model-7") +
+  expect_types(read_tf_checkpoint(tf_file("tf1/model-7")));
+  EXPECT_EQ(log.text, "[tf_checkpoint] '" + tf_file("tf1/model-7") +
                           "': left out 3 of 19 tensors: 'complex' (Belfry has no type complex64), 'nine_axes' (9 axes, "
                           "where Belfry has at "
                           "most 8), 'text' (Belfry has no type string)\n");
 }
 
-TEST(TfCheckpoint, AnIndexThatSnappyPackedIsRead) { expect_types(read_tf_checkpoint(data("packed/model-7"))); }
+TEST(TfCheckpoint, AnIndexThatSnappyPackedIsRead) { expect_types(read_tf_checkpoint(tf_file("packed/model-7"))); }
 
 TEST(TfCheckpoint, AnyOfItsFilesAndItsDirectoryNameIt) {
   for (const char* name :
        {"tf1", "tf1/", "tf1/checkpoint", "tf1/model-7.index", "tf1/model-7.meta", "tf1/model-7.data-00000-of-00001"})
-    EXPECT_EQ(read_tf_checkpoint(data(name)).size(), 16u) << name;
+    EXPECT_EQ(read_tf_checkpoint(tf_file(name)).size(), 16u) << name;
 }
 
 TEST(TfCheckpoint, DataFilesOfSeveralDevicesAreReadTogether) {
-  const Arrays got = read_tf_checkpoint(data("sharded"));
+  const Arrays got = read_tf_checkpoint(tf_file("sharded"));
   EXPECT_EQ(got.size(), 4u);
   for (int i = 0; i < 4; ++i) expect_formula(got, f32, {i + 1, 5}, "layer" + std::to_string(i) + "/W");
 }
 
 TEST(TfCheckpoint, PartitionedVariablesArePutTogether) {
-  const Arrays got = read_tf_checkpoint(data("parts"));
+  const Arrays got = read_tf_checkpoint(tf_file("parts"));
   EXPECT_EQ(got.size(), 3u);
   expect_formula(got, f32, {3}, "whole");
   expect_formula(got, f32, {7, 3}, "rows");
@@ -104,7 +105,7 @@ TEST(TfCheckpoint, PartitionedVariablesArePutTogether) {
 
 TEST(TfCheckpoint, ObjectsOfTensorFlow2HaveTheirPlainNames) {
   const InfoLines log;
-  const Arrays got = read_tf_checkpoint(data("tf2"));
+  const Arrays got = read_tf_checkpoint(tf_file("tf2"));
   EXPECT_EQ(got.size(), 6u);
   expect_formula(got, f32, {3, 4}, "net/kernel");
   expect_formula(got, f32, {5}, "net/halves");
@@ -112,15 +113,15 @@ TEST(TfCheckpoint, ObjectsOfTensorFlow2HaveTheirPlainNames) {
   expect_formula(got, i32, {3}, "net/layers/v1.5");
   ASSERT_TRUE(got.contains("steps") && got.contains("save_counter"));
   EXPECT_TRUE(equal(got.at("steps"), Array(std::int64_t{42})));
-  EXPECT_EQ(log.text, "[tf_checkpoint] '" + data("tf2/ckpt-1") +
+  EXPECT_EQ(log.text, "[tf_checkpoint] '" + tf_file("tf2/ckpt-1") +
                           "': left out 1 of 7 tensors: '_CHECKPOINTABLE_OBJECT_GRAPH' (Belfry has no type string)\n");
 }
 
 // Three steps of 0.5 along a gradient of 1, with momentum 0.5: the velocities are 1, 1.5 and 1.75.
 TEST(TfCheckpoint, AModelThatTensorpackTrainedIsRead) {
-  const Arrays got = read_tf_checkpoint(data("tensorpack"));
+  const Arrays got = read_tf_checkpoint(tf_file("tensorpack"));
   ASSERT_TRUE(got.contains("fc/W") && got.contains("fc/W/Momentum") && got.contains("global_step"));
-  const Array before = formula(f32, {2, 3}, "fc/W");
+  const Array before = tf_formula(f32, {2, 3}, "fc/W");
   for (std::int64_t i = 0; i < 6; ++i) {
     EXPECT_EQ(got.at("fc/W").item(i), before.item(i) - 0.5 * (1 + 1.5 + 1.75)) << i;
     EXPECT_EQ(got.at("fc/W/Momentum").item(i), 1.75) << i;
@@ -132,7 +133,8 @@ TEST(TfCheckpoint, AModelThatTensorpackTrainedIsRead) {
 TEST(TfCheckpoint, TheListSaysWhatIsThereWithoutTheData) {
   const TempDir dir;
   for (const char* name : {"tf1/model-7", "parts/model", "tf2/ckpt-1"})
-    std::filesystem::copy(data(name + ".index"s), dir / (std::filesystem::path(name).filename().string() + ".index"));
+    std::filesystem::copy(tf_file(name + ".index"s),
+                          dir / (std::filesystem::path(name).filename().string() + ".index"));
   std::map<std::string, TfTensor> types, parts, objects;
   for (const TfTensor& tensor : list_tf_checkpoint(dir / "model-7")) types[tensor.name] = tensor;
   for (const TfTensor& tensor : list_tf_checkpoint(dir / "model")) parts[tensor.name] = tensor;
@@ -161,28 +163,29 @@ TEST_F(TfRestoreTest, SetsVariablesByNameAndReportsTheRest) {
   Session session(graph);
   session.initialize();
   LogLines log;
-  const InitReport report = TfRestore(data("tf1")).init(session);
+  const InitReport report = TfRestore(tf_file("tf1")).init(session);
   EXPECT_EQ(report.restored, std::vector<std::string>{"conv0/W"});
   EXPECT_EQ(report.missing, std::vector<std::string>{"own"});
   EXPECT_EQ(report.unexpected.size(), 15u);
-  EXPECT_TRUE(equal(session.value(kernel), formula(f32, {3, 3, 2, 4}, "conv0/W")));
+  EXPECT_TRUE(equal(session.value(kernel), tf_formula(f32, {3, 3, 2, 4}, "conv0/W")));
   EXPECT_EQ(session.value(own).item(), 1);
-  EXPECT_TRUE(contains(log.text, "[TfRestore '" + data("tf1") + "'] 1 of the graph's variables have no value there"));
+  EXPECT_TRUE(
+      contains(log.text, "[TfRestore '" + tf_file("tf1") + "'] 1 of the graph's variables have no value there"));
 }
 
 TEST_F(TfRestoreTest, TakesTheOptionsThatOtherInitsTake) {
   const Variable kernel = var("net/layer2/W", Array::zeros(f32, {3, 5}));
   Session session(graph);
   session.initialize();
-  TfRestore(data("sharded"), {.prefix = "net", .ignore = {"net/layer[013]/W"}, .strict = true}).init(session);
-  EXPECT_TRUE(equal(session.value(kernel), formula(f32, {3, 5}, "layer2/W")));
+  TfRestore(tf_file("sharded"), {.prefix = "net", .ignore = {"net/layer[013]/W"}, .strict = true}).init(session);
+  EXPECT_TRUE(equal(session.value(kernel), tf_formula(f32, {3, 5}, "layer2/W")));
 }
 
 TEST(TfCheckpoint, AListFileMayNameAPlaceThatIsGoneOrBeQuotedInAnyWay) {
   const TempDir dir;
   const std::string model = dir / "m\xc3\xa9";
-  std::filesystem::copy(data("parts/model.index"), model + ".index");
-  std::filesystem::copy(data("parts/model.data-00000-of-00001"), model + ".data-00000-of-00001");
+  std::filesystem::copy(tf_file("parts/model.index"), model + ".index");
+  std::filesystem::copy(tf_file("parts/model.data-00000-of-00001"), model + ".data-00000-of-00001");
   for (const std::string line :
        {"model_checkpoint_path: \"/gone/with/m\\303\\251\"", "  model_checkpoint_path:'m\xc3\xa9'",
         "all_model_checkpoint_paths: \"other\"\nmodel_checkpoint_path: \"m\\303\\251\"\n"}) {
@@ -207,8 +210,8 @@ TEST(TfCheckpoint, FilesThatAreNotThereAreNamed) {
   EXPECT_EQ(file_error_of([&] { read_tf_checkpoint(dir / "model"); }),
             "[tf_checkpoint] '" + dir / "model" + "': expected a file '" + dir / "model.index" +
                 "', got none. Name a checkpoint of TensorFlow by the part before '.index'.");
-  std::filesystem::copy(data("sharded/model.index"), dir / "model.index");
-  std::filesystem::copy(data("sharded/model.data-00000-of-00002"), dir / "model.data-00000-of-00002");
+  std::filesystem::copy(tf_file("sharded/model.index"), dir / "model.index");
+  std::filesystem::copy(tf_file("sharded/model.data-00000-of-00002"), dir / "model.data-00000-of-00002");
   EXPECT_EQ(file_error_of([&] { read_tf_checkpoint(dir.path()); }),
             "[tf_checkpoint] '" + dir.path() +
                 "': expected a file 'checkpoint' in the directory, which names the latest one, got none. Name one of "
@@ -227,10 +230,10 @@ TEST(TfCheckpoint, TheOlderFormatIsRecognised) {
       "and "
       "save it with tf.compat.v1.train.Saver, which writes version 2.";
   for (const char* name : {"version1", "version1/model"})
-    EXPECT_EQ(file_error_of([&] { read_tf_checkpoint(data(name)); }),
-              "[tf_checkpoint] '" + data("version1/model") + text);
+    EXPECT_EQ(file_error_of([&] { read_tf_checkpoint(tf_file(name)); }),
+              "[tf_checkpoint] '" + tf_file("version1/model") + text);
   const TempDir dir;
-  std::filesystem::copy(data("version1/model"), dir / "model-00001-of-00002");
+  std::filesystem::copy(tf_file("version1/model"), dir / "model-00001-of-00002");
   EXPECT_EQ(file_error_of([&] { read_tf_checkpoint(dir / "model"); }), "[tf_checkpoint] '" + dir / "model" + text);
 }
 

@@ -11,6 +11,7 @@
 #include "tests/support/arrays.h"
 #include "tests/support/files.h"
 #include "tests/support/mutations.h"
+#include "tests/support/repository.h"
 #include "tests/support/tf_tables.h"
 
 namespace belfry {
@@ -19,7 +20,7 @@ namespace {
 using namespace testing_support;  // NOLINT(google-build-using-namespace)
 using namespace std::string_literals;
 
-std::string fixture(const std::string& name) { return read_file(BELFRY_TEST_DATA "/tf/" + name); }
+std::string tf_fixture(const std::string& name) { return read_file(repository_file("tests/session/data/tf/" + name)); }
 
 class TfDamageTest : public testing::Test {
  protected:
@@ -69,7 +70,7 @@ TEST_F(TfDamageTest, TheMakerOfTheseTestsMakesRightFilesToo) {
 
 TEST_F(TfDamageTest, EveryFlippedBitIsFound) {
   for (const auto& [name, step] : {std::pair("tensorpack/model-3"s, 1), std::pair("packed/model-7"s, 7)}) {
-    const std::string index = fixture(name + ".index"), bytes = fixture(name + ".data-00000-of-00001");
+    const std::string index = tf_fixture(name + ".index"), bytes = tf_fixture(name + ".data-00000-of-00001");
     ASSERT_NO_THROW(read(index, bytes));
     for (std::size_t bit = 0; bit < 8 * index.size(); bit += step) {
       std::string damaged = index;
@@ -77,8 +78,8 @@ TEST_F(TfDamageTest, EveryFlippedBitIsFound) {
       EXPECT_THROW(read(damaged, bytes), FileError) << name << ", bit " << bit;
     }
   }
-  const std::string index = fixture("tensorpack/model-3.index"),
-                    bytes = fixture("tensorpack/model-3.data-00000-of-00001");
+  const std::string index = tf_fixture("tensorpack/model-3.index"),
+                    bytes = tf_fixture("tensorpack/model-3.data-00000-of-00001");
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
@@ -87,8 +88,8 @@ TEST_F(TfDamageTest, EveryFlippedBitIsFound) {
 }
 
 TEST_F(TfDamageTest, EveryTruncatedFileIsRefused) {
-  const std::string index = fixture("tensorpack/model-3.index"),
-                    bytes = fixture("tensorpack/model-3.data-00000-of-00001");
+  const std::string index = tf_fixture("tensorpack/model-3.index"),
+                    bytes = tf_fixture("tensorpack/model-3.data-00000-of-00001");
   for (std::size_t size = 0; size < index.size(); ++size) refusal_of(index.substr(0, size), bytes);
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_TRUE(contains(refusal_of(index, bytes.substr(0, size)), "It is cut short.")) << size;
@@ -255,7 +256,7 @@ TEST_F(TfDamageTest, DamagedFilesWithRightChecksumsAreRefusedOrRead) {
   Mutator mutate(3);
   Survived total;
   for (const std::string& name : {"tf1/model-7"s, "parts/model"s}) {
-    const std::string index = fixture(name + ".index"), bytes = fixture(name + ".data-00000-of-00001");
+    const std::string index = tf_fixture(name + ".index"), bytes = tf_fixture(name + ".data-00000-of-00001");
     // Small files have one block of entries, right before the block about blocks.
     std::string_view handle = std::string_view(index).substr(index.size() - 48);
     const std::string content = index.substr(0, take_varint(handle, "footer") - 5);

@@ -1,7 +1,7 @@
 """Writes the checkpoints in this folder, with TensorFlow's and Tensorpack's own code: make.py [FOLDER]
 
-Needs tensorflow-cpu 2.15, tensorpack, numpy < 2, python-snappy. Element i of a tensor is formula(i + length of its name),
-so that the tests know the values without Python.
+Needs tensorflow-cpu 2.15, tensorpack, numpy < 2, python-snappy. Element i of a tensor is formula(i + length of its
+name), so that the tests know the values without Python.
 """
 import logging
 import os
@@ -53,7 +53,8 @@ def save(build, path, devices=1, step=None, **options):
         build()
         with tf1.Session(config=tf1.ConfigProto(device_count={"CPU": devices})) as session:
             session.run(tf1.global_variables_initializer())
-            tf1.train.Saver(save_relative_paths=True, **options).save(session, path, global_step=step, write_meta_graph=False)
+            saver = tf1.train.Saver(save_relative_paths=True, **options)
+            saver.save(session, path, global_step=step, write_meta_graph=False)
 
 
 def types():
