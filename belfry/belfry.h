@@ -175,6 +175,8 @@
 #include "belfry/session/saver.h"
 #include "belfry/session/session.h"
 #include "belfry/session/session_init.h"
+#include "belfry/session/tf_checkpoint.h"
+#include "belfry/session/tf_restore.h"
 #include "belfry/tower/inputs.h"
 #include "belfry/tower/tower_context.h"
 #include "belfry/tower/tower_func.h"

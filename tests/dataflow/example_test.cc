@@ -79,8 +79,9 @@ TEST(Example, SaysWhatIsWrong) {
             "[example] expected whole numbers of 4 bytes in feature 'x' in a test, got 3 bytes. It is damaged.");
   EXPECT_EQ(error("\x0a\x7fxy"),
             "[protobuf] expected 127 byte(s) of field 1 in a test, got 2. It is cut off or damaged.");
-  EXPECT_EQ(error("\x0b"),
-            "[protobuf] expected a field of wire type 0, 1, 2 or 5 in a test, got 3. Is this an Example?");
+  EXPECT_EQ(
+      error("\x0b"),
+      "[protobuf] expected a field of wire type 0, 1, 2 or 5 in a test, got 3. It is damaged, or something else.");
   EXPECT_EQ(error("\x80"),
             "[protobuf] expected the rest of a number in a test, got the end. It is cut off or damaged.");
   EXPECT_EQ(error(std::string(11, '\xff')),

@@ -19,6 +19,7 @@
 #include "belfry/dataflow/sources/tfrecord.h"
 #include "tests/dataflow/idx_files.h"
 #include "tests/support/files.h"
+#include "tests/support/tf_tables.h"
 #include "tests/support/zip_maker.h"
 #ifdef BELFRY_HAS_IMAGES
 #include "belfry/dataflow/png.h"
@@ -160,6 +161,38 @@ Seeds point_file_seeds() {
           {"begin", three.substr(0, 8)}};
 }
 
+// See tf_checkpoint_fuzz.cc.
+Seeds tf_checkpoint_seeds() {
+  using namespace testing_support;  // NOLINT(google-build-using-namespace)
+  const auto two = [](char kind, const std::string& first, const std::string& second) {
+    std::string out(1, kind);
+    append_little_endian(out, static_cast<std::uint16_t>(first.size()));
+    return out + first + second;
+  };
+  const std::string bytes = "0123456789abcdef";
+  const auto sum = [&](std::size_t begin, std::size_t size) { return tf_checksum(bytes.substr(begin, size)); };
+  const std::string types = tf_entries(
+      {{"", tf_header()},
+       {"_CHECKPOINTABLE_OBJECT_GRAPH", tf_entry({.type = 7, .offset = 12, .size = 4})},
+       {"a.Sb/.ATTRIBUTES/VARIABLE_VALUE", tf_entry({.type = 6, .dims = {4}, .size = 4, .checksum = sum(0, 4)})},
+       {"half", tf_entry({.type = 19, .dims = {1, 1}, .offset = 4, .size = 2, .checksum = sum(4, 2)})},
+       {"w:0", tf_entry({.dims = {1}, .offset = 6, .size = 4, .checksum = sum(6, 4)})}});
+  // The keys of the slices [0:1, :] and [1:2, :] of "w".
+  const std::string front("\0w\0\1\1\2", 6);
+  const std::string parts = tf_entries(
+      {{"", tf_header()},
+       {front + "\x80\x81\x80\x7f", tf_entry({.dims = {1, 2}, .size = 8, .checksum = sum(0, 8)})},
+       {front + "\x81\x81\x80\x7f", tf_entry({.dims = {1, 2}, .offset = 8, .size = 8, .checksum = sum(8, 8)})},
+       {"w", tf_entry({.dims = {2, 2}, .slices = {{{0, 1}, {}}, {{1, 1}, {}}}})}});
+  return {{"files", two(0, tf_table(types), bytes)},
+          {"files_cut", two(0, tf_table(types).substr(0, 300), bytes)},
+          {"types", two(1, types, bytes)},
+          {"parts", two(1, parts, bytes)},
+          {"parts_cut", two(1, parts, bytes.substr(0, 12))},
+          {"snappy", std::string("\2\x0a\4ab\x11\2", 7)},
+          {"snappy_literal", std::string("\2\x3d\xf0\x3c", 4) + std::string(61, 'x')}};
+}
+
 // With no picture in them: what is looked at is how files are put together.
 Seeds image_end_seeds() {
   const std::string begin("\xff\xd8", 2), end("\xff\xd9", 2);
@@ -264,6 +297,7 @@ int main(int argc, char** argv) {
   belfry::write_seeds(argv[1], "vocabulary", belfry::vocabulary_seeds());
   belfry::write_seeds(argv[1], "tfrecord", belfry::tfrecord_seeds());
   belfry::write_seeds(argv[1], "point_file", belfry::point_file_seeds());
+  belfry::write_seeds(argv[1], "tf_checkpoint", belfry::tf_checkpoint_seeds());
   belfry::write_seeds(argv[1], "image_end", belfry::image_end_seeds());
 #ifdef BELFRY_HAS_IMAGES
   belfry::write_seeds(argv[1], "decode_image", belfry::decode_image_seeds());

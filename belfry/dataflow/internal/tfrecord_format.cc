@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "belfry/base/check.h"
-#include "belfry/base/internal/crc32c.h"
+#include "belfry/base/internal/masked_crc32c.h"
 
 namespace belfry {
 namespace {
@@ -15,8 +16,6 @@ static_assert(std::endian::native == std::endian::little, "lengths are read as t
 constexpr const char* kRemedy = "Fetch or write the file again.";
 
 }  // namespace
-
-std::uint32_t masked_crc32c(std::span<const std::byte> bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
 
 TFRecordReader::TFRecordReader(std::string path, TFRecordPosition position)
     : path_(std::move(path)), file_(path_, "from_tfrecord"), position_(position) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "belfry/array/array.h"
@@ -13,9 +12,6 @@ namespace belfry {
 
 inline constexpr std::uint64_t kTFRecordHeaderBytes = 12;  // length and its checksum
 inline constexpr std::uint64_t kTFRecordTrailerBytes = 4;  // the data's checksum
-
-// CRC-32C, rotated and offset, so that checksums of data that contain checksums are still useful.
-std::uint32_t masked_crc32c(std::span<const std::byte> bytes);
 
 // Where a reader stands in its file.
 struct TFRecordPosition {

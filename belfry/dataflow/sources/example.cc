@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "belfry/base/check.h"
+#include "belfry/base/internal/protobuf_wire.h"
 #include "belfry/base/internal/quotes.h"
-#include "belfry/dataflow/internal/protobuf_wire.h"
 
 // message Example   { Features features = 1; }
 // message Features  { map<string, Feature> feature = 1; }     an entry is { string key = 1; Feature value = 2; }

@@ -9,6 +9,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/masked_crc32c.h"
 #include "belfry/base/internal/quotes.h"
 #include "belfry/dataflow/cancel_flag.h"
 #include "belfry/dataflow/encoding.h"

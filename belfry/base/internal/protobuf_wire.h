@@ -1,10 +1,12 @@
-// The little of protobuf's wire format that tf.train.Example needs: varints, fixed numbers and length-delimited fields.
+// The little of protobuf's wire format that TensorFlow's files need: varints, fixed numbers and length-delimited
+// fields.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace belfry {
 
 // Walks over the fields of one message. Every length is checked before it is used; FileError names `where`.
@@ -38,3 +40,4 @@ void add_varint(std::string& to, std::uint64_t value);
 void add_field(std::string& to, std::uint64_t field, std::string_view bytes);  // length-delimited
 
 }  // namespace belfry
+#pragma GCC visibility pop

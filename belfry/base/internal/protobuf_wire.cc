@@ -1,4 +1,4 @@
-#include "belfry/dataflow/internal/protobuf_wire.h"
+#include "belfry/base/internal/protobuf_wire.h"
 
 #include "belfry/base/check.h"
 
@@ -37,8 +37,9 @@ bool WireReader::next() {
     case kFixed32: bytes_ = take(4); break;
     case kBytes: bytes_ = take(take_varint(left_, where_)); break;
     default:
-      fail<FileError>("[protobuf] expected a field of wire type 0, 1, 2 or 5 in {}, got {}. Is this an Example?",
-                      where_, type_);
+      fail<FileError>(
+          "[protobuf] expected a field of wire type 0, 1, 2 or 5 in {}, got {}. It is damaged, or something else.",
+          where_, type_);
   }
   return true;
 }
