@@ -16,6 +16,8 @@
 namespace belfry {
 namespace {
 
+constexpr const char* kBest = "best";  // of a checkpoint's state
+
 std::string directory_of(const std::string& wanted, const Trainer& trainer) {
   return wanted.empty() ? trainer.run_dir() : wanted;
 }
@@ -77,6 +79,7 @@ void BestSaver::before_train() {
 
 void BestSaver::begin(const SaverOptions& files) {
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
+  find_on_disk();
   // The checkpoint that training continues from mentions this one, but training ended before it was written.
   if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {
     saved_.reset();
@@ -85,7 +88,27 @@ void BestSaver::begin(const SaverOptions& files) {
 }
 
 void BestSaver::save() {
-  trainer().after_this_hook([this] { saver_->save(); });
+  trainer().after_this_hook([this] { saver_->save(note()); });
+}
+
+// Why the checkpoint was saved, in its state: the value that it is the best for.
+std::map<std::string, std::string> BestSaver::note() const {
+  return {{kBest, nlohmann::json{{"metric", metric_}, {"value", exact_text(best_->value)}}.dump()}};
+}
+
+void BestSaver::find_on_disk() {
+  on_disk_.reset();
+  const std::string file = saver_->last();
+  if (file.empty() || !trainer().is_continued()) return;
+  try {
+    const CheckpointState state = load_checkpoint(file).state;
+    const auto note = state.user.find(kBest);
+    if (note == state.user.end()) return;
+    const nlohmann::json in = nlohmann::json::parse(note->second);
+    on_disk_ = {exact_number(in.at("value").get<std::string>()), state.step};
+  } catch (const std::exception& error) {  // a damaged one is not worth keeping
+    log_warning(fmt::format("[{}] '{}': {}", name(), file, error.what()));
+  }
 }
 
 void BestSaver::trigger_step() {
@@ -130,6 +153,14 @@ void BestSaver::look() {
   if (model_is_broken(trainer().session(), name())) return;
   if (step != trainer().global_step()) say_of_another_step(step);
   best_ = {value, trainer().global_step()};
+  if (on_disk_ && !beats(value, on_disk_) && value != on_disk_->value) {
+    saved_ = best_;
+    return log_info(
+        fmt::format("[{}] '{}' is {:.6g}, the best since this run was continued. The checkpoint of step {} "
+                    "in the directory, with {:.6g}, is better and stays.",
+                    name(), metric_, value, on_disk_->step, on_disk_->value));
+  }
+  on_disk_.reset();
   log_info(fmt::format("[{}] best '{}' so far: {:.6g}", name(), metric_, value));
   save();
 }
@@ -173,6 +204,7 @@ void BestSaver::restore(const std::string& state) {
     began_ = true;
     found_ = found;
     best_ = saved_ = best;
+    if (saver_ != nullptr) find_on_disk();  // training goes back
   });
 }
 

@@ -1,6 +1,7 @@
 // Checkpoints while training.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,9 +87,14 @@ class BestSaver : public Callback {
   BestSaverOptions options_;
   std::unique_ptr<ReportingSaver> saver_;
   std::optional<Best> best_, saved_;  // including the save that is being written, and without it
-  std::size_t count() const;          // values of the metric so far
+  // What the directory holds, if that is from a run that went further than the checkpoint that this one continues, or
+  // if this one does not know its own best value: no worse one replaces it.
+  std::optional<Best> on_disk_;
+  std::size_t count() const;  // values of the metric so far
   void begin(const SaverOptions& files);
   void look();
+  void find_on_disk();
+  std::map<std::string, std::string> note() const;
   void save();
   bool beats(double value, const std::optional<Best>& other) const;
   void note_saved();

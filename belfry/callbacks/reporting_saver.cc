@@ -22,11 +22,12 @@ ReportingSaver::ReportingSaver(Trainer& trainer, std::string name, SaverOptions 
       max_failures_(max_failures),
       saver_(trainer.session(), std::move(options)) {}
 
-void ReportingSaver::save() {
+void ReportingSaver::save(const std::map<std::string, std::string>& notes) {
   wait();
   std::optional<CheckpointState> state;
   try {
     state = training_state(trainer_);
+    state->user.insert(notes.begin(), notes.end());
   } catch (const FileError& error) {
     return report(error.what());
   }

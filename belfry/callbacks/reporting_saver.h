@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -21,8 +22,9 @@ class ReportingSaver {
   // Borrows the trainer. `name` begins messages.
   ReportingSaver(Trainer& trainer, std::string name, SaverOptions options, int max_failures);
 
-  // Saves the training as it is now. These three throw when the number of failures in a row reaches max_failures.
-  void save();
+  // Saves the training as it is now, and `notes` with it. These three throw when the number of failures in a row
+  // reaches max_failures.
+  void save(const std::map<std::string, std::string>& notes = {});
   void look();  // without waiting
   void wait();
   // Waits, and throws if the last save failed, whatever max_failures is: no later save will make up for it.

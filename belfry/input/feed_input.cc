@@ -37,6 +37,7 @@ class FeedCallback final : public Callback {
   }
   void after_run(const RunContext&, const RunValues&) override { state_->consumed = state_->flow->state(); }
 
+  bool holds_data_position() const override { return true; }
   std::string state() const override { return to_string(state_->consumed); }
   void restore(const std::string& state) override {
     state_->consumed = flow_state_from_string(state);

@@ -124,6 +124,7 @@ class QueueCallback final : public Callback {
   void restore(const std::string& state) override {
     state_->read_again([&] { state_->flow->restore(flow_state_from_string(state)); });
   }
+  bool holds_data_position() const override { return true; }
   bool declares_metrics() const override { return true; }
   bool chief_only() const override { return false; }
   std::string name() const override { return state_->name; }

@@ -77,6 +77,10 @@ class Callback {
   // Saves what it saves, between two steps, although it is not its time: somebody has asked for it (SIGUSR1).
   virtual void save_now() {}
 
+  // Whether state() is the position in the data: a roll-back (OnBadCost::roll_back) leaves it, so that what made the
+  // training diverge is not used again.
+  virtual bool holds_data_position() const { return false; }
+
   // Where it writes files. Before training these directories are created and claimed for this run alone. Right before
   // the first step, after every before_train(), what an earlier run left there is moved aside: write files before that
   // step only through Trainer::before_first_step().

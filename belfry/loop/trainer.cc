@@ -24,6 +24,8 @@ namespace {
 constexpr const char *kNoHook = "", *kBeforeEpoch = "before_epoch", *kStep = "step", *kTriggerStep = "trigger_step",
                      *kAfterEpoch = "after_epoch", *kTriggerEpoch = "trigger_epoch";
 
+constexpr int kMostRollBacks = 3;  // to the same checkpoint
+
 const char* known_hook(std::string_view name) {
   for (const char* hook : {kStep, kTriggerStep, kAfterEpoch, kTriggerEpoch})
     if (name == hook) return hook;
@@ -44,10 +46,8 @@ Trainer::~Trainer() = default;
 
 // The loop. Everything else here is preparation, and the way back into the middle of an epoch.
 void Trainer::run_epochs(RunPosition from) {
-  call_before_train();
   if (from.hook.empty()) triggered_step_ = global_step_;
-  end_if_stopped();
-  for (int epoch = starting_epoch_; epoch <= loop_.max_epoch; ++epoch) {
+  for (int epoch = from.next_epoch; epoch <= loop_.max_epoch; ++epoch) {
     check_stop();
     epoch_num_ = epoch;
     epoch_steps_ = from.steps_done;
@@ -64,6 +64,43 @@ void Trainer::run_epochs(RunPosition from) {
     end_if_stopped();
     from = {};
   }
+}
+
+// Again from the last checkpoint after a number that is not finite, if the trainer is told so.
+void Trainer::run_with_roll_backs(RunPosition from) {
+  for (;;) {
+    std::string why;
+    try {
+      return run_epochs(from);
+    } catch (const NumericError& error) {
+      if (!rolls_back()) throw;
+      why = error.what();
+    }
+    from = roll_back(why);
+  }
+}
+
+RunPosition Trainer::roll_back(const std::string& why) {
+  const std::string place = place_of_checkpoints();
+  BELFRY_CHECK_AS(NumericError, !place.empty(),
+                  "{} There is no checkpoint yet to go back to. Add a ModelSaver, or let it save before this step.",
+                  why);
+  const std::int64_t from = global_step_;
+  const InitReport report = ContinueRun(place, {.strict = true}).init(*session_, where_);
+  global_step_ = report.step.value_or(0);
+  same_roll_back_ = report.checkpoint == continued_checkpoint_ ? same_roll_back_ + 1 : 1;
+  BELFRY_CHECK_AS(NumericError, same_roll_back_ <= kMostRollBacks,
+                  "{} Training was rolled back to '{}' {} times, and did not get further. Lower the learning rate.",
+                  why, report.checkpoint, kMostRollBacks);
+  continued_checkpoint_ = report.checkpoint;
+  restore_training_state(*this, report.training, RestoreData::no);
+  stop_ = nullptr;
+  log_warning(fmt::format(
+      "[Trainer] {} Training goes back from step {} to '{}' (step {}), and on with the data that come next.", why, from,
+      report.checkpoint, global_step_));
+  monitors_.put_scalar("roll_backs", ++roll_backs_);
+  const RunPosition at = continued_.value_or(RunPosition{.next_epoch = epoch_num_});
+  return at.ended ? RunPosition{.next_epoch = at.next_epoch} : at;
 }
 
 void Trainer::begin_epoch(const RunPosition& from) {
@@ -117,7 +154,9 @@ std::string Trainer::main_loop(const LoopOptions& options, const Location& where
   std::string reason;
   std::exception_ptr error;
   try {
-    run_epochs(from);
+    call_before_train();
+    end_if_stopped();
+    run_with_roll_backs(from);
     reason = fmt::format("finished epoch {}", epoch_num_);
   } catch (const StopTraining& stop) {
     reason = stop.what();
@@ -262,15 +301,20 @@ void Trainer::initialize(const SessionConfig& config, const SessionInit& init, c
 // The run in the first directory that holds one. Whatever is wrong with it is an error: to begin anew instead would
 // lose it.
 SessionInit Trainer::resumed(const SessionInit& otherwise) {
+  const std::string place = place_of_checkpoints();
+  if (place.empty()) return otherwise;
+  check_same_program(place);
+  return ContinueRun(place, {.strict = true});
+}
+
+// The first of the run's directories that holds any; "" if none does.
+std::string Trainer::place_of_checkpoints() const {
   std::vector<std::string> places{run_dir_};
   for (const Handle<Callback>& callback : callbacks_)
     for (const Written& written : callback->writes()) places.push_back(written.directory);
-  for (const std::string& place : places) {
-    if (!latest_checkpoint(place)) continue;
-    check_same_program(place);
-    return ContinueRun(place, {.strict = true});
-  }
-  return otherwise;
+  for (const std::string& place : places)
+    if (latest_checkpoint(place)) return place;
+  return "";
 }
 
 std::int64_t Trainer::steps_of(const TrainOptions& options, const Location& where) const {

@@ -188,6 +188,8 @@ class Trainer {
   virtual SessionConfig adapt(SessionConfig config) const { return config; }
   // Keeps the first `kept`, and drops what a failed setup has registered after them.
   void unregister_callbacks(std::size_t kept);
+  // Whether a NumericError of a step or a callback takes training back to its last checkpoint instead of ending it.
+  virtual bool rolls_back() const { return false; }
   // Called on the way out of main_loop(), however training ended, before any after_train(): trainers that run steps on
   // other threads end these here. An error that it throws becomes the training's error, or is logged if there is one
   // already.
@@ -196,7 +198,7 @@ class Trainer {
  private:
   friend class StepCounter;
   friend CheckpointState training_state(Trainer&);
-  friend void restore_training_state(Trainer&, const std::map<std::string, std::string>&);
+  friend void restore_training_state(Trainer&, const std::map<std::string, std::string>&, RestoreData);
   enum class Phase { defining, callbacks_ready, session_ready, looping, ended };
   void enter(Phase from, Phase to, const char* method);
   std::int64_t steps_of(const TrainOptions& options, const Location& where) const;
@@ -215,6 +217,9 @@ class Trainer {
   std::int64_t steps_to_do(const RunPosition& from) const;
   RunPosition beginning();
   SessionInit resumed(const SessionInit& otherwise);
+  std::string place_of_checkpoints() const;
+  void run_with_roll_backs(RunPosition from);
+  RunPosition roll_back(const std::string& why);
   std::string end_without_training();
   void end_loop(std::exception_ptr error, const std::string& reason);
   void end_record(const std::exception_ptr& error, const std::string& reason);
@@ -248,6 +253,7 @@ class Trainer {
   std::unique_ptr<RunDirectories> directories_;  // claimed, from initialize() to the end of training
   std::unique_ptr<RunRecord> record_;            // from the first step on, if there is a directory
   bool auto_resume_ = false;
+  int roll_backs_ = 0, same_roll_back_ = 0;  // in all, and in a row to the same checkpoint
   std::atomic<int> signal_ = 0;
   LoopOptions loop_;
   int starting_epoch_ = 1;

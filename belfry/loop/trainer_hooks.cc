@@ -134,6 +134,7 @@ Trainer::Turn Trainer::turn(const Callback& callback, const char* hook, Function
       return Turn::stopped;
     }
     error = std::current_exception();
+    if (rolls_back() && dynamic_cast<const NumericError*>(&e) != nullptr) return Turn::failed;  // training goes on
   } catch (...) {
     error = std::current_exception();
   }

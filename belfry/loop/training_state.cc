@@ -90,7 +90,8 @@ RunPosition Trainer::position() const {
 RunPosition Trainer::beginning() {
   starting_epoch_ = loop_.starting_epoch.value_or(continued_ ? continued_->next_epoch : 1);
   warn_of_other_epoch();
-  return continued_ && !continued_->ended && continued_->epoch == starting_epoch_ ? *continued_ : RunPosition();
+  const bool inside = continued_ && !continued_->ended && continued_->epoch == starting_epoch_;
+  return inside ? *continued_ : RunPosition{.next_epoch = starting_epoch_};
 }
 
 void Trainer::warn_of_other_epoch() const {
@@ -124,7 +125,7 @@ CheckpointState training_state(Trainer& trainer) {
   return out;
 }
 
-void restore_training_state(Trainer& trainer, const std::map<std::string, std::string>& user) {
+void restore_training_state(Trainer& trainer, const std::map<std::string, std::string>& user, RestoreData data) {
   if (const auto loop = user.find(kLoop); loop != user.end()) {
     const nlohmann::json in = nlohmann::json::parse(loop->second, nullptr, false);
     const bool known = in.is_object() && in.contains("iteration") && in["iteration"].is_number_integer();
@@ -143,7 +144,8 @@ void restore_training_state(Trainer& trainer, const std::map<std::string, std::s
   for (std::size_t i = 0; i < trainer.callbacks().size(); ++i) {
     const auto state = state_for(trainer, i, user);
     if (state == user.end()) continue;
-    trainer.callbacks()[i]->restore(state->second);
+    if (data == RestoreData::yes || !trainer.callbacks()[i]->holds_data_position())
+      trainer.callbacks()[i]->restore(state->second);
     left.erase("'" + state->first + "'");
   }
   if (!left.empty())

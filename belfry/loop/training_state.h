@@ -39,7 +39,9 @@ std::string to_string(const RunPosition& position);  // as readable text
 
 // The reverse, from .user; does nothing if that is empty. A state goes to the callback of the same name and place, or
 // of the same name if there is only one; a warning names states without a callback.
-void restore_training_state(Trainer& trainer, const std::map<std::string, std::string>& user);
+enum class RestoreData : std::uint8_t { yes, no };  // the position in the data too
+void restore_training_state(Trainer& trainer, const std::map<std::string, std::string>& user,
+                            RestoreData data = RestoreData::yes);
 
 }  // namespace belfry
 #pragma GCC visibility pop

@@ -32,6 +32,7 @@ class ProxyCallback : public Callback {
   std::string state() const override { return callback_->state(); }
   void restore(const std::string& state) override { wrapped().restore(state); }
   void defer_again() override { wrapped().defer_again(); }
+  bool holds_data_position() const override { return callback_->holds_data_position(); }
   void save_now() override { wrapped().save_now(); }
   std::vector<Written> writes() const override { return callback_->writes(); }
   bool declares_metrics() const override { return callback_->declares_metrics(); }

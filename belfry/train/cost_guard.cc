@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "belfry/base/check.h"
 #include "belfry/base/internal/exact_number.h"
@@ -28,15 +29,16 @@ void BadCosts::look(const std::string& name, double cost, std::int64_t step) {
       fmt::format("[CostGuard] expected a finite cost, got {}. Further ones in this epoch are only counted.", first_));
 }
 
-void BadCosts::stop() const {
+void BadCosts::stop() {
+  const std::int64_t count = std::exchange(count_, 0);
   fail<NumericError>(
       "[CostGuard] expected finite costs, got {}{}. Lower the learning rate, clip the gradients, or check the data of "
       "that step; check_gradient() names the variable. With OnBadCost::warn (.on_bad_cost) training continues.",
-      first_, count_ == 1 ? "" : fmt::format(", and {} more in the same epoch", count_ - 1));
+      first_, count == 1 ? "" : fmt::format(", and {} more in the same epoch", count - 1));
 }
 
-void BadCosts::end_step() const {
-  if (then_ != OnBadCost::stop_now) return;
+void BadCosts::end_step() {
+  if (then_ != OnBadCost::stop_now && then_ != OnBadCost::roll_back) return;
   const MutexLock lock(mutex_);
   if (count_ > 0) stop();
 }

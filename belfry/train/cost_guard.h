@@ -20,6 +20,9 @@ enum class OnBadCost : std::uint8_t {
   stop_after_epoch,  // a NumericError when the steps of the epoch are done, before any trigger_epoch(): nothing is
                      // saved
   stop_now,          // a NumericError after the step
+  roll_back,         // after the step, training returns to its last checkpoint and goes on with the data that come
+                     // next; any other NumericError of a step does the same. Needs a ModelSaver; not for asynchronous
+                     // trainers. Three times to the same checkpoint end training
 };
 
 // The costs of an epoch that are not finite. Any thread may check one.
@@ -27,11 +30,11 @@ class BadCosts {
  public:
   explicit BadCosts(OnBadCost then) : then_(then) {}
   void look(const std::string& name, double cost, std::int64_t step);
-  void end_step() const;
+  void end_step();
   void end_epoch(int epoch);
 
  private:
-  [[noreturn]] void stop() const BELFRY_REQUIRES(mutex_);
+  [[noreturn]] void stop() BELFRY_REQUIRES(mutex_);
 
   const OnBadCost then_;
   mutable Mutex mutex_;

@@ -60,6 +60,7 @@ class SingleCostTrainer : public TowerTrainer {
   const std::vector<Tensor>& costs() const { return costs_; }
   // Those of them that belong to the runs of train_op.
   virtual std::vector<Tensor> costs_of_step() const { return costs_; }
+  bool rolls_back() const override { return on_bad_cost == OnBadCost::roll_back; }
   // For towers with separate runs: where they report their costs.
   const std::shared_ptr<BadCosts>& bad_costs() const { return bad_costs_; }
 
