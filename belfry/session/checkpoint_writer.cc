@@ -15,7 +15,9 @@
 #include "belfry/base/file.h"
 #include "belfry/base/internal/descriptor.h"
 #include "belfry/base/log.h"
+#include "belfry/session/internal/checkpoint_files.h"
 #include "belfry/session/internal/checkpoint_index.h"
+#include "belfry/session/internal/checkpoint_search.h"
 #include "belfry/session/safetensors.h"
 
 namespace belfry {
@@ -29,8 +31,8 @@ std::string made_directory(const std::string& wanted) {
   std::error_code error;
   // Absolute: the working directory may have changed when the background thread writes.
   const std::string path = fs::absolute(wanted, error).string();
-  if (!error) fs::create_directories(path, error);
   if (error) fail_system("make the directory", wanted, error.value());
+  make_directories(path);
   return path;
 }
 
@@ -109,21 +111,36 @@ void check_saver_options(const SaverOptions& options) {
 CheckpointWriter::CheckpointWriter(SaverOptions options) : options_(std::move(options)) {
   check_saver_options(options_);
   options_.directory = made_directory(options_.directory);
-  const std::string path = path_in(options_.directory, options_.index);
-  if (auto index = read_checkpoint_index(path)) {
-    for (const auto* names : {&index->kept, &index->removing})
-      for (const std::string& name : *names)
-        BELFRY_CHECK_AS(FileError, is_checkpoint_name(name, options_.prefix),
-                        "[Saver] expected checkpoints called '{}-<step>' in the index '{}', got '{}' of another saver. "
-                        "Give each saver of a directory its own .index.",
-                        options_.prefix, path, name);
-    kept_ = std::move(index->kept);
-    removing_ = std::move(index->removing);
-  }
-  // Those that somebody removed by hand must not count as kept.
-  std::erase_if(
-      kept_, [&](const std::string& name) { return !file_exists(checkpoint_file(path_in(options_.directory, name))); });
+  adopt();
   remove_temporaries_of_the_dead(options_);
+}
+
+// Those that are gone or damaged must not count as kept: the last usable one would be removed for them.
+void CheckpointWriter::adopt() {
+  CheckpointsFound found = find_checkpoints(options_.directory, options_.index, options_.prefix);
+  for (const auto* names : {&found.listed, &found.removing})
+    for (const std::string& name : *names)
+      BELFRY_CHECK_AS(FileError, is_checkpoint_name(name, options_.prefix),
+                      "[Saver] expected checkpoints called '{}-<step>' in the index '{}', got '{}' of another saver. "
+                      "Give each saver of a directory its own .index.",
+                      options_.prefix, path_in(options_.directory, options_.index), name);
+  removing_ = std::move(found.removing);
+  for (const auto* names : {&found.listed, &found.unlisted})
+    for (const std::string& name : *names) {
+      const std::string path = checkpoint_file(path_in(options_.directory, name));
+      const bool is_listed = names == &found.listed;
+      if (!file_exists(path)) continue;
+      try {
+        check_checkpoint(path);
+      } catch (const FileError& error) {
+        if (is_listed)
+          log_warning(fmt::format("[Saver] '{}' is damaged ({}): it does not count as kept, and stays where it is",
+                                  path, reason_in(error, path)));
+        continue;
+      }
+      if (!is_listed) log_info(fmt::format("[Saver] '{}' is complete, and kept like those in the index", path));
+      kept_.push_back(name);
+    }
 }
 
 void CheckpointWriter::enter(SaveStage stage) const {
@@ -131,14 +148,18 @@ void CheckpointWriter::enter(SaveStage stage) const {
 }
 
 void CheckpointWriter::write_files(const std::string& name, const std::map<std::string, Array>& tensors,
-                                   const std::string& state) {
+                                   const std::string& state, const std::vector<std::string>& after) {
   const std::string stem = path_in(options_.directory, name);
   enter(SaveStage::tensors);
+  for (const std::string& path : after) sync_file(path);
   write_safetensors(stem + std::string(kTensors), tensors, {{std::string(kCheckpointMetadata), state}});
   enter(SaveStage::state);
   write_file_atomically(stem + std::string(kState), state);
-
   enter(SaveStage::index);
+  write_index(name);
+}
+
+void CheckpointWriter::write_index(const std::string& name) {
   CheckpointIndex next{.kept = kept_, .removing = removing_};
   std::erase(next.kept, name);
   std::erase(next.removing, name);
@@ -154,14 +175,14 @@ void CheckpointWriter::write_files(const std::string& name, const std::map<std::
 }
 
 std::string CheckpointWriter::write(std::int64_t step, const std::map<std::string, Array>& tensors,
-                                    CheckpointState state) {
+                                    CheckpointState state, const std::vector<std::string>& after) {
   BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
   state.step = step;
   const std::string name = fmt::format("{}-{}", options_.prefix, step);
   const std::string stem = path_in(options_.directory, name);
   const bool is_new = !file_exists(checkpoint_file(stem));
   try {
-    write_files(name, tensors, to_json(state, fmt::format("[checkpoint] '{}'", stem)));
+    write_files(name, tensors, to_json(state, where_of_checkpoint(stem)), after);
   } catch (...) {
     // It is not in the index: nothing would find it, use it or remove it.
     if (is_new) remove_checkpoint(stem);
