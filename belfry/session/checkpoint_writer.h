@@ -16,7 +16,7 @@ namespace belfry {
 
 // What a save does, in this order. Each of the first three is one atomic rename.
 enum class SaveStage : std::uint8_t {
-  tensors,  // <prefix>-<step>.safetensors: from here on the checkpoint is complete
+  tensors,  // <prefix>-<step>.safetensors, last of its files: from here on the checkpoint is complete
   state,    // <prefix>-<step>.json
   index,    // from here on it is the latest one
   prune,    // those beyond `keep` are removed
@@ -27,6 +27,7 @@ struct SaverOptions {
   std::string prefix = "model";
   int keep = 10;                                      // newest ones; 0: all
   std::string index = std::string(kCheckpointIndex);  // savers that share a directory each need their own
+  std::uint64_t shard_bytes = 0;  // values of more than this go into files of at most so much each; 0: into one
   std::function<void(SaveStage)> on_stage{};          // called before each stage, by the thread that writes
 };
 
@@ -59,6 +60,7 @@ class CheckpointWriter {
   void adopt();
   void write_files(const std::string& name, const std::map<std::string, Array>& tensors, const std::string& state,
                    const std::vector<std::string>& after);
+  void write_tensors(const std::string& name, const std::map<std::string, Array>& tensors, const std::string& state);
   void write_index(const std::string& name);
   void prune();
 
