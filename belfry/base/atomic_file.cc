@@ -78,6 +78,16 @@ struct AtomicFile::State {
     }
   }
 
+  void write_out_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t done = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) abandon("write", errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(done));
+      offset += static_cast<std::uint64_t>(done);
+    }
+  }
+
   void flush() {
     write_out(buffer);
     buffer.clear();
@@ -107,6 +117,14 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+
+void AtomicFile::overwrite(std::uint64_t offset, std::string_view text) {
+  State& s = *state_;
+  s.check_open();
+  BELFRY_BUG_IF(offset + text.size() > s.written, "bytes to be replaced that were not written");
+  s.flush();
+  s.write_out_at(offset, std::as_bytes(std::span(text.data(), text.size())));
+}
 
 void AtomicFile::commit() {
   State& s = *state_;

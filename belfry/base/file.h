@@ -57,6 +57,8 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // Replaces bytes that were written before: what is known only at the end, such as a checksum.
+  void overwrite(std::uint64_t offset, std::string_view text);
   void commit();
 
   std::uint64_t size() const;  // bytes written so far, by write()
@@ -71,6 +73,13 @@ class AtomicFile {
 };
 
 void write_file_atomically(const std::string& path, std::string_view text);
+
+// Returns when the bytes that the file has now, and its name, would survive a power failure.
+void sync_file(const std::string& path);
+
+// Makes the directory and those above it that are missing, so that they survive a power failure, too. Nothing happens
+// if it is there.
+void make_directories(const std::string& path);
 
 }  // namespace belfry
 #pragma GCC visibility pop

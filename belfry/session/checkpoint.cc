@@ -2,15 +2,13 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/internal/small_json.h"
-#include "belfry/session/safetensors.h"
+#include "belfry/session/internal/checkpoint_files.h"
 
 namespace belfry {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;  // 1: without checksums, which the files of 2 must have
 constexpr std::string_view kExtension = ".safetensors";
-
-std::string where_of(const std::string& path) { return fmt::format("[checkpoint] '{}'", path); }
 
 }  // namespace
 
@@ -29,11 +27,16 @@ std::string to_json(const CheckpointState& state, const std::string& where) {
   return small_json::format(out, where);
 }
 
+std::uint64_t checkpoint_format(std::string_view text, const std::string& where) {
+  return small_json::number(small_json::parse(text, where), "format", where);
+}
+
 CheckpointState checkpoint_state_from_json(std::string_view text, const std::string& where) {
   const nlohmann::json in = small_json::parse(text, where);
   const std::uint64_t format = small_json::number(in, "format", where);
-  BELFRY_CHECK_AS(FileError, format == kFormat,
-                  "{}: expected a state of format {}, got format {}. Read it with the version of Belfry that wrote it.",
+  BELFRY_CHECK_AS(NewerCheckpoint, format <= kFormat,
+                  "{}: expected a state of format {} or below, got format {}. Read it with the version of Belfry that "
+                  "wrote it.",
                   where, kFormat, format);
   return {.step = small_json::signed_number(in, "step", where),
           .epoch = small_json::signed_number(in, "epoch", where),
@@ -56,18 +59,7 @@ std::optional<CheckpointState> checkpoint_state_in(const std::map<std::string, s
                                                    const std::string& path) {
   const auto at = metadata.find(std::string(kCheckpointMetadata));
   if (at == metadata.end()) return std::nullopt;
-  return checkpoint_state_from_json(at->second, where_of(path) + ", its state");
-}
-
-Checkpoint load_checkpoint(const std::string& path) {
-  const std::string file = find_checkpoint(path);
-  SafetensorsFile stored = read_safetensors(file);
-  std::optional<CheckpointState> state = checkpoint_state_in(stored.metadata, file);
-  BELFRY_CHECK_AS(FileError, state.has_value(),
-                  "{}: expected a checkpoint, got a safetensors file without its state. Is it an exported model? "
-                  "read_safetensors() and SaverRestore read it.",
-                  where_of(file));
-  return {.tensors = std::move(stored.tensors), .state = *std::move(state)};
+  return checkpoint_state_from_json(at->second, where_of_checkpoint(path) + ", its state");
 }
 
 }  // namespace belfry

@@ -15,7 +15,10 @@
 #include "belfry/base/file.h"
 #include "belfry/base/internal/descriptor.h"
 #include "belfry/base/log.h"
+#include "belfry/session/internal/checkpoint_files.h"
 #include "belfry/session/internal/checkpoint_index.h"
+#include "belfry/session/internal/checkpoint_search.h"
+#include "belfry/session/internal/checkpoint_shards.h"
 #include "belfry/session/safetensors.h"
 
 namespace belfry {
@@ -29,8 +32,8 @@ std::string made_directory(const std::string& wanted) {
   std::error_code error;
   // Absolute: the working directory may have changed when the background thread writes.
   const std::string path = fs::absolute(wanted, error).string();
-  if (!error) fs::create_directories(path, error);
   if (error) fail_system("make the directory", wanted, error.value());
+  make_directories(path);
   return path;
 }
 
@@ -68,6 +71,8 @@ std::optional<Temporary> temporary_from(std::string_view name) {
 
 bool is_file_of(std::string_view name, const SaverOptions& options) {
   if (name == options.index) return true;
+  if (const std::string_view owner = stem_of_shard(name); !owner.empty())
+    return is_checkpoint_name(owner, options.prefix);
   for (const std::string_view extension : {kTensors, kState})
     if (name.ends_with(extension))
       return is_checkpoint_name(name.substr(0, name.size() - extension.size()), options.prefix);
@@ -86,16 +91,47 @@ void remove_temporaries_of_the_dead(const SaverOptions& options) {
   }
 }
 
-// False if something is still there. The .json goes first: one without tensors beside it would mislead.
-bool remove_checkpoint(const std::string& stem) {
+// Files of values whose checkpoint never became complete. Not those that are newer than the index: another process may
+// be about to complete them.
+void remove_shards_of_the_dead(const SaverOptions& options) {
+  std::error_code error;
+  const auto limit = fs::last_write_time(path_in(options.directory, options.index), error);
+  if (error) return;
+  for (fs::directory_iterator at(options.directory, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const std::string owner(stem_of_shard(name));
+    if (owner.empty() || !is_checkpoint_name(owner, options.prefix)) continue;
+    if (file_exists(checkpoint_file(path_in(options.directory, owner)))) continue;
+    std::error_code ignored;
+    if (fs::last_write_time(at->path(), ignored) >= limit || ignored) continue;
+    if (::unlink(at->path().c_str()) == 0)
+      log_info(fmt::format("[Saver] removed '{}', of a checkpoint that was never completed", at->path().string()));
+  }
+}
+
+// False if something is still there. The .json goes first: one without tensors beside it would mislead. Shards go last:
+// without them, the main file would be that of a damaged checkpoint.
+bool remove_checkpoint(const std::string& directory, const std::string& name) {
   for (const std::string_view extension : {kState, kTensors}) {
-    const std::string path = stem + std::string(extension);
+    const std::string path = path_in(directory, name) + std::string(extension);
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) continue;
     log_warning(fmt::format("[Saver] expected to remove the old checkpoint '{}', got: {}. The next save tries again.",
                             path, std::generic_category().message(errno)));
     return false;
   }
-  return true;
+  return remove_shards(directory, name, {});
+}
+
+std::uint64_t bytes_of_values(const std::map<std::string, Array>& tensors) {
+  std::uint64_t out = 0;
+  for (const auto& [name, array] : tensors) out += array.bytes();
+  return out;
+}
+
+std::vector<std::string> names_of(const Shards& shards) {
+  std::vector<std::string> out;
+  for (const auto& [name, shard] : shards) out.push_back(name);
+  return out;
 }
 
 }  // namespace
@@ -109,21 +145,37 @@ void check_saver_options(const SaverOptions& options) {
 CheckpointWriter::CheckpointWriter(SaverOptions options) : options_(std::move(options)) {
   check_saver_options(options_);
   options_.directory = made_directory(options_.directory);
-  const std::string path = path_in(options_.directory, options_.index);
-  if (auto index = read_checkpoint_index(path)) {
-    for (const auto* names : {&index->kept, &index->removing})
-      for (const std::string& name : *names)
-        BELFRY_CHECK_AS(FileError, is_checkpoint_name(name, options_.prefix),
-                        "[Saver] expected checkpoints called '{}-<step>' in the index '{}', got '{}' of another saver. "
-                        "Give each saver of a directory its own .index.",
-                        options_.prefix, path, name);
-    kept_ = std::move(index->kept);
-    removing_ = std::move(index->removing);
-  }
-  // Those that somebody removed by hand must not count as kept.
-  std::erase_if(
-      kept_, [&](const std::string& name) { return !file_exists(checkpoint_file(path_in(options_.directory, name))); });
+  adopt();
   remove_temporaries_of_the_dead(options_);
+  remove_shards_of_the_dead(options_);
+}
+
+// Those that are gone or damaged must not count as kept: the last usable one would be removed for them.
+void CheckpointWriter::adopt() {
+  CheckpointsFound found = find_checkpoints(options_.directory, options_.index, options_.prefix);
+  for (const auto* names : {&found.listed, &found.removing})
+    for (const std::string& name : *names)
+      BELFRY_CHECK_AS(FileError, is_checkpoint_name(name, options_.prefix),
+                      "[Saver] expected checkpoints called '{}-<step>' in the index '{}', got '{}' of another saver. "
+                      "Give each saver of a directory its own .index.",
+                      options_.prefix, path_in(options_.directory, options_.index), name);
+  removing_ = std::move(found.removing);
+  for (const auto* names : {&found.listed, &found.unlisted})
+    for (const std::string& name : *names) {
+      const std::string path = checkpoint_file(path_in(options_.directory, name));
+      const bool is_listed = names == &found.listed;
+      if (!file_exists(path)) continue;
+      try {
+        check_checkpoint(path);
+      } catch (const FileError& error) {
+        if (is_listed)
+          log_warning(fmt::format("[Saver] '{}' is damaged ({}): it does not count as kept, and stays where it is",
+                                  path, reason_in(error, path)));
+        continue;
+      }
+      if (!is_listed) log_info(fmt::format("[Saver] '{}' is complete, and kept like those in the index", path));
+      kept_.push_back(name);
+    }
 }
 
 void CheckpointWriter::enter(SaveStage stage) const {
@@ -131,14 +183,33 @@ void CheckpointWriter::enter(SaveStage stage) const {
 }
 
 void CheckpointWriter::write_files(const std::string& name, const std::map<std::string, Array>& tensors,
-                                   const std::string& state) {
+                                   const std::string& state, const std::vector<std::string>& after) {
   const std::string stem = path_in(options_.directory, name);
   enter(SaveStage::tensors);
-  write_safetensors(stem + std::string(kTensors), tensors, {{std::string(kCheckpointMetadata), state}});
+  for (const std::string& path : after) sync_file(path);
+  write_tensors(name, tensors, state);
   enter(SaveStage::state);
   write_file_atomically(stem + std::string(kState), state);
-
   enter(SaveStage::index);
+  write_index(name);
+}
+
+// The file with the state comes last: with it the checkpoint is complete, and what it replaces may go.
+void CheckpointWriter::write_tensors(const std::string& name, const std::map<std::string, Array>& tensors,
+                                     const std::string& state) {
+  const std::string file = checkpoint_file(path_in(options_.directory, name));
+  std::map<std::string, std::string> metadata{{std::string(kCheckpointMetadata), state}};
+  Shards shards;
+  const bool is_sharded = options_.shard_bytes > 0 && bytes_of_values(tensors) > options_.shard_bytes;
+  if (is_sharded) {
+    shards = write_shards(options_.directory, name, tensors, options_.shard_bytes);
+    metadata.emplace(kShardsMetadata, shards_to_json(shards, where_of_checkpoint(file)));
+  }
+  write_safetensors(file, is_sharded ? std::map<std::string, Array>() : tensors, metadata);
+  remove_shards(options_.directory, name, names_of(shards));
+}
+
+void CheckpointWriter::write_index(const std::string& name) {
   CheckpointIndex next{.kept = kept_, .removing = removing_};
   std::erase(next.kept, name);
   std::erase(next.removing, name);
@@ -154,29 +225,36 @@ void CheckpointWriter::write_files(const std::string& name, const std::map<std::
 }
 
 std::string CheckpointWriter::write(std::int64_t step, const std::map<std::string, Array>& tensors,
-                                    CheckpointState state) {
+                                    CheckpointState state, const std::vector<std::string>& after) {
   BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
   state.step = step;
   const std::string name = fmt::format("{}-{}", options_.prefix, step);
-  const std::string stem = path_in(options_.directory, name);
-  const bool is_new = !file_exists(checkpoint_file(stem));
+  const std::string file = checkpoint_file(path_in(options_.directory, name));
+  const bool is_new = !file_exists(file);
+  std::vector<std::string> needed = shards_in_directory(options_.directory, name);
   try {
-    write_files(name, tensors, to_json(state, fmt::format("[checkpoint] '{}'", stem)));
+    write_files(name, tensors, to_json(state, where_of_checkpoint(path_in(options_.directory, name))), after);
   } catch (...) {
-    // It is not in the index: nothing would find it, use it or remove it.
-    if (is_new) remove_checkpoint(stem);
+    // It is not in the index: whoever asked for it is told that it was not saved. One of that step that was there before
+    // stays, and if the new one has taken its place, that.
+    if (is_new) {
+      remove_checkpoint(options_.directory, name);
+    } else {
+      for (std::string& shard : names_of(listed_shards(file))) needed.push_back(std::move(shard));
+      remove_shards(options_.directory, name, needed);
+    }
     throw;
   }
   enter(SaveStage::prune);
   prune();
-  return checkpoint_file(stem);
+  return file;
 }
 
 // The index names what is to be removed before it is, and forgets it afterwards: a crash in between leaves no file that
 // is forgotten, and a file that somebody puts there later is safe.
 void CheckpointWriter::prune() {
   const std::size_t removed = std::erase_if(
-      removing_, [&](const std::string& name) { return remove_checkpoint(path_in(options_.directory, name)); });
+      removing_, [&](const std::string& name) { return remove_checkpoint(options_.directory, name); });
   if (removed == 0) return;
   try {
     write_checkpoint_index(path_in(options_.directory, options_.index), {.kept = kept_, .removing = removing_});

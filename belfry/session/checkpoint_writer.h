@@ -16,7 +16,7 @@ namespace belfry {
 
 // What a save does, in this order. Each of the first three is one atomic rename.
 enum class SaveStage : std::uint8_t {
-  tensors,  // <prefix>-<step>.safetensors: from here on the checkpoint is complete
+  tensors,  // <prefix>-<step>.safetensors, last of its files: from here on the checkpoint is complete
   state,    // <prefix>-<step>.json
   index,    // from here on it is the latest one
   prune,    // those beyond `keep` are removed
@@ -27,6 +27,7 @@ struct SaverOptions {
   std::string prefix = "model";
   int keep = 10;                                      // newest ones; 0: all
   std::string index = std::string(kCheckpointIndex);  // savers that share a directory each need their own
+  std::uint64_t shard_bytes = 0;  // values of more than this go into files of at most so much each; 0: into one
   std::function<void(SaveStage)> on_stage{};          // called before each stage, by the thread that writes
 };
 
@@ -35,14 +36,17 @@ void check_saver_options(const SaverOptions& options);
 
 class CheckpointWriter {
  public:
-  // Continues with what the index lists. Removes temporary files of this prefix and index whose writer is dead: only
-  // one machine may use the directory.
+  // Continues with the complete checkpoints that the index lists, and those that it does not list yet because their
+  // writer was killed; a damaged one is a warning, does not count and stays where it is. Removes temporary files of
+  // this prefix and index whose writer is dead: only one machine may use the directory.
   explicit CheckpointWriter(SaverOptions options);
 
   // Returns the path of the safetensors file. A step that was saved before is replaced. If it throws, the earlier
   // checkpoints and the index are still there. Old checkpoints that cannot be removed are a warning in the log; the
-  // next write tries again.
-  std::string write(std::int64_t step, const std::map<std::string, Array>& tensors, CheckpointState state);
+  // next write tries again. `after`: files that are synced before the checkpoint becomes complete, so that one that
+  // loads never refers to what a power failure has taken.
+  std::string write(std::int64_t step, const std::map<std::string, Array>& tensors, CheckpointState state,
+                    const std::vector<std::string>& after = {});
 
   // A warning if the disk does not have room for the checkpoints of this size still to come: those up to `keep`, and
   // one that is written before the oldest is removed; otherwise "".
@@ -53,7 +57,11 @@ class CheckpointWriter {
 
  private:
   void enter(SaveStage stage) const;
-  void write_files(const std::string& name, const std::map<std::string, Array>& tensors, const std::string& state);
+  void adopt();
+  void write_files(const std::string& name, const std::map<std::string, Array>& tensors, const std::string& state,
+                   const std::vector<std::string>& after);
+  void write_tensors(const std::string& name, const std::map<std::string, Array>& tensors, const std::string& state);
+  void write_index(const std::string& name);
   void prune();
 
   SaverOptions options_;

@@ -1,99 +1,72 @@
 #include "belfry/session/safetensors.h"
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/file.h"
+#include "belfry/base/internal/crc32c.h"
+#include "belfry/session/internal/safetensors_checksums.h"
 #include "belfry/session/internal/safetensors_header.h"
+#include "belfry/session/internal/safetensors_source.h"
+#include "belfry/session/internal/safetensors_writer.h"
 
 namespace belfry {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 
-using Named = std::pair<const std::string, SafetensorsEntry>;
-
-// In the order of their data: every array starts where the one before ends, from the first byte to the last. So none
-// overlap and there are no holes; with the lengths agreeing too, every array lies inside the file.
-void check_layout(const SafetensorsHeader& header, std::uint64_t data_bytes, const std::string& path) {
-  std::vector<const Named*> order;
-  for (const Named& named : header.tensors) order.push_back(&named);
-  std::ranges::sort(order, {}, [](const Named* n) { return std::tuple(n->second.begin, n->second.end); });
-
-  std::uint64_t expected_begin = 0;
-  for (const Named* named : order) {
-    const auto& [name, entry] = *named;
-    const auto bytes = checked_bytes(entry.dtype, entry.shape);
-    BELFRY_CHECK_AS(FileError, bytes.has_value(),
-                    "[safetensors] '{}': tensor {}: expected a shape whose size fits 63 bits, got {}.", path,
-                    in_quotes(name), to_string(entry.shape));
-    BELFRY_CHECK_AS(FileError, entry.begin <= entry.end && entry.end <= data_bytes,
-                    "[safetensors] '{}': tensor {}: expected data_offsets within the file's {} bytes of data, got "
-                    "[{}, {}]. The file may be cut short.",
-                    path, in_quotes(name), data_bytes, entry.begin, entry.end);
-    BELFRY_CHECK_AS(FileError, entry.end - entry.begin == *bytes,
-                    "[safetensors] '{}': tensor {}: expected {} bytes for {} {}, got data_offsets [{}, {}].", path,
-                    in_quotes(name), *bytes, name_of(entry.dtype), to_string(entry.shape), entry.begin, entry.end);
-    BELFRY_CHECK_AS(FileError, entry.begin == expected_begin,
-                    "[safetensors] '{}': tensor {}: expected its data to start at {}, where the one before ends, "
-                    "got {}.",
-                    path, in_quotes(name), expected_begin, entry.begin);
-    expected_begin = entry.end;
+// Writes the data and returns their checksum: one pass over memory, not two.
+std::uint32_t write_data(AtomicFile& file, std::span<const std::byte> data) {
+  std::uint32_t crc = 0;
+  while (!data.empty()) {
+    const std::span<const std::byte> piece = data.first(std::min(kSafetensorsPiece, data.size()));
+    crc = crc32c(piece, crc);
+    file.write(piece);
+    data = data.subspan(piece.size());
   }
-  BELFRY_CHECK_AS(FileError, expected_begin == data_bytes,
-                  "[safetensors] '{}': expected the tensors to fill {} bytes of data, got {}.", path, data_bytes,
-                  expected_begin);
+  return crc;
 }
 
-Array array_over(const std::string& name, const SafetensorsEntry& entry, std::span<std::byte> data,
-                 const std::shared_ptr<MappedFile>& file, const std::string& path) {
-  const std::span<std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
-  BELFRY_CHECK_AS(FileError, entry.dtype != DType::boolean || are_booleans(bytes),
-                  "[safetensors] '{}': tensor {}: expected booleans of 0 or 1, got another byte.", path,
-                  in_quotes(name));
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(entry.dtype) == 0;
-  if (is_aligned && !bytes.empty()) return Array(entry.dtype, entry.shape, bytes.data(), file);
-  Array copy(entry.dtype, entry.shape);
-  if (!bytes.empty()) std::memcpy(copy.raw(), bytes.data(), bytes.size());
-  return copy;
-}
-
-}  // namespace
-
-void write_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  SafetensorsHeader header{.tensors = {}, .metadata = metadata};
-  for (const auto& [name, array] : tensors) {
-    BELFRY_CHECK_AS(
-        FileError, name != kSafetensorsMetadata,
-        "[safetensors] '{}': expected no tensor named '__metadata__', which the format reserves, got one. Rename it.",
-        path);
-    SafetensorsEntry& entry = header.tensors[name];
-    entry.dtype = array.dtype();
-    entry.shape = array.shape();
-  }
-  // Wide types first: then every array begins at a multiple of its element's size.
-  std::vector<const Array*> order;
+// Wide types first: then every array begins at a multiple of its element's size. Returns the names in that order.
+std::vector<std::string> lay_out(const std::map<std::string, Array>& tensors, SafetensorsHeader& header) {
+  std::vector<std::string> order;
   std::uint64_t offset = 0;
   for (const std::size_t width : {8, 4, 1})
     for (const auto& [name, array] : tensors) {
       if (size_of(array.dtype()) != width) continue;
-      SafetensorsEntry& entry = header.tensors.at(name);
-      entry.begin = offset;
-      entry.end = offset += array.bytes();
-      order.push_back(&array);
+      const std::uint64_t begin = std::exchange(offset, offset + array.bytes());
+      header.tensors[name] = {.dtype = array.dtype(), .shape = array.shape(), .begin = begin, .end = offset};
+      order.push_back(name);
     }
   BELFRY_BUG_IF(order.size() != tensors.size(), "a dtype of another width than 8, 4 or 1");
+  return order;
+}
+
+void check_names(const std::map<std::string, Array>& tensors, const std::map<std::string, std::string>& metadata,
+                 const std::string& path) {
+  BELFRY_CHECK_AS(
+      FileError, !tensors.contains(std::string(kSafetensorsMetadata)),
+      "[safetensors] '{}': expected no tensor named '__metadata__', which the format reserves, got one. Rename it.",
+      path);
+  BELFRY_CHECK_AS(FileError, !metadata.contains(std::string(kChecksums)),
+                  "[safetensors] '{}': expected no metadata named '{}', which is written here, got some. Leave it out.",
+                  path, kChecksums);
+}
+
+}  // namespace
+
+SafetensorsWritten write_safetensors_file(const std::string& path, const std::map<std::string, Array>& tensors,
+                                          const std::map<std::string, std::string>& metadata) {
+  check_names(tensors, metadata, path);
+  SafetensorsHeader header{.tensors = {}, .metadata = metadata};
+  header.metadata.emplace(kChecksums, blank_checksums(tensors.size()));
+  const std::vector<std::string> order = lay_out(tensors, header);
 
   std::string text = format_safetensors_header(header, path);
-  text.append((kAlignment - (kLengthBytes + text.size()) % kAlignment) % kAlignment, ' ');
+  text.append((kAlignment - (kSafetensorsLength + text.size()) % kAlignment) % kAlignment, ' ');
   BELFRY_CHECK_AS(FileError, text.size() <= kMaxSafetensorsHeader,
                   "[safetensors] '{}': expected names and metadata of at most {} bytes, got {}. Split the file.", path,
                   kMaxSafetensorsHeader, text.size());
@@ -103,30 +76,38 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
   AtomicFile file(path);
   file.write(length);
   file.write(text);
-  for (const Array* array : order) file.write(std::span(static_cast<const std::byte*>(array->raw()), array->bytes()));
+  std::map<std::string, std::uint32_t> checksums;
+  for (const std::string& name : order) {
+    const Array& array = tensors.at(name);
+    checksums[name] = write_data(file, std::span(static_cast<const std::byte*>(array.raw()), array.bytes()));
+  }
+
+  const std::size_t digits = find_checksums(text);
+  std::size_t number = 0;
+  for (const auto& [name, checksum] : checksums) put_checksum(text, digits, ++number, checksum);
+  const std::uint32_t own = header_checksum(text, digits);
+  put_checksum(text, digits, 0, own);
+  const std::string_view all = std::string_view(text).substr(digits, blank_checksums(tensors.size()).size());
+  file.overwrite(kSafetensorsLength + digits, all);
   file.commit();
+  return {.bytes = file.size(), .checksum = own};
+}
+
+void write_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  write_safetensors_file(path, tensors, metadata);
 }
 
 SafetensorsFile read_safetensors(const std::string& path) {
-  const auto file = std::make_shared<MappedFile>(path, MappedFile::Access::copy_on_write);
-  const std::span<std::byte> bytes = file->writable_bytes();
-  BELFRY_CHECK_AS(FileError, bytes.size() >= kLengthBytes,
-                  "[safetensors] '{}': expected at least {} bytes, got {}. The file may be cut short.", path,
-                  kLengthBytes, bytes.size());
-  const auto length = load_little_endian<std::uint64_t>(bytes.data());
-  const std::uint64_t most = std::min<std::uint64_t>(bytes.size() - kLengthBytes, kMaxSafetensorsHeader);
-  BELFRY_CHECK_AS(FileError, length <= most,
-                  "[safetensors] '{}': expected a header of at most {} bytes, got a length of {}. The file may be cut "
-                  "short, or not a safetensors file.",
-                  path, most, length);
-  const std::span<std::byte> data = bytes.subspan(kLengthBytes + length);
-  SafetensorsHeader header =
-      parse_safetensors_header({reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length}, path);
-  check_layout(header, data.size(), path);
+  const SafetensorsSource source(path);
+  return {.tensors = source.read(), .metadata = source.header().metadata};
+}
 
-  SafetensorsFile out{.tensors = {}, .metadata = std::move(header.metadata)};
-  for (const auto& [name, entry] : header.tensors)
-    out.tensors.emplace_hint(out.tensors.end(), name, array_over(name, entry, data, file, path));
+SafetensorsListing list_safetensors(const std::string& path) {
+  const SafetensorsSource source(path);
+  SafetensorsListing out{.tensors = {}, .metadata = source.header().metadata, .has_checksums = source.has_checksums()};
+  for (const auto& [name, entry] : source.header().tensors)
+    out.tensors.emplace_hint(out.tensors.end(), name, StoredTensor{.dtype = entry.dtype, .shape = entry.shape});
   return out;
 }
 

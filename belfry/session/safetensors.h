@@ -6,6 +6,10 @@
 //   the rest  the arrays' bytes, little-endian, without holes; wide types first, so that all are aligned
 //
 // dtypes: F32, F64, I32, I64, U8, BOOL.
+//
+// The metadata "belfry_checksums" hold a CRC-32C of the header and one of each tensor's data, so that a single flipped
+// bit anywhere in the file is found. Other programs see one more text there. A file without them, from another program
+// or an older version, is read all the same.
 #pragma once
 
 #include <map>
@@ -18,19 +22,32 @@ namespace belfry {
 
 struct SafetensorsFile {
   std::map<std::string, Array> tensors;
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> metadata;  // without the checksums
 };
 
 // Writes atomically (see AtomicFile): after an error, whatever was at `path` is still there. Equal content gives equal
-// bytes. Names and metadata must be UTF-8, and no tensor may be called "__metadata__".
+// bytes. Names and metadata must be UTF-8, no tensor may be called "__metadata__" and no metadata "belfry_checksums".
 void write_safetensors(const std::string& path, const std::map<std::string, Array>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-// Maps the file and checks all of its header before using any of it; throws FileError if anything is inconsistent. The
-// arrays share the mapping and keep it alive: nothing is copied (except arrays that the file holds misaligned), pages
-// are read when they are touched, and writing to an array changes memory only. Arrays are aligned to their element, not
-// to 64 bytes. The file must not be changed in place while they live; replacing it is fine.
+// Reads the whole file and checks all of it, data too, before returning anything; throws FileError if anything is
+// inconsistent. The arrays share one block of memory, which lives as long as one of them (except arrays that the file
+// holds misaligned, which have their own). They are aligned to their element, not to 64 bytes.
 SafetensorsFile read_safetensors(const std::string& path);
+
+struct StoredTensor {
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+struct SafetensorsListing {
+  std::map<std::string, StoredTensor> tensors;
+  std::map<std::string, std::string> metadata;
+  bool has_checksums = false;
+};
+
+// Reads and checks only the header: as quick for a large file as for a small one.
+SafetensorsListing list_safetensors(const std::string& path);
 
 }  // namespace belfry
 #pragma GCC visibility pop

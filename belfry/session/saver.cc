@@ -35,18 +35,19 @@ struct Saver::Impl {
     if (failed) log_error(text_of(failed));
   }
 
-  void start(std::int64_t step, std::map<std::string, Array> tensors, CheckpointState state) {
+  void start(std::int64_t step, std::map<std::string, Array> tensors, CheckpointState state, SaveRequest request) {
     ended = false;
-    thread = start_thread([this, step, tensors = std::move(tensors), state = std::move(state)] {
-      try {
-        writer.write(step, tensors, state);
-      } catch (...) {
-        const std::string text = text_of(std::current_exception());
-        result = std::make_exception_ptr(FileError(
-            fmt::format("[Saver] expected to save step {} in '{}', got: {}", step, writer.directory(), text)));
-      }
-      ended = true;
-    });
+    thread = start_thread(
+        [this, step, tensors = std::move(tensors), state = std::move(state), after = std::move(request.after)] {
+          try {
+            writer.write(step, tensors, state, after);
+          } catch (...) {
+            const std::string text = text_of(std::current_exception());
+            result = std::make_exception_ptr(FileError(
+                fmt::format("[Saver] expected to save step {} in '{}', got: {}", step, writer.directory(), text)));
+          }
+          ended = true;
+        });
   }
 
   // Waits for the thread, if there is one, and takes its result over.
@@ -75,7 +76,7 @@ struct Saver::Impl {
 Saver::Saver(Session& session, SaverOptions options) : impl_(std::make_unique<Impl>(session, std::move(options))) {}
 Saver::~Saver() = default;
 
-void Saver::save(std::int64_t step, CheckpointState state, const Location& where) {
+void Saver::save(std::int64_t step, CheckpointState state, SaveRequest request, const Location& where) {
   BELFRY_CHECK(step >= 0, "[Saver] expected a step of 0 or more, got {}.", step);
   impl_->finish();
   Session& session = impl_->session;
@@ -88,7 +89,7 @@ void Saver::save(std::int64_t step, CheckpointState state, const Location& where
   for (const Variable& variable : model_variables(session.graph())) state.model.push_back(variable.name());
   state.versions.merge(backend_versions());
   impl_->start(step, values_of(session, session.graph().collections().variables(collection::kGlobalVariables), where),
-               std::move(state));
+               std::move(state), std::move(request));
   impl_->deliver();
 }
 

@@ -19,6 +19,12 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
+struct SaveRequest {
+  // Files that are on disk before the checkpoint is complete, such as a history that its state refers to: what they
+  // hold when save() is called.
+  std::vector<std::string> after{};
+};
+
 class Saver {
  public:
   // Borrows the session. Logs a warning if the disk does not have room for the checkpoints to be kept.
@@ -32,7 +38,8 @@ class Saver {
   // autotune's choices and the versions known here are filled in. The error of a failed write is thrown by the next
   // save() or wait(), exactly once; save() throws it after it has started its own write, so that one failure does not
   // cause another.
-  void save(std::int64_t step, CheckpointState state = {}, const Location& where = Location::current());
+  void save(std::int64_t step, CheckpointState state = {}, SaveRequest request = {},
+            const Location& where = Location::current());
   // Waits until the last save is on disk.
   void wait();
   // Does not wait: false while a save is being written, otherwise like wait().

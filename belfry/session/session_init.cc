@@ -12,7 +12,6 @@
 #include "belfry/session/checkpoint.h"
 #include "belfry/session/internal/name_lists.h"
 #include "belfry/session/internal/restore_plan.h"
-#include "belfry/session/safetensors.h"
 
 namespace belfry {
 namespace {
@@ -149,25 +148,22 @@ InitReport SessionInit::init(Session& session, const Location& where) const {
 
 SaverRestore::SaverRestore(std::string path, RestoreOptions options)
     : SessionInit(caller_of("SaverRestore", path), [path, options = std::move(options)](Session& session) {
-        const std::string file = find_checkpoint(path);
-        SafetensorsFile read = read_safetensors(file);
-        const auto state = checkpoint_state_in(read.metadata, file);
-        return restore_plan(caller_of("SaverRestore", path), session, {std::move(read.tensors), state}, options,
-                            Take::model);
+        SavedValues read = load_values(path);
+        return restore_plan(caller_of("SaverRestore", path), session, {std::move(read.tensors), std::move(read.state)},
+                            options, Take::model);
       }) {}
 
 ContinueRun::ContinueRun(std::string path, RestoreOptions options)
     : SessionInit(caller_of("ContinueRun", path),
                   [path, options = std::move(options)](Session& session) {
-                    const std::string file = find_checkpoint(path);
-                    Checkpoint read = load_checkpoint(file);
+                    Checkpoint read = load_checkpoint(path);
                     const CheckpointState& state = read.state;
                     InitPlan plan = restore_plan(caller_of("ContinueRun", path), session,
                                                  {std::move(read.tensors), state}, options, Take::everything);
                     if (!options.prefix.empty()) return plan;
                     plan.random_counter = state.random_counter;
                     plan.algorithms = state.algorithms;
-                    plan.report.checkpoint = file;
+                    plan.report.checkpoint = read.path;
                     plan.report.training = state.user;
                     if (!std::ranges::binary_search(plan.report.ignored, "global_step")) plan.report.step = state.step;
                     return plan;

@@ -216,5 +216,37 @@ TEST(AtomicFile, AfterTheCommitItIsDone) {
   EXPECT_EQ(read_file(dir / "x"), "");
 }
 
+TEST(AtomicFile, BytesWrittenBeforeCanBeReplaced) {
+  TempDir dir;
+  for (const std::size_t size : {10u, 200'000u}) {  // still in the buffer, and out of it
+    AtomicFile file(dir / "x");
+    file.write(std::string(size, 'a'));
+    file.overwrite(3, "XYZ");
+    file.write("end");
+    file.commit();
+    EXPECT_EQ(read_file(dir / "x"), "aaaXYZ" + std::string(size - 6, 'a') + "end");
+  }
+}
+
+TEST(Directories, MissingOnesAreMadeWithThoseAboveThem) {
+  TempDir dir;
+  make_directories(dir / "a/b//c/");
+  EXPECT_TRUE(std::filesystem::is_directory(dir / "a/b/c"));
+  EXPECT_NO_THROW(make_directories(dir / "a/b/c"));
+  put_bytes(dir / "a/file", "");
+  EXPECT_EQ(file_error_of([&] { make_directories(dir / "a/file/x/y"); }),
+            "[file] expected to make the directory '" + dir / "a/file/x/y" +
+                "', got: Not a directory. Check that the directory and the file exist.");
+}
+
+TEST(Sync, AFileThatIsNotThereIsAnError) {
+  TempDir dir;
+  put_bytes(dir / "x", "text");
+  EXPECT_NO_THROW(sync_file(dir / "x"));
+  EXPECT_EQ(file_error_of([&] { sync_file(dir / "none"); }),
+            "[file] expected to open '" + dir / "none" +
+                "', got: No such file or directory. Check that the directory and the file exist.");
+}
+
 }  // namespace
 }  // namespace belfry

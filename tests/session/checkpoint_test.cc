@@ -190,7 +190,7 @@ TEST_P(CrashTest, TheLastGoodCheckpointIsLoadableAndSavingGoesOn) {
   TempDir dir;
   CheckpointWriter({.directory = dir.path(), .keep = 1}).write(1, tensors_of(1), {.epoch = 1});
   crash_while_saving(dir.path(), 2, 2, 1, GetParam());
-  const bool was_complete = GetParam() == SaveStage::prune;
+  const bool was_complete = GetParam() != SaveStage::tensors;  // in the index or not
   const auto latest = latest_checkpoint(dir.path());
   EXPECT_EQ(latest, was_complete ? dir / "model-2.safetensors" : dir / "model-1.safetensors");
   EXPECT_EQ(value_of(*latest), was_complete ? 2 : 1);
@@ -343,8 +343,8 @@ TEST(Checkpoint, FilesThatAreNotCheckpointsAreRefusedWithTheReason) {
   EXPECT_EQ(refused(with("\"data\": 0", "\"data\": 0, \"data\": 1")),
             "expected every field once, got 'data' twice. The file is damaged.");
   EXPECT_EQ(refused("{}"), "expected a field 'format', got none. The file is damaged.");
-  EXPECT_EQ(refused(with("\"format\": 1", "\"format\": 2")),
-            "expected a state of format 1, got format 2. Read it with the version of Belfry that wrote it.");
+  EXPECT_EQ(refused(with("\"format\": 2", "\"format\": 3")),
+            "expected a state of format 2 or below, got format 3. Read it with the version of Belfry that wrote it.");
   EXPECT_EQ(refused(with("\"step\": 7", "\"step\": -7")),
             "expected a whole number of 0 or more for 'step', got number. The file is damaged.");
   EXPECT_EQ(refused(with("\"step\": 7", "\"step\": 9223372036854775808")),
@@ -355,20 +355,23 @@ TEST(Checkpoint, FilesThatAreNotCheckpointsAreRefusedWithTheReason) {
             "expected an object of strings for 'versions', got number. The file is damaged.");
 }
 
-TEST(Checkpoint, ADamagedOrHostileIndexIsAnError) {
+TEST(Checkpoint, ADamagedOrHostileIndexIsAWarningAndTheDirectoryIsSearched) {
   TempDir dir;
-  const auto refused = [&](const std::string& text) {
+  CheckpointWriter({.directory = dir.path()}).write(1, tensors_of(1), {});
+  const auto warning = [&](const std::string& text) {
     put_bytes(dir / "checkpoint", text);
-    const std::string error = file_error_of([&] { latest_checkpoint(dir.path()); });
-    EXPECT_EQ(file_error_of([&] { CheckpointWriter writer({.directory = dir.path()}); }), error);
-    return error;
+    LogLines log;
+    EXPECT_EQ(latest_checkpoint(dir.path()), dir / "model-1.safetensors") << text;
+    EXPECT_EQ(CheckpointWriter({.directory = dir.path()}).kept(), Names{dir / "model-1.safetensors"}) << text;
+    return log.text;
   };
   const std::string where = "[checkpoint] the index '" + dir / "checkpoint" + "': ";
-  EXPECT_EQ(refused(""), where + "expected well-formed JSON, got an error at byte 1 of 0. The file is damaged.");
-  EXPECT_EQ(refused("{\"checkpoints\": 1, \"removing\": []}"),
-            where + "expected a list for 'checkpoints', got number. The file is damaged.");
+  EXPECT_TRUE(warning("").starts_with(where + "expected well-formed JSON, got an error at byte 1 of 0. The file is "
+                                              "damaged. The directory is searched for checkpoints instead.\n"));
+  EXPECT_TRUE(contains(warning("{\"checkpoints\": 1, \"removing\": []}"),
+                       where + "expected a list for 'checkpoints', got number. The file is damaged."));
   for (const std::string name : {"../model-1", "model", "-1", "model-", "/etc/x-1", "model-1\\u0000-1"}) {
-    EXPECT_TRUE(contains(refused("{\"checkpoints\": [], \"removing\": [\"" + name + "\"]}"),
+    EXPECT_TRUE(contains(warning("{\"checkpoints\": [], \"removing\": [\"" + name + "\"]}"),
                          "expected names of checkpoints next to it, like 'model-100', got '"))
         << name;
   }

@@ -41,7 +41,8 @@ class MutationTest : public testing::Test {
 
 TEST_F(MutationTest, DamagedSafetensorsAreRefusedOrRead) {
   write_safetensors(dir / "good", one_of_each(), {{"k", "v"}});
-  const std::string good = read_file(dir / "good");
+  std::string good = read_file(dir / "good");
+  good.replace(good.find("belfry_checksums"), 16, "another_programs");  // without checksums more of it is read
   const auto length = static_cast<unsigned char>(good[0]) + 256u * static_cast<unsigned char>(good[1]);
   const std::string text = good.substr(8, length), data = good.substr(8 + length);
   Mutator mutate(1);
@@ -112,15 +113,19 @@ TEST_F(MutationTest, DamagedIndicesLeadNowhereElse) {
   }
   const std::string good = read_file(dir / "checkpoint");
   Mutator mutate(5);
-  LogLines log;  // of checkpoints that are not there
+  int warned = 0;
   const Survived survived = survive(
       3000, [&] { return mutate(good); },
       [&](const std::string& text) {
+        LogLines log;
         put_bytes(dir / "checkpoint", text);
-        if (const auto latest = latest_checkpoint(dir.path())) sum_of_all(load_checkpoint(*latest).tensors);
+        const auto latest = load_latest_checkpoint(dir.path());
+        ASSERT_TRUE(latest.has_value()) << "the directory has complete ones, whatever the index says";
+        EXPECT_EQ(latest->path, dir / ("model-" + std::to_string(latest->state.step) + ".safetensors"));
+        warned += log.text.empty() ? 0 : 1;
       });
-  EXPECT_GT(survived.refused, 1000);
-  EXPECT_GT(survived.read, 30);
+  EXPECT_EQ(survived.refused, 0);
+  EXPECT_GT(warned, 1000);
 }
 
 }  // namespace

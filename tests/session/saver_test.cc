@@ -242,5 +242,19 @@ TEST_F(SaverTest, AChangeOfTheWorkingDirectoryDoesNotMoveTheCheckpoints) {
   EXPECT_TRUE(std::filesystem::exists(dir / "runs/model-1.safetensors"));
 }
 
+TEST_F(SaverTest, ASaveWithoutTheFilesThatItRefersToIsNotMade) {
+  var("v", Array(1.f));
+  Session session(graph);
+  session.initialize();
+  Saver saver(session, {.directory = dir / "run"});
+  testing_support::put_bytes(dir / "history", "1 2 3");
+  saver.save(1, {}, {.after = {dir / "history"}});
+  EXPECT_NO_THROW(saver.wait());
+  saver.save(2, {}, {.after = {dir / "history", dir / "gone"}});
+  EXPECT_TRUE(contains(file_error_of([&] { saver.wait(); }), "expected to save step 2 in '" + dir / "run" +
+                                                                 "', got: [file] expected to open '" + dir / "gone"));
+  EXPECT_EQ(latest_checkpoint(dir / "run"), dir / "run/model-1.safetensors");
+}
+
 }  // namespace
 }  // namespace belfry

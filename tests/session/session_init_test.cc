@@ -144,7 +144,7 @@ TEST_F(SessionInitTest, ATruncatedOrHostileCheckpointLeavesTheSessionAlone) {
   EXPECT_TRUE(contains(restore(good.substr(0, good.size() - 1)), "The file may be cut short."));
   std::string state = good;
   state.replace(state.find("random_counter"), 6, "Random");  // in the metadata: the tensors are fine
-  EXPECT_TRUE(contains(restore(state), "expected a field 'random_counter', got none"));
+  EXPECT_TRUE(contains(restore(state), "expected a header with the checksum "));
   put_bytes(dir / "bad.safetensors", good);
   ContinueRun(dir / "bad").init(session);
   EXPECT_EQ(session.value(model.w).item(5), 9) << "the file itself was fine";

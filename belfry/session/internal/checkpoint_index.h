@@ -1,9 +1,10 @@
-// The index file of a directory of checkpoints. For checkpoint_writer.cc and latest_checkpoint().
+// The index file of a directory of checkpoints.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace belfry {
@@ -23,6 +24,8 @@ bool is_checkpoint_name(std::string_view name, std::string_view prefix);
 
 // "directory/name", also where the directory ends in a slash.
 std::string path_in(const std::string& directory, std::string_view name);
+// Splits "directory/min-error" into the directory, "." if there is none, and the name in it.
+std::pair<std::string, std::string> directory_and_name(const std::string& path);
 bool file_exists(const std::string& path);
 bool is_directory(const std::string& path);
 

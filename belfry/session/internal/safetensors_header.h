@@ -14,6 +14,9 @@ namespace belfry {
 
 inline constexpr std::size_t kMaxSafetensorsHeader = 100'000'000;  // the format's own limit
 inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";
+inline constexpr std::size_t kSafetensorsLength = sizeof(std::uint64_t);  // bytes of the header's length
+// Bytes that are read or written at a time: their checksum is made while they are in the cache.
+inline constexpr std::size_t kSafetensorsPiece = 1 << 20;
 
 struct SafetensorsEntry {
   DType dtype = DType::f32;

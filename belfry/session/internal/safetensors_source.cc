@@ -1,0 +1,181 @@
+#include "belfry/session/internal/safetensors_source.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "belfry/array/internal/stored_array.h"
+#include "belfry/base/check.h"
+#include "belfry/base/internal/aligned_memory.h"
+#include "belfry/base/internal/crc32c.h"
+#include "belfry/session/internal/safetensors_checksums.h"
+
+namespace belfry {
+namespace {
+
+using Named = std::pair<const std::string, SafetensorsEntry>;
+
+std::vector<const Named*> in_order_of_data(const SafetensorsHeader& header) {
+  std::vector<const Named*> order;
+  for (const Named& named : header.tensors) order.push_back(&named);
+  std::ranges::sort(order, {}, [](const Named* n) { return std::tuple(n->second.begin, n->second.end); });
+  return order;
+}
+
+// Large pages: otherwise the time to get memory is a good part of the time to read a file into it.
+std::shared_ptr<void> allocate_for(std::uint64_t bytes) {
+  constexpr std::uint64_t kLarge = 8 << 20;
+  if (bytes < kLarge) return allocate_buffer(bytes);
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  ::madvise(data, bytes, MADV_HUGEPAGE);  // only advice
+  return {data, [bytes](void* p) { ::munmap(p, bytes); }};
+}
+
+// Follows the data as they come, and compares the checksum of each tensor that is complete.
+class TensorChecks {
+ public:
+  TensorChecks(const SafetensorsHeader& header, std::span<const std::uint32_t> checksums, const std::string& path)
+      : order_(in_order_of_data(header)), path_(path) {
+    for (auto checksum = checksums.begin(); const Named& named : header.tensors) expected_[&named] = *checksum++;
+  }
+
+  // The data from `done` on; all before it were given already.
+  void take(std::span<const std::byte> data, std::uint64_t done) {
+    const std::uint64_t end = done + data.size();
+    for (; next_ < order_.size(); ++next_, crc_ = 0) {
+      const SafetensorsEntry& entry = order_[next_]->second;
+      const std::uint64_t from = std::max(entry.begin, done), to = std::min(entry.end, end);
+      if (from < to) crc_ = crc32c(data.subspan(from - done, to - from), crc_);
+      if (entry.end > end) return;
+      const std::uint32_t expected = expected_.at(order_[next_]);
+      BELFRY_CHECK_AS(FileError, crc_ == expected,
+                      "[safetensors] '{}': tensor {}: expected data with the checksum {:08x}, got {:08x}. The file is "
+                      "damaged.",
+                      path_, in_quotes(order_[next_]->first), expected, crc_);
+    }
+  }
+
+ private:
+  std::vector<const Named*> order_;
+  std::map<const Named*, std::uint32_t> expected_;
+  const std::string& path_;
+  std::size_t next_ = 0;
+  std::uint32_t crc_ = 0;
+};
+
+Array array_over(const Named& named, std::span<std::byte> data, const std::shared_ptr<void>& owner,
+                 const std::string& path) {
+  const auto& [name, entry] = named;
+  const std::span<std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
+  BELFRY_CHECK_AS(FileError, entry.dtype != DType::boolean || are_booleans(bytes),
+                  "[safetensors] '{}': tensor {}: expected booleans of 0 or 1, got another byte.", path,
+                  in_quotes(name));
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(entry.dtype) == 0;
+  if (is_aligned && !bytes.empty()) return Array(entry.dtype, entry.shape, bytes.data(), owner);
+  Array copy(entry.dtype, entry.shape);
+  if (!bytes.empty()) std::memcpy(copy.raw(), bytes.data(), bytes.size());
+  return copy;
+}
+
+std::string header_text(const RegularFile& file) {
+  const std::string& path = file.path();
+  BELFRY_CHECK_AS(FileError, file.size() >= kSafetensorsLength,
+                  "[safetensors] '{}': expected at least {} bytes, got {}. The file may be cut short.", path,
+                  kSafetensorsLength, file.size());
+  std::byte front[kSafetensorsLength];
+  file.read(0, front);
+  const auto length = load_little_endian<std::uint64_t>(front);
+  const std::uint64_t most = std::min<std::uint64_t>(file.size() - kSafetensorsLength, kMaxSafetensorsHeader);
+  BELFRY_CHECK_AS(FileError, length <= most,
+                  "[safetensors] '{}': expected a header of at most {} bytes, got a length of {}. The file may be cut "
+                  "short, or not a safetensors file.",
+                  path, most, length);
+  std::string text(length, '\0');
+  file.read(kSafetensorsLength, std::as_writable_bytes(std::span(text.data(), text.size())));
+  return text;
+}
+
+void check_header(std::string_view text, std::uint32_t expected, const std::string& path) {
+  const std::size_t digits = find_checksums(text);
+  const bool is_found = digits != std::string_view::npos;
+  const std::uint32_t got = is_found ? header_checksum(text, digits) : 0;
+  BELFRY_CHECK_AS(FileError, is_found && got == expected,
+                  "[safetensors] '{}': expected a header with the checksum {:08x}, got {:08x}. The file is damaged, or "
+                  "another program has copied the metadata '{}' into a file of its own, which it must leave out.",
+                  path, expected, got, kChecksums);
+}
+
+}  // namespace
+
+SafetensorsSource::SafetensorsSource(const std::string& path) : file_(path) {
+  const std::string text = header_text(file_);
+  data_begin_ = kSafetensorsLength + text.size();
+  header_ = parse_safetensors_header(text, path);
+  if (const auto at = header_.metadata.find(std::string(kChecksums)); at != header_.metadata.end()) {
+    checksums_ = parse_checksums(at->second, header_.tensors.size(), path);
+    header_.metadata.erase(at);
+    check_header(text, checksums_.front(), path);
+  }
+  check_layout();
+}
+
+// In the order of their data, every array starts where the one before ends, from the first byte to the last. So none
+// overlap and there are no holes; with the lengths agreeing too, every array lies inside the file.
+void SafetensorsSource::check_layout() const {
+  const std::string& path = file_.path();
+  const std::uint64_t data_bytes = file_.size() - data_begin_;
+  std::uint64_t expected_begin = 0;
+  for (const Named* named : in_order_of_data(header_)) {
+    const auto& [name, entry] = *named;
+    const auto bytes = checked_bytes(entry.dtype, entry.shape);
+    BELFRY_CHECK_AS(FileError, bytes.has_value(),
+                    "[safetensors] '{}': tensor {}: expected a shape whose size fits 63 bits, got {}.", path,
+                    in_quotes(name), to_string(entry.shape));
+    BELFRY_CHECK_AS(FileError, entry.begin <= entry.end && entry.end <= data_bytes,
+                    "[safetensors] '{}': tensor {}: expected data_offsets within the file's {} bytes of data, got "
+                    "[{}, {}]. The file may be cut short.",
+                    path, in_quotes(name), data_bytes, entry.begin, entry.end);
+    BELFRY_CHECK_AS(FileError, entry.end - entry.begin == *bytes,
+                    "[safetensors] '{}': tensor {}: expected {} bytes for {} {}, got data_offsets [{}, {}].", path,
+                    in_quotes(name), *bytes, name_of(entry.dtype), to_string(entry.shape), entry.begin, entry.end);
+    BELFRY_CHECK_AS(FileError, entry.begin == expected_begin,
+                    "[safetensors] '{}': tensor {}: expected its data to start at {}, where the one before ends, "
+                    "got {}.",
+                    path, in_quotes(name), expected_begin, entry.begin);
+    expected_begin = entry.end;
+  }
+  BELFRY_CHECK_AS(FileError, expected_begin == data_bytes,
+                  "[safetensors] '{}': expected the tensors to fill {} bytes of data, got {}.", path, data_bytes,
+                  expected_begin);
+}
+
+std::map<std::string, Array> SafetensorsSource::read() const {
+  const std::uint64_t size = file_.size() - data_begin_;
+  const std::shared_ptr<void> memory = allocate_for(size);
+  const std::span<std::byte> data(static_cast<std::byte*>(memory.get()), size);
+  file_.read_ahead(data_begin_);
+  if (has_checksums()) {
+    TensorChecks checks(header_, std::span(checksums_).subspan(1), file_.path());
+    for (std::uint64_t done = 0; done < size; done += kSafetensorsPiece) {
+      const std::span<std::byte> piece = data.subspan(done, std::min<std::uint64_t>(kSafetensorsPiece, size - done));
+      file_.read(data_begin_ + done, piece);
+      checks.take(piece, done);
+    }
+  } else {
+    file_.read(data_begin_, data);
+  }
+  std::map<std::string, Array> out;
+  for (const Named& named : header_.tensors)
+    out.emplace_hint(out.end(), named.first, array_over(named, data, memory, file_.path()));
+  return out;
+}
+
+}  // namespace belfry
