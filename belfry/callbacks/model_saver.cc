@@ -52,6 +52,10 @@ void ModelSaver::save() {
   saved_ = trainer().global_step();
 }
 
+void ModelSaver::finish_saves() {
+  if (saver_ != nullptr) saver_->wait();
+}
+
 void ModelSaver::after_train() {
   if (saver_ == nullptr) return;
   const bool has_trained = began_ != std::pair(trainer().global_step(), trainer().iteration());
@@ -81,7 +85,8 @@ void BestSaver::begin(const SaverOptions& files) {
   saver_ = std::make_unique<ReportingSaver>(trainer(), name(), files, options_.max_failures);
   find_on_disk();
   // The checkpoint that training continues from mentions this one, but training ended before it was written.
-  if (best_ && best_->step == trainer().global_step() && !saver_->has_saved(best_->step)) {
+  const bool better_there = best_ && on_disk_ && !beats(best_->value, on_disk_);
+  if (best_ && best_->step == trainer().global_step() && !better_there && !saver_->has_saved(best_->step)) {
     saved_.reset();
     save();
   }

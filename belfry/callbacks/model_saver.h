@@ -37,6 +37,7 @@ class ModelSaver final : public Callback {
   void after_train() override;
   void defer_again() override { trigger(); }
   void save_now() override { trigger(); }
+  void finish_saves() override;
   std::vector<Written> writes() const override;
   bool declares_metrics() const override { return true; }
 

@@ -32,7 +32,9 @@ void ReportingSaver::save(const std::map<std::string, std::string>& notes) {
     return report(error.what());
   }
   pending_ = true;
-  saver_.save(trainer_.global_step(), *std::move(state));
+  const std::string history = trainer_.monitors().history_file();
+  saver_.save(trainer_.global_step(), *std::move(state),
+              {.after = history.empty() ? std::vector<std::string>() : std::vector{history}});
 }
 
 void ReportingSaver::look() {

@@ -76,6 +76,8 @@ class Callback {
   virtual void defer_again() {}
   // Saves what it saves, between two steps, although it is not its time: somebody has asked for it (SIGUSR1).
   virtual void save_now() {}
+  // Waits until all that it has begun to save is saved.
+  virtual void finish_saves() {}
 
   // Whether state() is the position in the data: a roll-back (OnBadCost::roll_back) leaves it, so that what made the
   // training diverge is not used again.

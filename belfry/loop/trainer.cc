@@ -3,7 +3,9 @@
 #include <errno.h>  // program_invocation_short_name
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "belfry/base/check.h"
@@ -81,6 +83,7 @@ void Trainer::run_with_roll_backs(RunPosition from) {
 }
 
 RunPosition Trainer::roll_back(const std::string& why) {
+  for (const Handle<Callback>& callback : callbacks_) callback->finish_saves();
   const std::string place = place_of_checkpoints();
   BELFRY_CHECK_AS(NumericError, !place.empty(),
                   "{} There is no checkpoint yet to go back to. Add a ModelSaver, or let it save before this step.",
@@ -312,8 +315,10 @@ std::string Trainer::place_of_checkpoints() const {
   std::vector<std::string> places{run_dir_};
   for (const Handle<Callback>& callback : callbacks_)
     for (const Written& written : callback->writes()) places.push_back(written.directory);
+  const auto is_of_the_run = [](const ListedCheckpoint& found) { return found.prefix == "model"; };
   for (const std::string& place : places)
-    if (latest_checkpoint(place)) return place;
+    if (std::filesystem::is_directory(place) && std::ranges::any_of(list_checkpoints(place), is_of_the_run))
+      return place;
   return "";
 }
 

@@ -34,6 +34,7 @@ class ProxyCallback : public Callback {
   void defer_again() override { wrapped().defer_again(); }
   bool holds_data_position() const override { return callback_->holds_data_position(); }
   void save_now() override { wrapped().save_now(); }
+  void finish_saves() override { wrapped().finish_saves(); }
   std::vector<Written> writes() const override { return callback_->writes(); }
   bool declares_metrics() const override { return callback_->declares_metrics(); }
   bool chief_only() const override { return callback_->chief_only(); }
