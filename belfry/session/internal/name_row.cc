@@ -209,9 +209,9 @@ std::optional<std::vector<std::string>> NameTable::Row::ours_of(const std::strin
 }
 
 std::optional<NameTable::Row::Source> NameTable::Row::theirs_of(const std::string& ours) const {
-  for (std::size_t k = 0; k < expressions_->ours.size() && ours.size() <= kLongestMatchedName; ++k) {
+  for (std::size_t k = 0; one_way_.empty() && k < expressions_->ours.size(); ++k) {
     std::smatch match;
-    if (!std::regex_match(ours, match, expressions_->ours[k])) continue;
+    if (ours.size() > kLongestMatchedName || !std::regex_match(ours, match, expressions_->ours[k])) continue;
     Source out{.theirs = {}, .index = k, .targets = targets_.size()};
     for (const Piece& piece : theirs_)
       out.theirs += piece.group == 0 ? piece.plain : match[captured_[k][piece.group]].str();

@@ -26,50 +26,52 @@ bool passes_on(OpKind kind) {
          kind == kReshape || kind == kStopGradient;
 }
 
-// Where the channels of images are: that of the nearest op above `t` that has images. Ops that only change each element
-// are passed over.
-std::string data_format_of(Tensor t) {
-  while (t.rank() >= 3) {
-    const Node& node = *t.node();
-    const std::string format = node.attributes.get_or<std::string>("data_format", "");
-    if (!format.empty()) return format;
-    if (node.inputs.empty() || node.def->kind == kTranspose || node.def->kind == kReshape) return "";
-    const auto same = [&](const Tensor& in) { return in.rank() == t.rank() && compatible(in.shape(), t.shape()); };
-    const auto next = node.def->kind == kSqueeze ? node.inputs.begin() : std::ranges::find_if(node.inputs, same);
-    if (next == node.inputs.end()) return "";
-    t = *next;
-  }
+using NodeSet = std::set<const Node*>;
+
+// Where the channels of images are: what the nearest op above `t` says that has images. Ops that leave the axes in
+// their places are passed over.
+std::string data_format_of(const Tensor& t, NodeSet& seen) {
+  const Node& node = *t.node();
+  if (t.rank() < 3 || !seen.insert(&node).second) return "";
+  if (const std::string format = node.attributes.get_or<std::string>("data_format", ""); !format.empty()) return format;
+  const OpKind kind = node.def->kind;
+  if (kind == kTranspose || kind == kReshape || kind == kMatMul) return "";
+  for (const Tensor& in : node.inputs)
+    if (in.rank() == t.rank() || kind == kSqueeze)
+      if (const std::string format = data_format_of(in, seen); !format.empty()) return format;
   return "";
 }
 
+// Of a matrix whose rows are flattened: what they were before. Ops that only change each element are passed over.
+Tensor flattened_in(const Tensor& x, NodeSet& seen) {
+  const Node& node = *x.node();
+  if (x.rank() != 2 || !seen.insert(&node).second || node.def->kind == kMatMul) return {};
+  const bool flattens = node.def->kind == kBatchFlatten || node.def->kind == kReshape;
+  if (flattens && node.inputs[0].rank() > 2) {
+    const Shape& before = node.inputs[0].shape();
+    // Otherwise a row is only part of an entry, such as a step of a sequence.
+    return before.slice(1, before.rank()).elements() == x.shape()[1] ? node.inputs[0] : Tensor();
+  }
+  for (const Tensor& in : node.inputs)
+    if (compatible(in.shape(), x.shape()))
+      if (const Tensor found = flattened_in(in, seen)) return found;
+  return {};
+}
+
 // If the rows of a matrix that multiplies `x` are flattened images, their order.
-void find_image(Tensor x, WeightRole& role) {
-  for (;;) {  // up to where they are flattened
-    const Node& node = *x.node();
-    if (x.rank() != 2 || node.inputs.empty()) return;
-    const bool flattens = node.def->kind == kBatchFlatten || node.def->kind == kReshape;
-    if (flattens && node.inputs[0].rank() > 2) {
-      const Shape& image = node.inputs[0].shape();
-      if (image.slice(1, image.rank()).elements() != x.shape()[1]) return;  // rows are parts of images, or unknown
-      break;
-    }
-    const auto same = [&](const Tensor& in) { return in.rank() == 2 && compatible(in.shape(), x.shape()); };
-    const auto next = node.def->kind == kMatMul ? node.inputs.end() : std::ranges::find_if(node.inputs, same);
-    if (next == node.inputs.end()) return;
-    x = *next;
-  }
-  const Tensor image = x.node()->inputs[0];
-  const std::string format = data_format_of(image);
+void find_image(const Tensor& x, WeightRole& role) {
+  NodeSet seen;
+  const Tensor image = flattened_in(x, seen);
+  if (!image) return;
+  const std::string format = data_format_of(image, seen);
   const Shape& shape = image.shape();
-  if (image.rank() == 3 && format == "NHWC") role.image = {shape[2], 1, shape[1]};  // sequences of a conv1d
-  if (image.rank() == 4 && format != "NCHW") role.image = {shape[3], shape[1], shape[2]};
+  std::vector<std::int64_t> chw;
+  if (image.rank() == 3 && format == "NHWC") chw = {shape[2], 1, shape[1]};  // sequences of a conv1d
+  if (image.rank() == 4 && format != "NCHW") chw = {shape[3], shape[1], shape[2]};
   // One channel or one pixel: both orders are the same.
-  if (role.image.empty() || role.image[0] == 1 || role.image[1] * role.image[2] == 1) {
-    role.image.clear();
-  } else if (format.empty()) {
-    role.image.clear();
-    role.unknown_image_order = true;
-  }
+  if (chw.empty() || chw[0] == 1 || chw[1] * chw[2] == 1) return;
+  role.unknown_image_order = format.empty();
+  if (!format.empty()) role.image = chw;
 }
 
 }  // namespace
