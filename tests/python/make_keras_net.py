@@ -22,6 +22,7 @@ def keras_net():
     x = layers.ReLU()(x)
     x = layers.DepthwiseConv2D(3, depth_multiplier=2, padding="same", name="depthwise")(x)
     x = layers.SeparableConv2D(4, 3, depth_multiplier=2, padding="same", name="separable")(x)
+    x = layers.PReLU(shared_axes=[1, 2], name="prelu")(x)
     x = layers.MaxPooling2D(2)(x)
     x = layers.Conv2DTranspose(4, 3, strides=2, padding="same", name="up")(x)
     x = layers.AveragePooling2D(2)(x)

@@ -24,6 +24,7 @@ NameTable keras_table() {
           {"depthwise/depthwise_kernel", "depthwise/W"},
           {"separable/depthwise_kernel", "separable/depthwise/W"},
           {"separable/pointwise_kernel", "separable/pointwise/W"},
+          {"prelu/alpha", "prelu/alpha"},
           {"words/embeddings", "words/W"},
           {R"((\w+)/\1_cell/kernel)", "$1/layer0/W_x"},
           {R"((\w+)/\1_cell/recurrent_kernel)", "$1/layer0/W_h"},
@@ -55,9 +56,9 @@ struct KerasNet {
     const Tensor seen = image | conv2d("conv", {.filters = 4}) |
                         batch_norm("norm", {.epsilon = 1e-3, .training = false, .activation = relu}) |
                         depthwise_conv2d("depthwise", {.multiplier = 2}) |
-                        separable_conv2d("separable", {.filters = 4, .multiplier = 2}) | max_pool("pool1", 2) |
-                        conv2d_transpose("up", {.filters = 4, .strides = 2}) | avg_pool("pool2", 2) |
-                        fully_connected("fc1", {.units = 5, .activation = relu});
+                        separable_conv2d("separable", {.filters = 4, .multiplier = 2}) | prelu("prelu") |
+                        max_pool("pool1", 2) | conv2d_transpose("up", {.filters = 4, .strides = 2}) |
+                        avg_pool("pool2", 2) | fully_connected("fc1", {.units = 5, .activation = relu});
     Tensor x = ids | embedding("words", {.rows = 7, .width = 4}) | lstm("lstm", {.units = 3, .batch_first = true}) |
                gru("gru", {.units = 4, .batch_first = true}) | conv1d("conv1d", {.filters = 4});
     x = x + (x | multi_head_attention("attention", {.heads = 2}));

@@ -50,6 +50,12 @@ TEST_F(WeightRolesTest, EachLayerHasItsRule) {
   EXPECT_EQ(rule(WeightLayout::keras, "gru/layer0/b"), "gates 1 0 2, stack");
   EXPECT_EQ(rule(WeightLayout::tensorflow1, "lstm/layer0/W_h"), "gates 0 2 1 3");
   EXPECT_EQ(rule(WeightLayout::tensorflow1, "lstm/layer0/b"), "gates 0 2 1 3, forget_bias 1");
+  image | prelu("slopes");
+  image | prelu("slope", {.shared = true});
+  EXPECT_EQ(rule(WeightLayout::keras, "slopes/alpha"), "reshape 1 1 3");
+  EXPECT_EQ(rule(WeightLayout::keras, "slope/alpha"), "reshape 1 1 1");
+  EXPECT_EQ(pytorch("slopes/alpha"), "");
+  EXPECT_EQ(pytorch("slope/alpha"), "reshape 1");
   EXPECT_EQ(rule(WeightLayout::belfry, "conv/W"), "");
 }
 

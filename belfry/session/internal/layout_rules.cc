@@ -40,7 +40,11 @@ std::string keras(const WeightRole& role, const Shape& shape) {
       const std::int64_t in = role.groups;
       return fmt::format("reshape {} {} {} {}", shape[0], shape[1], in, shape[3] / in);
     }
-    case WeightUse::slope: return "reshape";  // [1, 1, channels], if height and width share it
+    case WeightUse::slope: {  // [1, 1, channels]: height and width share it
+      std::string rule = "reshape";
+      for (int axis = 1; axis + 1 < role.rank; ++axis) rule += " 1";
+      return fmt::format("{} {}", rule, shape.rank() == 0 ? 1 : shape.elements());
+    }
     case WeightUse::gru_input:
     case WeightUse::gru_recurrent: return "gates 1 0 2";    // z r h
     case WeightUse::gru_bias: return "gates 1 0 2, stack";  // [input and recurrent bias, gates]

@@ -148,7 +148,7 @@ class WeightRoles::Consumers {
     if (kind == kConv2DTranspose && use.input == 1)
       return WeightRole{.use = WeightUse::transposed_convolution, .groups = node.attributes.integer("groups")};
     if (kind == kGather && use.input == 0) return WeightRole{};
-    if (kind == kPrelu && use.input == 1) return WeightRole{.use = WeightUse::slope};
+    if (kind == kPrelu && use.input == 1) return WeightRole{.use = WeightUse::slope, .rank = node.inputs[0].rank()};
     if (kind == kMatMul) return matrix(node, use.input);
     if (kind == kAdd) {
       const OpKind cell = cell_of({&node, 0});

@@ -35,6 +35,7 @@ enum class WeightUse : std::uint8_t {
 struct WeightRole {
   WeightUse use = WeightUse::other;
   std::int64_t groups = 1;  // of a convolution
+  int rank = 0;             // of what a slope multiplies
   // Of a matrix whose rows are images [height, width, channels] that were flattened: {channels, height, width}.
   std::vector<std::int64_t> image{};
   bool unknown_image_order = false;  // rows are such images, but nothing tells which axis has the channels
