@@ -171,6 +171,7 @@
 #include "belfry/session/checkpoint.h"
 #include "belfry/session/export_model.h"
 #include "belfry/session/hooked_session.h"
+#include "belfry/session/name_table.h"
 #include "belfry/session/safetensors.h"
 #include "belfry/session/saver.h"
 #include "belfry/session/session.h"

@@ -51,9 +51,7 @@ Array from_fortran_order(const Array& in) {
   return out;
 }
 
-void swap_bytes(Array& array) {
-  const std::size_t size = size_of(array.dtype());
-  const std::span<std::byte> bytes = bytes_of(array);
+void swap_bytes(std::span<std::byte> bytes, std::size_t size) {
   for (std::size_t at = 0; at < bytes.size(); at += size) std::ranges::reverse(bytes.subspan(at, size));
 }
 
@@ -87,19 +85,34 @@ NpyHeader read_header(Stream& stream, std::uint64_t size, const std::string& whe
   std::memcpy(dict.data(), prefix.data() + extent.dict_begin, have);
   stream.read(std::as_writable_bytes(std::span(dict)).subspan(have));
   const NpyHeader header = parse_npy_dict(dict, where);
-  const auto bytes = checked_bytes(header.dtype, header.shape);
+  const auto bytes =
+      header.foreign ? checked_bytes(*header.foreign, header.shape) : checked_bytes(header.dtype, header.shape);
   BELFRY_CHECK_AS(FileError, bytes.has_value() && size - extent.data_begin == *bytes,
-                  "{}: expected the data of {} {}, got {} bytes.", where, name_of(header.dtype),
-                  to_string(header.shape), size - extent.data_begin);
+                  "{}: expected the data of {} {}, got {} bytes.", where,
+                  header.foreign ? name_of(*header.foreign) : name_of(header.dtype), to_string(header.shape),
+                  size - extent.data_begin);
   return header;
+}
+
+// In the order of the file.
+template <class Stream>
+Array read_elements(Stream& stream, const NpyHeader& header, const std::string& where) {
+  if (!header.foreign) {
+    Array array(header.dtype, header.shape);
+    stream.read(bytes_of(array));
+    if (header.big_endian) swap_bytes(bytes_of(array), size_of(header.dtype));
+    return array;
+  }
+  std::vector<std::byte> bytes(*checked_bytes(*header.foreign, header.shape));
+  stream.read(bytes);
+  if (header.big_endian) swap_bytes(bytes, size_of(*header.foreign));
+  return widened(*header.foreign, header.shape, bytes, where);
 }
 
 template <class Stream>
 Array read_array(Stream& stream, std::uint64_t size, const std::string& where) {
   const NpyHeader header = read_header(stream, size, where);
-  Array array(header.dtype, header.shape);
-  stream.read(bytes_of(array));
-  if (header.big_endian) swap_bytes(array);
+  Array array = read_elements(stream, header, where);
   BELFRY_CHECK_AS(FileError, header.dtype != DType::boolean || are_booleans(bytes_of(array)),
                   "{}: expected booleans of 0 or 1, got another byte.", where);
   return header.fortran_order && header.shape.rank() > 1 ? from_fortran_order(array) : array;

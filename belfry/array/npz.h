@@ -1,11 +1,12 @@
 // Arrays in NumPy's files, to exchange weights and data with Python: .npy (one array) and .npz (a zip of .npy files).
 //
-// Read: .npy versions 1 to 3; f4, f8, i4 and i8 of either byte order, u1 and b1; C and Fortran order (the latter is
-// rearranged). Archives: entries stored or deflated, of any size (zip64). Written: what numpy.save, numpy.savez and
-// numpy.savez_compressed write.
+// Read: .npy versions 1 to 3; f4, f8, i4 and i8 of either byte order, u1 and b1, and, as the type after the arrow,
+// f2 -> f32, i1, i2, u2 -> i32, u4, u8 -> i64; C and Fortran order (the latter is rearranged). Archives: entries stored
+// or deflated, of any size (zip64). Written: what numpy.save, numpy.savez and numpy.savez_compressed write.
 //
 // Every length is checked before anything is allocated for it, and every checksum is verified; FileError on whatever
-// does not add up. Memory for an array never exceeds what its bytes in the file can expand to.
+// does not add up. Memory for an array never exceeds what its bytes in the file can expand to (of a type that is not
+// ours, those of both types).
 #pragma once
 
 #include <map>

@@ -5,7 +5,8 @@
 //             "data_offsets": [0, 1152]}, ...}, padded with spaces so that the data start at a multiple of 64
 //   the rest  the arrays' bytes, little-endian, without holes; wide types first, so that all are aligned
 //
-// dtypes: F32, F64, I32, I64, U8, BOOL.
+// dtypes: F32, F64, I32, I64, U8, BOOL. Also read, as the type after the arrow, which holds all of their values: F16,
+// BF16, F8_E4M3, F8_E5M2 -> f32; I8, I16, U16 -> i32; U32, U64 -> i64 (a number from 2^63 on is an error).
 //
 // The metadata "belfry_checksums" hold a CRC-32C of the header and one of each tensor's data, so that a single flipped
 // bit anywhere in the file is found. Other programs see one more text there. A file without them, from another program
@@ -32,11 +33,11 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
 
 // Reads the whole file and checks all of it, data too, before returning anything; throws FileError if anything is
 // inconsistent. The arrays share one block of memory, which lives as long as one of them (except arrays that the file
-// holds misaligned, which have their own). They are aligned to their element, not to 64 bytes.
+// holds misaligned or in a type that is not ours, which have their own). They are aligned to their element, not to 64 bytes.
 SafetensorsFile read_safetensors(const std::string& path);
 
 struct StoredTensor {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  // as it is read
   Shape shape;
 };
 

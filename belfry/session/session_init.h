@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "belfry/array/array.h"
+#include "belfry/session/name_table.h"
 #include "belfry/session/session.h"
 
 #pragma GCC visibility push(default)
@@ -38,6 +39,10 @@ struct InitReport {
 };
 
 struct RestoreOptions {
+  // For weights of another program: which of its names belong to which variables, and whose layout its values have
+  // (docs/weights.md). Names that no row matches stay as they are.
+  NameTable names{};
+  WeightLayout layout = WeightLayout::belfry;
   std::string prefix{};  // put in front of every name there: "teacher" turns "conv0/W" into "teacher/conv0/W"
   // Variables (prefix included) to leave unchanged: regular expressions that have to match whole names. One that
   // matches neither a variable nor a value is an error.

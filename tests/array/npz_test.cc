@@ -242,10 +242,10 @@ TEST(Npz, NpyHeadersThatLieAreRefusedWithTheReason) {
   const auto dict = [&](std::string_view descr, std::string_view shape, std::string_view order = "False") {
     return refusal_of_npy(npy(npy_dict(descr, shape, order), two));
   };
-  EXPECT_EQ(dict("<f2", "(4,)"),
-            "expected a dtype of f4, f8, i4, i8, |u1 or |b1, got '<f2'. "
+  EXPECT_EQ(dict("<c8", "(4,)"),
+            "expected a dtype of f2, f4, f8, i1 to i8, u1 to u8 or b1, got '<c8'. "
             "Convert it with astype() before saving.");
-  EXPECT_TRUE(contains(dict(">f2", "(4,)"), "got '>f2'."));
+  EXPECT_TRUE(contains(dict(">c8", "(4,)"), "got '>c8'."));
   EXPECT_EQ(dict("<f4", "(3,)"), "expected the data of f32 [3], got 8 bytes.");
   EXPECT_EQ(dict("<f4", "(1,)"), "expected the data of f32 [1], got 8 bytes.");
   EXPECT_EQ(dict("<f4", "(-2,)"), "expected dimensions of 0 or more, got -2.");

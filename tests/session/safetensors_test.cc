@@ -281,8 +281,11 @@ TEST(Safetensors, HeadersThatLieAreRefusedWithTheReason) {
        "tensor 'w': expected a shape whose size fits 63 bits, got [4611686018427387905]."},
       {R"({"w":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,4]}})", four,
        "tensor 'w': expected at most 8 dimensions, got more."},
-      {R"({"w":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})", four,
-       "tensor 'w': expected a dtype of F32, F64, I32, I64, U8 or BOOL, got 'F16'."},
+      {R"({"w":{"dtype":"C64","shape":[2],"data_offsets":[0,4]}})", four,
+       "tensor 'w': expected a dtype of F32, F64, I32, I64, U8, BOOL or F16, BF16, F8_E4M3, F8_E5M2, I8, I16, U16, "
+       "U32, U64, got 'C64'."},
+      {R"({"w":{"dtype":"F16","shape":[3],"data_offsets":[0,4]}})", four,
+       "tensor 'w': expected 6 bytes for f16 [3], got data_offsets [0, 4]."},
       {R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", four,
        "tensor 'w': expected data_offsets within the file's 4 bytes of data, got [0, 8]. The file may be cut short."},
       {R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", four,

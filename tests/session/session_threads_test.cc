@@ -14,7 +14,7 @@ namespace {
 using testing_support::GraphTest;
 
 // What a kernel waits at: the test knows that the kernel is there, and lets it go on.
-class Gate {
+class KernelGate {
  public:
   void wait_inside() {
     std::unique_lock lock(mutex_);
@@ -60,7 +60,7 @@ class SessionThreadsTest : public GraphTest {
 };
 
 TEST_F(SessionThreadsTest, ACallWhileAnotherThreadsIsRunningIsAnErrorAndThatOneGoesOn) {
-  Gate gate;
+  KernelGate gate;
   inside_kernel = [&] { gate.wait_inside(); };
   const Variable w = var("w", Array(5.f));
   const Tensor y = calling(), z = w * 2.f;

@@ -13,6 +13,16 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::array<std::string_view, 6> kDescriptions{"<f4", "<f8", "<i4", "<i8", "|u1", "|b1"};  // order of DType
+struct ForeignDescription {
+  std::string_view text;
+  ForeignType type;
+};
+constexpr std::array<ForeignDescription, 6> kForeignDescriptions{{{"<f2", ForeignType::f16},
+                                                                  {"|i1", ForeignType::i8},
+                                                                  {"<i2", ForeignType::i16},
+                                                                  {"<u2", ForeignType::u16},
+                                                                  {"<u4", ForeignType::u32},
+                                                                  {"<u8", ForeignType::u64}}};
 
 // The little of Python's grammar that numpy writes: {'key': value, ...} with strings, True, False, tuples of integers.
 class DictReader {
@@ -79,10 +89,16 @@ class DictReader {
       out.big_endian = ours.starts_with('<') && name.starts_with('>') && name.substr(1) == ours.substr(1);
       return out.big_endian || name == ours;
     };
-    const auto found = std::ranges::find_if(kDescriptions, same);
-    if (found == kDescriptions.end())
-      refuse("a dtype of f4, f8, i4, i8, |u1 or |b1", in_quotes(name), " Convert it with astype() before saving.");
-    out.dtype = static_cast<DType>(found - kDescriptions.begin());
+    if (const auto found = std::ranges::find_if(kDescriptions, same); found != kDescriptions.end()) {
+      out.dtype = static_cast<DType>(found - kDescriptions.begin());
+      return;
+    }
+    const auto found = std::ranges::find_if(kForeignDescriptions, same, &ForeignDescription::text);
+    if (found == kForeignDescriptions.end())
+      refuse("a dtype of f2, f4, f8, i1 to i8, u1 to u8 or b1", in_quotes(name),
+             " Convert it with astype() before saving.");
+    out.foreign = found->type;
+    out.dtype = read_as(found->type);
   }
 
   bool boolean() {

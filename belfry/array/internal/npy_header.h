@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "belfry/array/dtype.h"
+#include "belfry/array/internal/foreign_type.h"
 #include "belfry/array/shape.h"
 
 namespace belfry {
@@ -16,6 +18,7 @@ inline constexpr std::size_t kMaxNpyHeader = 65'536;
 
 struct NpyHeader {
   DType dtype = DType::f32;
+  std::optional<ForeignType> foreign{};  // what the file has, if that is no DType: dtype is what it is read as
   Shape shape;
   bool fortran_order = false;
   bool big_endian = false;

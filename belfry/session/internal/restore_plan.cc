@@ -11,6 +11,7 @@
 #include "belfry/graph/graph.h"
 #include "belfry/session/internal/name_lists.h"
 #include "belfry/session/internal/variable_values.h"
+#include "belfry/session/internal/weight_mapping.h"
 
 namespace belfry {
 namespace {
@@ -180,10 +181,37 @@ class Matching {
   InitPlan plan_;
 };
 
+// The values by our names and in our layout.
+StoredValues mapped(const std::string& caller, const Graph& graph, const StoredValues& stored,
+                    const RestoreOptions& options) {
+  const std::string front = options.prefix.empty() ? "" : options.prefix + "/";
+  std::map<std::string, Variable> variables;
+  for (const Variable& v : graph.collections().variables(collection::kGlobalVariables))
+    if (v.name().starts_with(front)) variables.emplace(v.name().substr(front.size()), v);
+  std::vector<NameExpression> ignored;
+  for (const std::string& text : options.ignore) ignored.emplace_back(caller, text);
+  const auto is_ignored = [&](const std::string& name) {
+    return std::ranges::any_of(ignored, [&](const NameExpression& e) { return e.matches(front + name); });
+  };
+  const WeightRoles roles(graph);
+  const WeightMapping mapping(caller, variables, options.names, options.layout, roles);
+  StoredValues out{
+      mapping.to_ours(stored.values, {.is_ignored = is_ignored, .skip_mismatched = options.skip_mismatched}),
+      stored.state};
+  if (out.state)
+    for (std::string& name : out.state->model) name = WeightMapping::renamed(options.names, name);
+  return out;
+}
+
 }  // namespace
 
 InitPlan restore_plan(const std::string& caller, Session& session, const StoredValues& stored,
                       const RestoreOptions& options, Take take) {
+  const bool is_foreign = !options.names.empty() || options.layout != WeightLayout::belfry;
+  if (is_foreign) {
+    const StoredValues ours = mapped(caller, session.graph(), stored, options);
+    return Matching(caller, session, ours, options, take).plan();
+  }
   return Matching(caller, session, stored, options, take).plan();
 }
 

@@ -1,5 +1,7 @@
 #include "belfry/session/internal/safetensors_header.h"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -17,10 +19,23 @@ using nlohmann::json;
 // In the order of DType.
 constexpr std::array<std::string_view, 6> kDTypes{"F32", "F64", "I32", "I64", "U8", "BOOL"};
 
-std::optional<DType> dtype_from(std::string_view name) {
-  for (std::size_t i = 0; i < kDTypes.size(); ++i)
-    if (kDTypes[i] == name) return static_cast<DType>(i);
-  return std::nullopt;
+// In the order of ForeignType.
+constexpr std::array<std::string_view, 9> kForeignTypes{"F16", "BF16", "F8_E4M3", "F8_E5M2", "I8",
+                                                        "I16", "U16",  "U32",     "U64"};
+
+bool set_type(SafetensorsEntry& entry, std::string_view name) {
+  for (std::size_t i = 0; i < kDTypes.size(); ++i) {
+    if (kDTypes[i] != name) continue;
+    entry.dtype = static_cast<DType>(i);
+    return true;
+  }
+  for (std::size_t i = 0; i < kForeignTypes.size(); ++i) {
+    if (kForeignTypes[i] != name) continue;
+    entry.foreign = static_cast<ForeignType>(i);
+    entry.dtype = read_as(*entry.foreign);
+    return true;
+  }
+  return false;
 }
 
 // Follows the header token by token and refuses the first one that is not allowed there. So duplicates are seen (a
@@ -60,9 +75,9 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     if (place_ == Place::metadata) {
       *text_ = std::move(value);
     } else if (place_ == Place::tensor && field_ == Field::dtype) {
-      const auto dtype = dtype_from(value);
-      if (!dtype) refuse_tensor("a dtype of F32, F64, I32, I64, U8 or BOOL", in_quotes(value));
-      tensor_->dtype = *dtype;
+      if (!set_type(*tensor_, value))
+        refuse_tensor(fmt::format("a dtype of {} or {}", fmt::join(kDTypes, ", "), fmt::join(kForeignTypes, ", ")),
+                      in_quotes(value));
     } else {
       refuse("a string");
     }

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "belfry/array/dtype.h"
+#include "belfry/array/internal/foreign_type.h"
 #include "belfry/array/shape.h"
 
 namespace belfry {
@@ -21,7 +23,13 @@ inline constexpr std::size_t kSafetensorsPiece = 1 << 20;
 struct SafetensorsEntry {
   DType dtype = DType::f32;
   Shape shape;
-  std::uint64_t begin = 0, end = 0;  // within the data
+  std::uint64_t begin = 0, end = 0;      // within the data
+  std::optional<ForeignType> foreign{};  // what the file has, if that is no DType: dtype is what it is read as
+
+  std::optional<std::uint64_t> bytes() const {  // in the file; nullopt if they do not fit 63 bits
+    return foreign ? checked_bytes(*foreign, shape) : checked_bytes(dtype, shape);
+  }
+  std::string_view type_name() const { return foreign ? name_of(*foreign) : name_of(dtype); }
 };
 
 struct SafetensorsHeader {

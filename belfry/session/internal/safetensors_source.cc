@@ -75,6 +75,9 @@ Array array_over(const Named& named, std::span<std::byte> data, const std::share
                  const std::string& path) {
   const auto& [name, entry] = named;
   const std::span<std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
+  if (entry.foreign)
+    return widened(*entry.foreign, entry.shape, bytes,
+                   fmt::format("[safetensors] '{}': tensor {}", path, in_quotes(name)));
   BELFRY_CHECK_AS(FileError, entry.dtype != DType::boolean || are_booleans(bytes),
                   "[safetensors] '{}': tensor {}: expected booleans of 0 or 1, got another byte.", path,
                   in_quotes(name));
@@ -135,7 +138,7 @@ void SafetensorsSource::check_layout() const {
   std::uint64_t expected_begin = 0;
   for (const Named* named : in_order_of_data(header_)) {
     const auto& [name, entry] = *named;
-    const auto bytes = checked_bytes(entry.dtype, entry.shape);
+    const auto bytes = entry.bytes();
     BELFRY_CHECK_AS(FileError, bytes.has_value(),
                     "[safetensors] '{}': tensor {}: expected a shape whose size fits 63 bits, got {}.", path,
                     in_quotes(name), to_string(entry.shape));
@@ -145,7 +148,7 @@ void SafetensorsSource::check_layout() const {
                     path, in_quotes(name), data_bytes, entry.begin, entry.end);
     BELFRY_CHECK_AS(FileError, entry.end - entry.begin == *bytes,
                     "[safetensors] '{}': tensor {}: expected {} bytes for {} {}, got data_offsets [{}, {}].", path,
-                    in_quotes(name), *bytes, name_of(entry.dtype), to_string(entry.shape), entry.begin, entry.end);
+                    in_quotes(name), *bytes, entry.type_name(), to_string(entry.shape), entry.begin, entry.end);
     BELFRY_CHECK_AS(FileError, entry.begin == expected_begin,
                     "[safetensors] '{}': tensor {}: expected its data to start at {}, where the one before ends, "
                     "got {}.",
