@@ -16,13 +16,13 @@ class NodeOrder {
   NodeOrder(const Ir& ir, FunctionRef<bool(NodeId)> late);
 
   const std::vector<NodeId>& nodes() const { return order_; }
-  bool reaches(NodeId from, NodeId to) const;  // over one edge or more
-  void added_node(NodeId id);                  // with the next number, which nothing reads or waits for yet
-  void added_edge(NodeId from, NodeId to);     // must not close a cycle
+  int place(NodeId id) const { return places_[static_cast<std::size_t>(id)]; }  // in nodes()
+  bool reaches(NodeId from, NodeId to) const;                                   // over one edge or more
+  void added_node(NodeId id);               // with the next number, which nothing reads or waits for yet
+  void added_edge(NodeId from, NodeId to);  // must not close a cycle
 
  private:
   using Visit = FunctionRef<void(NodeId)>;
-  int place(NodeId id) const { return places_[static_cast<std::size_t>(id)]; }
   void visit_next(NodeId id, Visit visit) const;
   void visit_before(NodeId id, Visit visit) const;
   // The nodes reached forwards, or backwards, with places from `first` to `last`, the node itself included.

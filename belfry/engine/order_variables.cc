@@ -73,11 +73,11 @@ class Orderer {
   }
 
   bool assigned_elsewhere(ValueId variable, NodeId except) const {
-    for (NodeId id = 0; id < static_cast<NodeId>(ir_.nodes().size()); ++id)
-      if (id != except && !ir_.node(id).dead)
-        for (int input : updated_inputs(ir_.node(id)))
-          if (ir_.node(id).inputs[static_cast<std::size_t>(input)] == variable) return true;
-    return false;
+    return std::ranges::any_of(ir_.readers(variable), [&](NodeId id) {
+      const IrNode& node = ir_.node(id);
+      return id != except &&
+             std::ranges::any_of(updated_inputs(node), [&](int i) { return node.inputs[at(i)] == variable; });
+    });
   }
 
   // An update starts from what the assignments before it left, not from the start of the run.
@@ -117,17 +117,17 @@ class Orderer {
   }
 
   void sort_assigns(const Node& variable, std::vector<NodeId>& assigns) {
-    for (std::size_t i = 0; i + 1 < assigns.size(); ++i)
-      for (std::size_t k = i + 1; k < assigns.size(); ++k) {
-        const NodeId a = assigns[i], b = assigns[k];
-        BELFRY_CHECK(order_->reaches(a, b) || order_->reaches(b, a),
-                     "[Variable '{}'] expected ordered assignments in one run, got {} {} and {} {} with no "
-                     "path between them. "
-                     "Use ControlDependencies to say which comes first.",
-                     variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin),
-                     describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
-      }
-    std::ranges::sort(assigns, [&](NodeId a, NodeId b) { return order_->reaches(a, b); });
+    std::ranges::sort(assigns, {}, [&](NodeId id) { return order_->place(id); });
+    // If all are ordered, there is a path from each to the one after it.
+    for (std::size_t i = 0; i + 1 < assigns.size(); ++i) {
+      const auto [a, b] = std::minmax(assigns[i], assigns[i + 1]);
+      BELFRY_CHECK(order_->reaches(assigns[i], assigns[i + 1]),
+                   "[Variable '{}'] expected ordered assignments in one run, got {} {} and {} {} with no "
+                   "path between them. "
+                   "Use ControlDependencies to say which comes first.",
+                   variable.name, describe(*ir_.node(a).origin), made_at(*ir_.node(a).origin),
+                   describe(*ir_.node(b).origin), made_at(*ir_.node(b).origin));
+    }
   }
 
   // The readers of an assigned variable, also through views of it: all use the same memory.

@@ -1,6 +1,9 @@
 #include "belfry/train/broadcast_variables.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/scope.h"
@@ -33,20 +36,24 @@ Operation broadcast_variables(const std::vector<TowerTensorHandle>& towers, cons
                "[broadcast_variables] expected a device and, if any, slots for each of {} towers, got {} devices and "
                "slots of {}. Pass the towers that were built together, and what each of their updates made.",
                towers.size(), devices.size(), slots.size());
+  std::map<std::string, Variable> originals;  // by name
+  if (!towers.empty())
+    for (const Variable& original : towers[0].variables()) originals.emplace(original.name(), original);
   std::vector<Operation> copies;
   for (std::size_t t = 1; t < towers.size(); ++t) {
     const DeviceScope device(devices[t]);
     for (const Variable& copy : towers[t].variables())
-      for (const Variable& original : towers[0].variables())
-        if (original.name() == towers[t].local_name(copy) && !(copy == original))
-          copies.emplace_back(copy.assign(original));
+      if (const auto at = originals.find(towers[t].local_name(copy)); at != originals.end() && copy != at->second)
+        copies.emplace_back(copy.assign(at->second));
     if (slots.empty()) continue;
-    std::vector<Variable> originals = slots[0];
+    std::multimap<std::string_view, Variable> left;  // of the first tower's slots, by the names' common part
+    for (const Variable& slot : slots[0]) left.emplace(base_name(slot.name()), slot);
     for (const Variable& copy : slots[t]) {
-      const auto at = std::ranges::find_if(originals, [&](const Variable& v) { return is_copy(copy, v); });
-      if (at == originals.end()) continue;
-      copies.emplace_back(copy.assign(*at));
-      originals.erase(at);
+      const auto [first, last] = left.equal_range(base_name(name_in_tower(copy)));
+      const auto at = std::find_if(first, last, [&](const auto& item) { return is_copy(copy, item.second); });
+      if (at == last) continue;
+      copies.emplace_back(copy.assign(at->second));
+      left.erase(at);
     }
   }
   return group(copies, "broadcast_variables");

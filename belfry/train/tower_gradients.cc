@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 #include "belfry/base/check.h"
 #include "belfry/graph/graph.h"
@@ -22,7 +24,7 @@ std::int64_t bytes_of(const Shape& shape, DType dtype) {
 std::int64_t bytes_of(const Variable& variable) { return bytes_of(variable.shape(), variable.dtype()); }
 
 // What the copies of a variable have in common.
-std::string in_every_tower(const Variable& variable) { return std::string(name_in_tower(variable)); }
+std::string common_name(const Variable& variable) { return std::string(name_in_tower(variable)); }
 
 std::string list(const std::set<std::string>& names) {
   std::string out;
@@ -34,7 +36,7 @@ std::string list(const std::set<std::string>& names) {
 void check_alike(const std::vector<GradientsAndVariables>& towers) {
   const auto names_of = [](const GradientsAndVariables& items) {
     std::set<std::string> out;
-    for (const GradientAndVariable& item : items) out.insert(in_every_tower(item.variable));
+    for (const GradientAndVariable& item : items) out.insert(common_name(item.variable));
     return out;
   };
   const std::set<std::string> first = names_of(towers[0]);
@@ -56,7 +58,7 @@ void check_gradients(const std::vector<GradientsAndVariables>& towers) {
   for (std::size_t v = 0; v < towers[0].size(); ++v) {
     const auto has = [&](const GradientsAndVariables& tower) { return static_cast<bool>(tower[v].gradient); };
     if (std::ranges::all_of(towers, has) || std::ranges::none_of(towers, has)) continue;
-    differ.insert(in_every_tower(towers[0][v].variable));
+    differ.insert(common_name(towers[0][v].variable));
   }
   BELFRY_CHECK(differ.empty(),
                "[average_gradients] expected gradients for the same variables in every tower, got some with and some "
@@ -66,12 +68,10 @@ void check_gradients(const std::vector<GradientsAndVariables>& towers) {
 
 // The entries of `tower`, in the order in which the first tower has them.
 GradientsAndVariables in_order_of(const GradientsAndVariables& first, const GradientsAndVariables& tower) {
+  std::map<std::string_view, const GradientAndVariable*> by_name;
+  for (const GradientAndVariable& item : tower) by_name.emplace(name_in_tower(item.variable), &item);
   GradientsAndVariables out;
-  for (const GradientAndVariable& item : first) {
-    const std::string name = in_every_tower(item.variable);
-    out.push_back(*std::ranges::find_if(
-        tower, [&](const GradientAndVariable& other) { return in_every_tower(other.variable) == name; }));
-  }
+  for (const GradientAndVariable& item : first) out.push_back(*by_name.at(name_in_tower(item.variable)));
   return out;
 }
 
@@ -103,12 +103,15 @@ Tensor mean(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
 // An average of N gradients that every tower computes for itself takes N reads in each, all at the same time, and goes
 // straight into the update. Computed on one device, it takes N reads and a write there and a read in each tower: spread
 // evenly over the devices that is less with more than two of them, but not for a variable so large that the others have
-// nothing to do in that time.
-bool better_in_every_tower(const std::vector<GradientsAndVariables>& towers, std::size_t v) {
+// nothing to do in that time. By variable.
+std::vector<bool> better_in_every_tower(const std::vector<GradientsAndVariables>& towers) {
   std::int64_t total = 0;
   for (const GradientAndVariable& item : towers[0]) total += bytes_of(item.variable);
   const auto count = static_cast<std::int64_t>(towers.size());
-  return count == 2 || bytes_of(towers[0][v].variable) * count > total;
+  std::vector<bool> out;
+  for (const GradientAndVariable& item : towers[0])
+    out.push_back(count == 2 || bytes_of(item.variable) * count > total);
+  return out;
 }
 
 std::vector<std::size_t> in_turn(const std::vector<GradientsAndVariables>& towers) {
@@ -132,13 +135,20 @@ GradientsAndVariables averages_of(const std::vector<GradientsAndVariables>& towe
   return out;
 }
 
-std::size_t index_of(const GradientsAndVariables& averages, const Variable& variable) {
-  const auto at = std::ranges::find(averages, variable, &GradientAndVariable::variable);
-  BELFRY_CHECK(at != averages.end(),
+// Where each variable, by its node, stands in the list.
+std::map<const Node*, std::size_t> places_in(const GradientsAndVariables& list) {
+  std::map<const Node*, std::size_t> out;
+  for (std::size_t v = 0; v < list.size(); ++v) out.emplace(list[v].variable.node(), v);
+  return out;
+}
+
+std::size_t place_of(const Variable& variable, const std::map<const Node*, std::size_t>& places) {
+  const auto at = places.find(variable.node());
+  BELFRY_CHECK(at != places.end(),
                "[averages_by_tower] expected gradients of variables that every tower has, got one of '{}', of which "
                "the towers have no copy. A gradient processor must not add variables.",
                variable.name());
-  return static_cast<std::size_t>(at - averages.begin());
+  return at->second;
 }
 
 }  // namespace
@@ -184,18 +194,19 @@ std::vector<GradientsAndVariables> averages_by_tower(const std::vector<Gradients
   // Whether the optimizer changes an average is known only afterwards. Those that every tower might then compute are
   // placed last, so that they do not affect the placement of those that are computed once in any case.
   std::vector<std::size_t> order = in_turn(towers);
-  std::ranges::sort(order, {}, [&](std::size_t v) { return std::pair(better_in_every_tower(towers, v), v); });
+  const std::vector<bool> in_every_tower = better_in_every_tower(towers);
+  std::ranges::sort(order, {}, [&](std::size_t v) { return std::pair<bool, std::size_t>(in_every_tower[v], v); });
   const GradientsAndVariables averages = averages_of(towers, devices, order);
   const GradientsAndVariables processed = optimizer.process(averages, where);
+  const std::map<const Node*, std::size_t> places = places_in(averages);
   const NameScope names("average_gradients");
   std::vector<GradientsAndVariables> out(towers.size(), processed);
   for (std::size_t t = 0; t < towers.size(); ++t) {
     const DeviceScope device(devices[t]);
     for (GradientAndVariable& item : out[t]) {
-      const std::size_t v = index_of(averages, item.variable);
+      const std::size_t v = place_of(item.variable, places);
       item.variable = towers[t][v].variable;
-      if (item.gradient && item.gradient == averages[v].gradient && better_in_every_tower(towers, v))
-        item.gradient = mean(towers, v);
+      if (item.gradient && item.gradient == averages[v].gradient && in_every_tower[v]) item.gradient = mean(towers, v);
     }
   }
   return out;

@@ -32,12 +32,18 @@ bool repeatable(const Node& node) {
 
 class Recomputer {
  public:
-  explicit Recomputer(Ir& ir) : ir_(ir), before_(static_cast<NodeId>(ir.nodes().size())) {}
+  explicit Recomputer(Ir& ir)
+      : ir_(ir),
+        before_(static_cast<NodeId>(ir.nodes().size())),
+        place_(ir.nodes().size(), kNone),
+        wanted_(ir.nodes().size(), 0) {}
 
   void run() {
     for (NodeId id = 0; id < before_; ++id)
       if (const RecomputeMark& mark = ir_.node(id).origin->mark; !ir_.node(id).dead && mark.segment != 0)
         segments_[mark.segment][mark.pass].push_back(id);
+    const std::vector<NodeId> order = topological(ir_);
+    for (std::size_t i = 0; i < order.size(); ++i) place_[at(order[i])] = static_cast<int>(i);
     // The last segment first: what the copies of one segment read from earlier segments is kept there.
     for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment)
       for (const auto& [pass, readers] : segment->second)
@@ -59,20 +65,22 @@ class Recomputer {
 
   void recompute(int segment, int pass, const std::vector<NodeId>& readers) {
     const std::size_t small = largest_of(segment, pass) / kSmall;
-    std::vector<char> wanted(ir_.nodes().size(), 0);
-    std::vector<NodeId> open = readers;
+    std::vector<NodeId> wanted, open = readers;
     while (!open.empty()) {
       const NodeId reader = open.back();
       open.pop_back();
       for (ValueId read : ir_.node(reader).inputs) {
         const ValueId v = original_of(read);
         const NodeId producer = ir_.producer(v);
-        if (producer == kNone || wanted[at(producer)] || !belongs(producer, segment, pass)) continue;
+        if (producer == kNone || wanted_[at(producer)] || !belongs(producer, segment, pass)) continue;
         if (ir_.info(v).bytes() <= small || !can_repeat(producer) || kept_anyway(v, segment, pass)) continue;
-        wanted[at(producer)] = 1;
+        wanted_[at(producer)] = 1;
+        wanted.push_back(producer);
         open.push_back(producer);
       }
     }
+    for (NodeId id : wanted) wanted_[at(id)] = 0;
+    std::ranges::sort(wanted, {}, [&](NodeId id) { return place_[at(id)]; });
     copy(wanted, pass, readers);
   }
 
@@ -110,7 +118,7 @@ class Recomputer {
     });
   }
 
-  void copy(const std::vector<char>& wanted, int pass, const std::vector<NodeId>& readers) {
+  void copy(const std::vector<NodeId>& wanted, int pass, const std::vector<NodeId>& readers) {
     std::map<ValueId, ValueId> copies;
     const auto take_copies = [&](NodeId reader) {
       ir_.change(reader, [&](IrNode& node) {
@@ -120,8 +128,7 @@ class Recomputer {
         }
       });
     };
-    for (NodeId id : topological(ir_)) {
-      if (at(id) >= wanted.size() || !wanted[at(id)]) continue;
+    for (NodeId id : wanted) {
       IrNode node = ir_.node(id);
       node.rank = kNone;
       node.recomputed = pass;
@@ -152,6 +159,8 @@ class Recomputer {
 
   Ir& ir_;
   const NodeId before_;                                         // the first copy's number
+  std::vector<int> place_;                                      // by node: in the order before there are copies
+  std::vector<char> wanted_;                                    // by node: of one segment and pass; 0 between them
   std::map<int, std::map<int, std::vector<NodeId>>> segments_;  // segment -> pass -> its nodes
 };
 
