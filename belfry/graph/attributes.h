@@ -17,7 +17,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-struct SubGraph;
+struct [[gnu::visibility("hidden")]] SubGraph;
 
 using Ints = std::vector<std::int64_t>;
 using Attribute =

@@ -32,7 +32,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-struct SessionState;
+struct [[gnu::visibility("hidden")]] SessionState;
 class GateAlone;
 
 // A device of the session. Those of a kind are numbered in the order in which they are listed: cpu:0, cpu:1, ...
