@@ -32,7 +32,7 @@ class FarPart final : public CompiledPart {
   ~FarPart() override;
 
   void launch(PartRun& run) const override;
-  void wait() const override;
+  void wait(PartRun& run) const override;
   void explain(Explanation& out) const override;
   PartMemory memory() const override { return {}; }
 
