@@ -137,7 +137,7 @@ class Emitter {
   KernelPtr reading_feeds(KernelPtr kernel, const IrNode& node) {
     std::vector<FedInput> fed;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (const auto value = plan_->fed.find(behind_views(ir(), node.inputs[i])); value != plan_->fed.end())
+      if (const auto value = plan_->fed.find(viewed_value(ir(), node.inputs[i])); value != plan_->fed.end())
         fed.push_back({.index = static_cast<int>(i), .value = value->second.get()});
     return fed.empty() ? std::move(kernel) : fed_kernel(std::move(kernel), std::move(fed));
   }
