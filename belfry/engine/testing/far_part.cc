@@ -27,7 +27,7 @@ struct FarPart::State {
     programs.resize(ir.nodes().size());
     for (NodeId id : order) {
       link(ir.node(id), part);
-      if (is_computed(ir.node(id))) programs[at(id)] = evaluator().program(ir, ir.node(id), place.queues);
+      if (is_computed(ir.node(id))) programs[at(id)] = evaluator().program(ir, ir.node(id), place.device, place.queues);
     }
     note_variables(part, ir, order, [&](ValueId v) { return ir.value(v).variable; }, [](NodeId) { return 0; });
     for (const Node* variable : part.written) place.variables.initialized(variable);  // made now, not in a run

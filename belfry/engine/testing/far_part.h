@@ -23,6 +23,7 @@ class FarPart final : public CompiledPart {
  public:
   struct Place {
     FarVariables& variables;
+    Device device;
     CrossingMemory& host_crossings;
     FarCrossings& far_crossings;
     QueueStore* queues = nullptr;

@@ -118,10 +118,11 @@ class Emitter {
     if (const OpDef* def = node.def(); def != nullptr && def->host_kernel)
       return host_kernel(def->host_kernel, context);
     const KernelDef* kernel = kernel_of(node);
-    BELFRY_CHECK(
-        kernel != nullptr,
-        "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
-        describe(*node.origin), node.op.name(), made_at(*node.origin));
+    BELFRY_CHECK(kernel != nullptr,
+                 "{} expected an op with a kernel for {}, got {} without one {}. Register it with "
+                 "define_op(...).kernel(...).",
+                 describe(*node.origin), target_.devices[at(plan_->device)].name.name(), node.op.name(),
+                 made_at(*node.origin));
     return kernel->make(context);
   }
 
