@@ -8,8 +8,7 @@ namespace belfry::bench {
 class AsyncGanTrainer final : public TowerTrainer {
  public:
   AsyncGanTrainer(const GanModel& model, Devices devices, InputSourcePtr input);
-  // Steps of all towers so far.
-  std::int64_t async_updates() const { return async_.updates(); }
+  std::int64_t tower_steps() const override { return async_.updates(); }
   void run_step() override;
 
  protected:

@@ -19,6 +19,7 @@
 //   ./bench --sample                                    sampling from char_transformer with a cache, beside PyTorch
 //   ./bench --shapes                                    what changing batch sizes and new sequence lengths cost
 //   ./bench --compile                                   defining and compiling networks of 100 to 3,200 layers
+//   ./bench --compile --layers 400                      of 100 to 400
 //   ./bench --ptb-medium                                PTB's medium model beside PyTorch, by perplexity
 //   ./bench --data                                      data pipelines beside bare loops and PyTorch's DataLoader
 //   ./bench --soak 600                                  a pipeline at full speed: does its memory grow?
@@ -107,9 +108,13 @@ int main_of(int argc, char** argv) {
   app.add_option("--warmup", o.warmup, "steps before timing (-1: the suite's own)")->check(CLI::Range(-1, 1'000'000));
   app.add_option("--precision", o.precision, "the type that products multiply in")
       ->check(CLI::IsMember({"f32", "bf16", "bf16_emulated"}));
+  CLI::Option* layers =
+      app.add_option("--layers", o.layers, "layers of the deepest network of --compile (100, or that doubled)")
+          ->check(CLI::Range(100, 100'000));
   app.add_flag("--json", o.json, "one JSON line");
   app.add_flag("--recompute", o.recompute, "compute blocks again for their gradients, to save memory (resnet50)");
   add_modes(app, o, own);
+  layers->needs("--compile");
   return tools::main_of(app, argc, argv, [&] {
     check(o);
     o.limit = o.limit || !o.trace.empty();  // a trace needs the profiler, which would slow plain timing down

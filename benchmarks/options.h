@@ -17,7 +17,8 @@ struct Options {
   std::string trainer;  // empty: the plain step
   int devices = 1;
   bool rounds = false;
-  int soak = 0;  // seconds
+  int soak = 0;       // seconds
+  int layers = 3200;  // of the deepest network of --compile
 
   int repeats_or(int usual) const { return repeats > 0 ? repeats : usual; }
   int steps_of(const Suite& s) const { return steps > 0 ? steps : s.steps; }

@@ -51,7 +51,8 @@ void plain_rounds(const Suite& suite, const Options& options) {
 // pause: between after_epoch() and the next before_epoch().
 class TimedEpochs final : public Callback {
  public:
-  TimedEpochs(const Suite& suite, const Options& options) : suite_(suite), options_(options) {}
+  TimedEpochs(const Suite& suite, const Options& options, const TowerTrainer& trainer)
+      : suite_(suite), options_(options), towers_(trainer) {}
 
   // For towers that do not wait for each other, the clock starts with all of them, and steps that the others have only
   // begun at the end do not count: the best round is the one with the least of that. Started in the middle of their
@@ -65,25 +66,26 @@ class TimedEpochs final : public Callback {
     if (trainer().epoch_num() == 1)
       answer("ready");
     else
-      answer(fmt::format("{} {}", suite_.items * (end_.updates - begin_.updates), end_.seconds - begin_.seconds));
+      answer(fmt::format("{} {}", suite_.items * (end_.steps - begin_.steps), end_.seconds - begin_.seconds));
     if (!next_round()) throw StopTraining("there are no more rounds");
   }
 
  private:
   struct Mark {
     double seconds = 0;
-    std::int64_t updates = 0;
+    std::int64_t steps = 0;  // of all towers
   };
-  void mark(Mark& at) const { at = {.seconds = now(), .updates = tower_updates(trainer(), options_.devices)}; }
+  void mark(Mark& at) const { at = {.seconds = now(), .steps = towers_.tower_steps()}; }
 
   const Suite& suite_;
   const Options& options_;
+  const TowerTrainer& towers_;
   Mark begin_, end_;
 };
 
 void trainer_rounds(const Suite& suite, const Options& options) {
   const auto trainer = make_suite_trainer(suite, options.trainer, options.devices);
-  prepare(*trainer, suite, {TimedEpochs(suite, options)}, options);
+  prepare(*trainer, suite, {TimedEpochs(suite, options, *trainer)}, options);
   trainer->main_loop({.steps_per_epoch = 1 + options.round_of(suite)});
 }
 

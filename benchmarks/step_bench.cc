@@ -76,9 +76,9 @@ void print_profile(const Suite& suite, const Session& session, const ProfiledSte
   nlohmann::json ops = nlohmann::json::object();
   for (const ProfileTotal& t : session.profile_totals()) {
     const double ms = t.seconds / profiled.steps * 1e3;
-    if (t.onednn) onednn += ms;
+    if (t.in_library) onednn += ms;
     ops[t.op] = ops.value(t.op, 0.0) + ms;
-    if (!options.json) fmt::print("{:32} {:9.4f} ms{}\n", t.op, ms, t.onednn ? "  oneDNN" : "");
+    if (!options.json) fmt::print("{:32} {:9.4f} ms{}\n", t.op, ms, t.in_library ? "  oneDNN" : "");
   }
   if (options.json)
     fmt::print("{}\n", nlohmann::json{{"suite", suite.name},

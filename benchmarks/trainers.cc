@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "benchmarks/async_gan_trainer.h"
-
 namespace belfry::bench {
 
 std::vector<std::string> trainer_names() { return {"simple", "ps", "replicated", "async"}; }
@@ -14,12 +12,6 @@ std::unique_ptr<SingleCostTrainer> make_trainer(const std::string& name, int dev
   if (name == "replicated") return std::make_unique<SyncMultiDeviceTrainerReplicated>(cpu_devices(devices));
   if (name == "async") return std::make_unique<AsyncMultiDeviceTrainer>(cpu_devices(devices));
   throw Error(fmt::format("[bench] expected a trainer of {}, got '{}'", fmt::join(trainer_names(), ", "), name));
-}
-
-std::int64_t tower_updates(const Trainer& trainer, int devices) {
-  if (const auto* async = dynamic_cast<const AsyncMultiDeviceTrainer*>(&trainer)) return async->async_updates();
-  if (const auto* async = dynamic_cast<const AsyncGanTrainer*>(&trainer)) return async->async_updates();
-  return trainer.iteration() * devices;
 }
 
 std::unique_ptr<TowerTrainer> make_suite_trainer(const Suite& suite, const std::string& name, int devices) {

@@ -1,7 +1,6 @@
 // A suite through the library's trainers.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +13,6 @@ std::vector<std::string> trainer_names();
 
 // The only place that knows the trainers.
 std::unique_ptr<SingleCostTrainer> make_trainer(const std::string& name, int devices);
-// Updates that all towers have made so far.
-std::int64_t tower_updates(const Trainer& trainer, int devices);
 
 // The trainer with its graph built; every tower repeatedly takes its own of the suite's batches from a queue.
 std::unique_ptr<TowerTrainer> make_suite_trainer(const Suite& suite, const std::string& name, int devices);

@@ -66,9 +66,10 @@ class CompiledPart {
  public:
   virtual ~CompiledPart() = default;
   // Parts of one device run in the order in which they are launched. launch() may return before the part is done;
-  // wait(), called once per launch, returns when it is, and throws what it threw.
+  // wait(), called once per launch with the same run, returns when it is, and throws what it threw. A launch that
+  // throws is not waited for.
   virtual void launch(PartRun& run) const = 0;
-  virtual void wait() const {}
+  virtual void wait(PartRun& /*run*/) const {}
 
   virtual void explain(Explanation& out) const = 0;
   virtual PartMemory memory() const = 0;

@@ -12,8 +12,6 @@ const OpKind kSend = define_op("Send").engine_kind();
 const OpKind kShapeOnly = define_op("ShapeOnly").standing().engine_kind();
 const OpKind kSnapshot = define_op("Snapshot").engine_kind();
 
-const OpKind kAdd = op_kind("Add"), kConstant = op_kind("Constant"), kLeakyRelu = op_kind("LeakyRelu"),
-             kMatMul = op_kind("MatMul"), kMul = op_kind("Mul"), kReadVariable = op_kind("ReadVariable"),
-             kRelu = op_kind("Relu"), kReluGrad = op_kind("ReluGrad"), kSumToLike = op_kind("SumToLike");
+const OpKind kConstant = op_kind("Constant"), kReadVariable = op_kind("ReadVariable");
 
 }  // namespace belfry

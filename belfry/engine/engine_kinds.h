@@ -15,6 +15,6 @@ extern const OpKind kShapeOnly;  // represents a tensor of which only the shape 
 extern const OpKind kSnapshot;   // a copy, in separate memory
 
 // Ops of the graph that several passes look for.
-extern const OpKind kAdd, kConstant, kLeakyRelu, kMatMul, kMul, kReadVariable, kRelu, kReluGrad, kSumToLike;
+extern const OpKind kConstant, kReadVariable;
 
 }  // namespace belfry

@@ -32,8 +32,10 @@ class Evaluator {
                                       const std::vector<TensorInfo>& outputs) const = 0;
   // Floating-point operations of an op of the graph.
   virtual double flops(OpKind op, const Work& work) const = 0;
-  // Any node of the graph, with all its state and effects; `queues` are those of the session that runs it.
-  virtual std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, QueueStore* queues) const = 0;
+  // Any node of the graph, with all its state and effects; `queues` are those of the session that runs it, and
+  // `device` is the one that the node was meant for, for error texts.
+  virtual std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, const Device& device,
+                                               QueueStore* queues) const = 0;
 };
 
 // The program's evaluator. A bug if there is none.

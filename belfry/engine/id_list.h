@@ -79,9 +79,9 @@ class IdList {
   }
   void insert(const int* where, int id) { insert(where, &id, &id + 1); }
   void erase(const int* first, const int* last) {
-    const auto at = first - data(), behind = last - data();
-    std::copy(begin() + behind, end(), begin() + at);
-    size_ -= static_cast<std::uint32_t>(behind - at);
+    const auto at = first - data(), rest = last - data();
+    std::copy(begin() + rest, end(), begin() + at);
+    size_ -= static_cast<std::uint32_t>(rest - at);
   }
   void erase(const int* where) { erase(where, where + 1); }
 

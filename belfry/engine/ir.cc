@@ -130,7 +130,7 @@ void bypass(Ir& ir, NodeId id, const IdList& given) {
 
 namespace {
 
-// Whatever reads what the node makes, or waits for it: once an edge.
+// Visits the readers of the node's outputs and the nodes that wait for it, one time for each edge.
 template <class Visit>
 void visit_next(const Ir& ir, NodeId id, Visit visit) {
   for (ValueId v : ir.node(id).outputs)

@@ -40,8 +40,8 @@ struct IrValue {
 };
 
 struct IrNode {
-  OpKind op{};                   // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
-  const Node* origin = nullptr;  // where it came from; the first of a fused group
+  OpKind op{};                            // an op of the graph, or one that only passes make ("Reorder", "FusedConv")
+  const Node* origin = nullptr;           // where it came from; the first of a fused group
   IdList inputs{}, outputs{};             // of values
   IdList after{};                         // must run after these: control edges, and reads before assignments
   std::vector<const Node*> conditions{};  // of an update: skipped unless these bool variables are true
@@ -49,7 +49,7 @@ struct IrNode {
   int device = 0;
   bool dead = false;
   bool functional = false;   // its update of a variable was split off: it gives the new value and writes nothing
-  NodeId completes = kNone;  // the update that this node is the rest of: it runs directly behind it
+  NodeId completes = kNone;  // the update that this node is the rest of: it runs directly after it
   NodeId rank = kNone;       // its place among ready nodes, if not its own number: a reorder goes with its reader
   int recomputed = 0;        // the gradient pass (RecomputeMark) that it is computed again for, ...
   NodeId copy_of = kNone;    // ... and the node that computes it first
@@ -129,8 +129,8 @@ class Ir {
 bool is_pure(const IrNode& node);
 // Every reader of `from` reads `to` instead.
 void replace_uses(Ir& ir, ValueId from, ValueId to);
-// `node` goes away and the readers of its outputs use `values` instead, one an output; what waited for it waits for
-// what it waited for, and so do its readers.
+// `node` goes away and the readers of its outputs use `values` instead, one for each output. Nodes that waited for it
+// now wait for the nodes that it waited for, and so do its readers.
 void bypass(Ir& ir, NodeId node, const IdList& values);
 // Nodes in an order that respects data and ordering edges; ties go to the lower number. Dead ones are left out.
 std::vector<NodeId> topological(const Ir& ir);

@@ -8,11 +8,8 @@
 #include "belfry/engine/variables.h"
 
 namespace belfry {
-namespace {
 
-std::string megabytes(std::size_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); }
-
-}  // namespace
+std::string megabytes(double bytes) { return fmt::format("{:.2f} MB", bytes / 1e6); }
 
 std::size_t MemoryUse::arena() const { return std::accumulate(arenas.begin(), arenas.end(), crossings + kernels); }
 
@@ -55,16 +52,16 @@ void add_held_by(const std::set<const CompiledPart*>& parts, MemoryUse& use) {
 }
 
 std::string to_string(const MemoryUse& use, const std::vector<std::string>& devices) {
+  const auto of = [](std::size_t size) { return megabytes(static_cast<double>(size)); };
   std::string where;
   const auto add = [&](const std::string& what, std::size_t bytes) {
-    where += fmt::format("{}{} {}", where.empty() ? "" : ", ", what, megabytes(bytes));
+    where += fmt::format("{}{} {}", where.empty() ? "" : ", ", what, of(bytes));
   };
   for (std::size_t device = 0; device < use.arenas.size(); ++device) add(devices[device], use.arenas[device]);
   if (use.arenas.size() > 1) add("between devices", use.crossings);
   if (use.kernels > 0) add("kernels' own", use.kernels);
   return fmt::format("memory {}: arena {} ({}), constants {}, variables {}, their copies in a second layout {}\n",
-                     megabytes(use.total()), megabytes(use.arena()), where, megabytes(use.constants),
-                     megabytes(use.variables), megabytes(use.copies));
+                     of(use.total()), of(use.arena()), where, of(use.constants), of(use.variables), of(use.copies));
 }
 
 }  // namespace belfry

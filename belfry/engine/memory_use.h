@@ -38,6 +38,8 @@ MemoryUse memory_of(const std::vector<std::shared_ptr<const CompiledPart>>& part
 // What parts hold themselves: constants, each counted once, and kernels.
 void add_held_by(const std::set<const CompiledPart*>& parts, MemoryUse& use);
 
+std::string megabytes(double bytes);  // "3.50 MB"
+
 // "memory 3.50 MB: arena 3.10 MB (cpu:0 3.10 MB), ..."; the names are those of the devices.
 std::string to_string(const MemoryUse& use, const std::vector<std::string>& devices);
 

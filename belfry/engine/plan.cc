@@ -171,7 +171,7 @@ void Plan::run_stream(int device, const Step& step, Profiler* profiler) {
     LinkedRun& run = *runs_[at(part)];
     run.begin(step, profiler);
     parts_[at(part)]->launch(run);
-    parts_[at(part)]->wait();
+    parts_[at(part)]->wait(run);
   }
 }
 

@@ -48,8 +48,8 @@ std::vector<Profiler::Total> Profiler::totals() const {
   {
     const MutexLock lock(mutex_);
     for (const Event& e : events_) {
-      Total& t = sums[{e.op, e.onednn}];
-      t = {e.op, t.nanoseconds + e.end - e.begin, e.onednn};
+      Total& t = sums[{e.op, e.in_library}];
+      t = {e.op, t.nanoseconds + e.end - e.begin, e.in_library};
     }
   }
   std::vector<Total> out;

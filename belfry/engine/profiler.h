@@ -15,13 +15,13 @@ class Profiler {
   struct Event {
     std::string name, op;
     int device = 0;
-    bool onednn = false;
+    bool in_library = false;  // spent in a library that the backend computes with (the CPU's: oneDNN)
     std::int64_t begin = 0, end = 0;
   };
   struct Total {
     std::string op;
     std::int64_t nanoseconds = 0;
-    bool onednn = false;
+    bool in_library = false;
   };
 
   void record(Event event);

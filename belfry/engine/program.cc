@@ -32,7 +32,8 @@ bool same_fed(const TensorSpec& a, const TensorSpec& b) { return a.dtype == b.dt
 
 }  // namespace
 
-// What is behind a plan. The plan of a run's first stage keeps the program alive; the others are the program's own.
+// The stages of a run that follow a plan. The plan of a run's first stage keeps the program alive; the others are the
+// program's own.
 class Program::Rest final : public Continuation {
  public:
   Rest(Program& program, std::shared_ptr<Program> kept, Stage stage)

@@ -12,6 +12,14 @@ auto position(auto& items, std::string_view name) {
                           [](const auto& item, std::string_view n) { return item.first < n; });
 }
 
+void put(Attributes::Items& items, std::string name, Attribute value) {
+  const auto at = position(items, name);
+  if (at != items.end() && at->first == name)
+    at->second = std::move(value);
+  else
+    items.emplace(at, std::move(name), std::move(value));
+}
+
 struct Printer {
   std::string operator()(bool v) const { return v ? "true" : "false"; }
   std::string operator()(std::int64_t v) const { return std::to_string(v); }
@@ -31,7 +39,10 @@ struct Printer {
 }  // namespace
 
 Attributes::Attributes(std::initializer_list<std::pair<std::string, Attribute>> items) {
-  for (const auto& [name, value] : items) set(name, value);
+  Items made;
+  made.reserve(items.size());
+  for (const auto& [name, value] : items) put(made, name, value);
+  if (!made.empty()) items_ = std::make_shared<const Items>(std::move(made));
 }
 
 const Attributes::Items& Attributes::none() {
@@ -45,15 +56,9 @@ const Attribute* Attributes::find(std::string_view name) const {
 }
 
 void Attributes::set(std::string name, Attribute value) {
-  if (items_ == nullptr)
-    items_ = std::make_shared<Items>();
-  else if (items_.use_count() > 1)
-    items_ = std::make_shared<Items>(*items_);
-  const auto at = position(*items_, name);
-  if (at != items_->end() && at->first == name)
-    at->second = std::move(value);
-  else
-    items_->emplace(at, std::move(name), std::move(value));
+  Items changed = items();
+  put(changed, std::move(name), std::move(value));
+  items_ = std::make_shared<const Items>(std::move(changed));
 }
 
 // The caller of a rule or a kernel adds the op's name in front and its source line at the end.

@@ -1,5 +1,6 @@
 // The static arguments of an operation: a few named values, compared and printed by the compiler's passes. Copies share
-// them until one is changed.
+// them until one is changed. Copies may be used and changed on different threads at the same time, a single object may
+// not.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-struct SubGraph;
+struct [[gnu::visibility("hidden")]] SubGraph;
 
 using Ints = std::vector<std::int64_t>;
 using Attribute =
@@ -43,14 +44,14 @@ class Attributes {
   bool flag(std::string_view name) const { return get_or<bool>(name, false); }
 
   const Attribute* find(std::string_view name) const;
-  void set(std::string name, Attribute value);
+  void set(std::string name, Attribute value);  // invalidates what find(), get() and items() returned
   using Items = std::vector<std::pair<std::string, Attribute>>;
   const Items& items() const { return items_ == nullptr ? none() : *items_; }
 
  private:
   static const Items& none();
   [[noreturn]] void missing(std::string_view name) const;
-  std::shared_ptr<Items> items_{};  // sorted by name; none until one is set
+  std::shared_ptr<const Items> items_{};  // sorted by name, never changed; none until one is set
 };
 
 bool equal(const Attributes& a, const Attributes& b);

@@ -27,6 +27,8 @@ inline constexpr std::string_view kMovingSummaries = "MOVING_SUMMARIES";
 
 using CollectionItem = std::variant<Tensor, Operation, Variable>;
 
+class [[gnu::visibility("hidden")]] GraphTransaction;
+
 class Collections {
  public:
   Collections() = default;

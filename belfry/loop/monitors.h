@@ -27,7 +27,7 @@ class Monitor : public Callback {
   bool declares_metrics() const override { return true; }  // it puts none
 };
 
-class HistoryFile;
+class [[gnu::visibility("hidden")]] HistoryFile;
 
 class Monitors {
  public:

@@ -67,7 +67,7 @@ struct TrainOptions {
 
 class InferenceTowers;
 class RunDirectories;
-class RunRecord;
+class [[gnu::visibility("hidden")]] RunRecord;
 
 class Trainer {
  public:

@@ -28,7 +28,7 @@ struct RnnStep {
   Tensors state{};  // for the next step
 };
 
-class CellBody;
+class [[gnu::visibility("hidden")]] CellBody;
 
 struct RnnCellOptions {
   Ints state{};             // the sizes of the tensors that make up the state: [batch, size] each

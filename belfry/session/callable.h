@@ -29,8 +29,9 @@ namespace belfry {
 class Plan;
 class Tensor;
 class Fetch;
-struct Caller;
-struct SessionState;
+class [[gnu::visibility("hidden")]] HookedRun;
+struct [[gnu::visibility("hidden")]] Caller;
+struct [[gnu::visibility("hidden")]] SessionState;
 
 struct RunOptions {
   // The step that random ops draw by (hooked runs pass global_step). Without it, the session's own counter, which is

@@ -25,7 +25,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-class HookedRuns;
+class [[gnu::visibility("hidden")]] HookedRuns;
 class HookedSession;
 
 // The run that a hook takes part in; valid during the call only. A hook that computes something in a separate run uses

@@ -329,7 +329,7 @@ std::vector<ProfileTotal> Session::profile_totals() const {
   std::vector<ProfileTotal> out;
   if (state_->profiler)
     for (const Profiler::Total& t : state_->profiler->totals())
-      out.push_back({t.op, static_cast<double>(t.nanoseconds) * 1e-9, t.onednn});
+      out.push_back({t.op, static_cast<double>(t.nanoseconds) * 1e-9, t.in_library});
   return out;
 }
 

@@ -32,7 +32,7 @@
 #pragma GCC visibility push(default)
 namespace belfry {
 
-struct SessionState;
+struct [[gnu::visibility("hidden")]] SessionState;
 class GateAlone;
 
 // A device of the session. Those of a kind are numbered in the order in which they are listed: cpu:0, cpu:1, ...
@@ -94,7 +94,7 @@ using Feeds = std::vector<std::pair<Tensor, Array>>;
 struct ProfileTotal {
   std::string op;
   double seconds = 0;
-  bool onednn = false;  // the time of one oneDNN primitive
+  bool in_library = false;  // spent in a library that the device computes with: on a CPU, oneDNN
 };
 
 // How many bytes a session holds, and for what. Arrays that a run fetches or is fed belong to the caller.

@@ -26,6 +26,7 @@ class AsyncMultiDeviceTrainer final : public MultiDeviceTrainer {
 
   // The updates of all towers so far; also the scalar "async_updates" of each epoch.
   std::int64_t async_updates() const { return towers_.updates(); }
+  std::int64_t tower_steps() const override { return async_updates(); }
 
   void run_step() override;
   std::vector<Operation> train_ops() const override;

@@ -2,6 +2,7 @@
 // from it; tower_gradients.h helps those with several towers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -22,6 +23,8 @@ class TowerTrainer : public Trainer, public InferenceTowers {
   // device without a number of threads, that is divided, and each gets an equal share of the cores, at least one.
   explicit TowerTrainer(Devices devices = {0}, const Location& where = Location::current());
   const Devices& devices() const { return devices_; }  // ascending
+  // Runs of all towers so far. Here each tower runs once in each run_step().
+  virtual std::int64_t tower_steps() const { return iteration() * static_cast<std::int64_t>(devices_.size()); }
 
   // To be called once. The function must follow the rules in tower_func.h.
   template <class F>

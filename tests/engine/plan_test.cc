@@ -195,7 +195,7 @@ TEST_F(PlanTest, AnOpWithoutAKernelIsNamed) {
                                          .doc("No kernel.");
   const Tensor y = add_tensor(bare, {filled("v", {2}, 1)}, {.name = "bare"});
   const std::string text = error_of([&] { compiled({.fetches = {y}}); });
-  EXPECT_NE(text.find("[TestBare 'bare'] expected an op with a CPU kernel, got TestBare without one"),
+  EXPECT_NE(text.find("[TestBare 'bare'] expected an op with a kernel for cpu:0, got TestBare without one"),
             std::string::npos)
       << text;
 }

@@ -21,6 +21,34 @@ if(NOT exported MATCHES "belfry::softmax\\(" OR exported MATCHES "[^\n]*belfry::
   message(FATAL_ERROR "expected libbelfry to export what public headers declare and none of its inside; it exports ${CMAKE_MATCH_0}")
 endif()
 
+# Neither is a class of an internal header, unless the header exports it to the library's other parts. A public header
+# that declares one gives it [[gnu::visibility("hidden")]].
+get_filename_component(tree ${PROJECTS}/../.. ABSOLUTE)
+file(GLOB_RECURSE headers ${tree}/belfry/*.h)
+list(FILTER headers INCLUDE REGEX "/internal/")
+set(classes 0)
+foreach(library belfry belfry_dataflow)
+  execute_process(COMMAND nm --dynamic --demangle --defined-only ${BELFRY_BUILD}/lib${library}.so OUTPUT_VARIABLE exported
+    COMMAND_ERROR_IS_FATAL ANY)
+  foreach(header IN LISTS headers)
+    file(READ ${header} text)
+    if(text MATCHES "visibility push")
+      continue()
+    endif()
+    string(REGEX MATCHALL "\n(class|struct) [A-Za-z0-9]+( final)?( :| {)" definitions "${text}")
+    foreach(definition IN LISTS definitions)
+      math(EXPR classes "${classes} + 1")
+      string(REGEX REPLACE "\n(class|struct) ([A-Za-z0-9]+).*" "\\2" class "${definition}")
+      if(exported MATCHES "\n[^ ]* [A-Z] ((vtable|typeinfo|typeinfo name) for )?belfry::${class}(::[^\n]*)?\n")
+        message(FATAL_ERROR "expected lib${library} to hide ${class} of ${header}; it exports ${CMAKE_MATCH_0}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+if(classes LESS 50)
+  message(FATAL_ERROR "expected to find the classes of internal headers, got only ${classes}")
+endif()
+
 # build_project(name folder compiler level): configured and built in SCRATCH/folder.
 function(build_project name folder compiler level)
   step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECTS}/${name} -B ${SCRATCH}/${folder}

@@ -35,6 +35,12 @@ prints 'queue_over_feed feedfree_overhead' --input "${few[@]}"
 prints 'staging_overhead burst_queue_lag_ms burst_staging_lag_ms' --staging "${few[@]}"
 prints 'trainer_us trainer_percent' --overhead "${few[@]}"
 prints 'changing_over_fixed plans new_length_ms growth_late_kb' --shapes "${few[@]}"
+prints 'growth resnet50_compile_s resnet50_dnnl_s' --compile --layers 100 "${few[@]}"
+if ! grep -q '"layers":\[100\]' "$scratch/out"; then
+  echo 'bench --compile --layers 100: expected one network, got'
+  cat "$scratch/out"
+  exit 1
+fi
 prints 'devices trainer scaling of_ceiling' --suite mlp --trainer simple "${few[@]}"
 printf '\n\n' | "$bench" --suite mlp --rounds --steps 2 >"$scratch/out"
 if [[ $(grep -cE '^(ready|64 [0-9.e-]+)$' "$scratch/out") != 3 ]]; then

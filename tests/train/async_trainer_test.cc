@@ -109,6 +109,7 @@ TEST_F(AsyncTest, OneTowerIsTheSimpleTrainer) {
   AsyncMultiDeviceTrainer async(cpu_devices(1));
   const Array one = weights(async);
   EXPECT_EQ(async.async_updates(), 60);
+  EXPECT_EQ(async.tower_steps(), 60);
   const GraphScope in_second(second);
   SimpleTrainer simple;
   EXPECT_TRUE(equal(one, weights(simple)));

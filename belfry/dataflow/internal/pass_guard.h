@@ -11,7 +11,7 @@
 // Guarantees:
 // - The original error is thrown once, by whoever meets it. From then on check() and reading() throw an Error that asks
 //   for start_epoch() or restore().
-// - A begin() that throws leaves the pass failed: the source stands nobody knows where.
+// - A begin() that throws leaves the pass failed: the position of the source is unknown.
 // - Only the failure is kept, not the exception. The end of a pass is not a failure: that is for the stage to note.
 //
 // Not synchronised: a guard belongs to the thread that reads the flow, or to the stage's lock.

@@ -27,7 +27,7 @@ struct FarPart::State {
     programs.resize(ir.nodes().size());
     for (NodeId id : order) {
       link(ir.node(id), part);
-      if (is_computed(ir.node(id))) programs[at(id)] = evaluator().program(ir, ir.node(id), place.queues);
+      if (is_computed(ir.node(id))) programs[at(id)] = evaluator().program(ir, ir.node(id), place.device, place.queues);
     }
     note_variables(part, ir, order, [&](ValueId v) { return ir.value(v).variable; }, [](NodeId) { return 0; });
     for (const Node* variable : part.written) place.variables.initialized(variable);  // made now, not in a run
@@ -161,7 +161,7 @@ struct FarPart::State {
 
   Mutex mutex;
   Condition finished;
-  bool is_done BELFRY_GUARDED_BY(mutex) = false;
+  bool is_done BELFRY_GUARDED_BY(mutex) = false, has_run BELFRY_GUARDED_BY(mutex) = false;
   std::exception_ptr error BELFRY_GUARDED_BY(mutex);
 };
 
@@ -175,30 +175,33 @@ FarPart::~FarPart() = default;
 void FarPart::launch(PartRun& run) const {
   {
     const MutexLock lock(state_->mutex);
-    state_->is_done = false;
+    state_->is_done = state_->has_run = false;
     state_->error = nullptr;
   }
   state_->place.thread.post([state = state_.get(), &run] {
     std::exception_ptr error;
+    bool has_run = false;
     try {
       if (run.alone() || run.await(0)) {
         state->run(run.step());
-        if (!run.alone()) run.done(1);
+        has_run = true;
       }
     } catch (...) {
       error = std::current_exception();
     }
     const MutexLock lock(state->mutex);
     state->is_done = true;
+    state->has_run = has_run;
     state->error = error;
     state->finished.notify_all();
   });
 }
 
-void FarPart::wait() const {
+void FarPart::wait(PartRun& run) const {
   const MutexLock lock(state_->mutex);
   while (!state_->is_done) state_->finished.wait(state_->mutex);
   if (state_->error) std::rethrow_exception(state_->error);
+  if (state_->has_run && !run.alone()) run.done(1);
 }
 
 void FarPart::explain(Explanation& out) const {

@@ -23,6 +23,7 @@ class FarPart final : public CompiledPart {
  public:
   struct Place {
     FarVariables& variables;
+    Device device;
     CrossingMemory& host_crossings;
     FarCrossings& far_crossings;
     QueueStore* queues = nullptr;
@@ -32,7 +33,7 @@ class FarPart final : public CompiledPart {
   ~FarPart() override;
 
   void launch(PartRun& run) const override;
-  void wait() const override;
+  void wait(PartRun& run) const override;
   void explain(Explanation& out) const override;
   PartMemory memory() const override { return {}; }
 

@@ -26,10 +26,10 @@ class TestBackend final : public Backend {
   }
 
   std::unique_ptr<CompiledPart> compile(PartRequest request) override {
-    FarThread& thread = *threads_[static_cast<std::size_t>(request.part.device)];
+    const auto device = static_cast<std::size_t>(request.part.device);
     return std::make_unique<FarPart>(
-        std::move(request), FarPart::Place{static_cast<FarVariables&>(setup_.variables), setup_.crossings, crossings_,
-                                           setup_.queues, thread});
+        std::move(request), FarPart::Place{static_cast<FarVariables&>(setup_.variables), setup_.devices[device].name,
+                                           setup_.crossings, crossings_, setup_.queues, *threads_[device]});
   }
   std::uint64_t generation() const override { return 0; }
 

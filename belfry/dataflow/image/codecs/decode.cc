@@ -16,7 +16,7 @@
 namespace belfry {
 namespace {
 
-// How files of a format begin: after so many bytes, this.
+// How files of a format begin: `bytes`, at the position `at`.
 struct Signature {
   std::size_t at = 0;
   std::string_view bytes;

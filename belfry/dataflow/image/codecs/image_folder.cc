@@ -92,7 +92,7 @@ std::vector<std::string> images_below(const std::string& directory) {
 std::vector<std::string> image_folder_classes(const std::string& directory) {
   std::error_code ignored;  // what cannot be looked at counts as absent
   BELFRY_CHECK_AS(FileError, fs::is_directory(directory, ignored),
-                  "[image_folder] expected a directory with a folder for each class, got '{}', which is none.",
+                  "[image_folder] expected a directory with a folder for each class, got '{}', which is not one.",
                   directory);
   std::vector<std::string> classes = with_files(directory, [&] {
     std::vector<std::string> names;
@@ -115,10 +115,11 @@ Flow image_folder(const std::string& directory, ImageSourceOptions options) {
   for (std::size_t label = 0; label < classes.size(); ++label) {
     const std::string folder = (fs::path(directory) / classes[label]).string();
     const std::vector<std::string> found = with_files(folder, [&] { return images_below(folder); });
-    BELFRY_CHECK_AS(FileError, !found.empty(),
-                    "[image_folder] expected .jpg, .jpeg, .png or .webp files in '{}', found none. Remove the folder if it is "
-                    "no class.",
-                    folder);
+    BELFRY_CHECK_AS(
+        FileError, !found.empty(),
+        "[image_folder] expected .jpg, .jpeg, .png or .webp files in '{}', found none. Remove the folder if it is "
+        "no class.",
+        folder);
     paths.insert(paths.end(), found.begin(), found.end());
     labels.resize(paths.size(), static_cast<std::int32_t>(label));
   }

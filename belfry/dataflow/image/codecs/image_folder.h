@@ -1,5 +1,5 @@
 // Sources of image files. Files are read when a point is asked for, so that shuffle() moves no pictures and a map()
-// with threads, decode_images() or augment_images() behind it reads and decodes in its threads.
+// with threads, decode_images() or augment_images() after it reads and decodes in its threads.
 //
 //   image_folder("photos/train") | shuffle() | augment_images(..., {.threads = 8}) | batch(64)
 #pragma once
@@ -21,7 +21,7 @@ struct ImageSourceOptions {
 };
 
 // Points {image}, in the order of the paths. A file that cannot be read or decoded is an error, which names it. So are
-// errors of decode_images(), augment_images() and map() behind it: an image knows the file that it comes from.
+// errors of decode_images(), augment_images() and map() after it: an image knows the file that it comes from.
 Flow image_files(std::vector<std::string> paths, ImageSourceOptions options = {});
 
 // Points {image, label i32 []}: a folder for each class, with its .jpg, .jpeg, .png and .webp files, also in folders

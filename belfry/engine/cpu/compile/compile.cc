@@ -1,3 +1,4 @@
+#include "belfry/base/parallel.h"
 #include "belfry/engine/cpu/compile/feeds.h"
 #include "belfry/engine/cpu/compile/part_plan.h"
 #include "belfry/engine/engine_kinds.h"
@@ -28,7 +29,11 @@ std::unique_ptr<PartPlan> compile_part(Part part, const std::vector<Crossing>& c
   recompute(ir);
   order_variables(ir);
   if (target.algorithms != nullptr) choose_algorithms(ir, *target.algorithms, target.devices);
-  assign_layouts(ir, target.store, target.devices, crossings);
+  {
+    // Variables that have a value are reordered, by the cores of the part's device and no others.
+    const TeamScope team(target.devices[static_cast<std::size_t>(part.device)].threads);
+    assign_layouts(ir, target.store, target.devices, crossings);
+  }
   settle_sends(ir, crossings);
   read_carried_first(ir, target.carried_feeds);
   std::vector<NodeId> order = schedule(ir);

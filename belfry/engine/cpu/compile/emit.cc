@@ -118,10 +118,11 @@ class Emitter {
     if (const OpDef* def = node.def(); def != nullptr && def->host_kernel)
       return host_kernel(def->host_kernel, context);
     const KernelDef* kernel = kernel_of(node);
-    BELFRY_CHECK(
-        kernel != nullptr,
-        "{} expected an op with a CPU kernel, got {} without one {}. Register it with define_op(...).kernel(...).",
-        describe(*node.origin), node.op.name(), made_at(*node.origin));
+    BELFRY_CHECK(kernel != nullptr,
+                 "{} expected an op with a kernel for {}, got {} without one {}. Register it with "
+                 "define_op(...).kernel(...).",
+                 describe(*node.origin), target_.devices[at(plan_->device)].name.name(), node.op.name(),
+                 made_at(*node.origin));
     return kernel->make(context);
   }
 
@@ -137,7 +138,7 @@ class Emitter {
   KernelPtr reading_feeds(KernelPtr kernel, const IrNode& node) {
     std::vector<FedInput> fed;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (const auto value = plan_->fed.find(behind_views(ir(), node.inputs[i])); value != plan_->fed.end())
+      if (const auto value = plan_->fed.find(viewed_value(ir(), node.inputs[i])); value != plan_->fed.end())
         fed.push_back({.index = static_cast<int>(i), .value = value->second.get()});
     return fed.empty() ? std::move(kernel) : fed_kernel(std::move(kernel), std::move(fed));
   }

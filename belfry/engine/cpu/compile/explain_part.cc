@@ -54,8 +54,6 @@ void explain_instruction(const PartPlan& part, const Instruction& instruction, E
   out.text += "\n";
 }
 
-std::string megabytes(double bytes) { return fmt::format("{:.2f} MB", bytes / 1e6); }
-
 // What bf16 does and does not, over all parts.
 std::string precision_line(Precision precision, const std::vector<const PartPlan*>& parts) {
   if (precision == Precision::f32) return "precision f32\n";

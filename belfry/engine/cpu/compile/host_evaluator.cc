@@ -14,7 +14,7 @@ namespace {
 // A part of one node: its inputs are fed, its outputs fetched; the variables it updates are in a separate store.
 class OneNodePart final : public NodeProgram {
  public:
-  OneNodePart(const Ir& whole, const IrNode& node, QueueStore* queues) {
+  OneNodePart(const Ir& whole, const IrNode& node, const Device& device, QueueStore* queues) {
     IrNode copy = node;
     copy.after.clear();
     copy.conditions.clear();
@@ -37,7 +37,7 @@ class OneNodePart final : public NodeProgram {
     outputs_ = std::move(infos);
     arenas_.push_back(std::make_unique<Arena>(Arena::For::one_plan));
     const CompileTarget target{
-        .store = store_, .arenas = arenas_, .crossings = crossings_, .devices = {{}}, .queues = queues};
+        .store = store_, .arenas = arenas_, .crossings = crossings_, .devices = {{.name = device}}, .queues = queues};
     order_variables(part.ir);
     plan_ = compile_part(std::move(part), {}, slots_, target);
   }
@@ -120,8 +120,9 @@ class HostEvaluator final : public Evaluator {
 
   double flops(OpKind op, const Work& work) const override { return flops_of(find_kernel(op), work); }
 
-  std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, QueueStore* queues) const override {
-    return std::make_unique<OneNodePart>(ir, node, queues);
+  std::unique_ptr<NodeProgram> program(const Ir& ir, const IrNode& node, const Device& device,
+                                       QueueStore* queues) const override {
+    return std::make_unique<OneNodePart>(ir, node, device, queues);
   }
 };
 

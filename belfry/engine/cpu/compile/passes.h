@@ -14,7 +14,7 @@ class AlgorithmTable;
 class VariableStore;
 
 // The value whose memory a view, or a view of a view, shows.
-ValueId behind_views(const Ir& ir, ValueId value);
+ValueId viewed_value(const Ir& ir, ValueId value);
 
 // Rounds the factors of products if the session asks for bf16 (see precision.h).
 void lower_precision(Ir& ir, Precision precision, const std::vector<DeviceInfo>& devices);

@@ -17,7 +17,7 @@ SnapshotUse::SnapshotUse(const Ir& ir, const std::vector<NodeId>& order, const C
 }
 
 const Node* SnapshotUse::variable(const IrNode& node, int input) const {
-  return ir_.value(behind_views(ir_, node.inputs[static_cast<std::size_t>(input)])).variable;
+  return ir_.value(viewed_value(ir_, node.inputs[static_cast<std::size_t>(input)])).variable;
 }
 
 bool SnapshotUse::is_read(const IrNode& node, int input) const {

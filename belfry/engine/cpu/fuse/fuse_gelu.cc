@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "belfry/engine/cpu/fuse/fusion.h"
-#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {

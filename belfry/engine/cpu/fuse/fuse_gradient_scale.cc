@@ -2,7 +2,6 @@
 // the product need not be written to memory. Other readers of the product (a hook that fetches it) make no difference,
 // so that the update's bits stay the same.
 #include "belfry/engine/cpu/fuse/fusion.h"
-#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 bool fuse_gradient_scale(Ir& ir, NodeId id) {

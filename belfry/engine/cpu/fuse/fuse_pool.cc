@@ -1,6 +1,5 @@
 // Max pooling with its gradient: the forward pass stores which cell won; the backward pass needs nothing else.
 #include "belfry/engine/cpu/fuse/fusion.h"
-#include "belfry/engine/engine_kinds.h"
 
 namespace belfry {
 namespace {

@@ -9,6 +9,8 @@
 namespace belfry {
 
 extern const OpKind kFusedMatMul;  // that several patterns make
+// Ops of the graph that several patterns look for.
+extern const OpKind kAdd, kLeakyRelu, kMatMul, kMul, kRelu, kReluGrad, kSumToLike;
 
 struct FusionPattern {
   const char* name;

@@ -6,6 +6,9 @@
 namespace belfry {
 
 const OpKind kFusedMatMul = op_kind("FusedMatMul");
+const OpKind kAdd = op_kind("Add"), kLeakyRelu = op_kind("LeakyRelu"), kMatMul = op_kind("MatMul"),
+             kMul = op_kind("Mul"), kRelu = op_kind("Relu"), kReluGrad = op_kind("ReluGrad"),
+             kSumToLike = op_kind("SumToLike");
 
 const std::vector<FusionPattern>& fusion_patterns() {
   static const std::vector<FusionPattern> table{

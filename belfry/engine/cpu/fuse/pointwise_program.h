@@ -1,4 +1,4 @@
-// The language of fused pointwise chains, which the fuse pass writes and each kind of device interprets or compiles.
+// The language of fused pointwise chains, which the fuse pass writes and engine/cpu/pointwise interprets.
 // A program is the attribute "program" of "FusedPointwise", five numbers an instruction: op, to, a, b, c. All values
 // are f32; operands and results of type bool are 0 or 1 inside.
 #pragma once

@@ -1,4 +1,4 @@
-// How an op is computed on a device: what engine/cpu/<family>.cc registers for the ops of ops/<family>.cc.
+// How an op is computed on a set of cores: what engine/cpu/<family>/ registers for the ops of ops/<family>.cc.
 //
 //   const KernelRegistration relu_kernel = define_kernel("Relu").layout_blind().in_place(0).make([](const
 //   KernelContext& c) {

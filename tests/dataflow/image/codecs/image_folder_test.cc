@@ -164,7 +164,7 @@ TEST_F(ImageFolder, ABitmapIsAnErrorInsteadOfMissing) {
 TEST_F(ImageFolder, WithoutClassesOrImagesItIsAnError) {
   EXPECT_EQ(file_error_of([&] { image_folder(dir_ / "absent"); }),
             "[image_folder] expected a directory with a folder for each class, got '" + (dir_ / "absent") +
-                "', which is none.");
+                "', which is not one.");
   EXPECT_EQ(file_error_of([&] { image_folder(dir_ / "dog"); }),
             "[image_folder] expected a folder for each class in '" + (dir_ / "dog") +
                 "', found none. For files without classes use image_files().");

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kEntry = 12;  // bytes: tag, type, count, value
 constexpr std::uint32_t kOrientationTag = 0x112, kShort = 3;
 
-// Numbers in the byte order that the file says. What lies behind its end is 0.
+// Numbers in the byte order that the file says. A byte after the end of the file counts as 0.
 class TiffBytes {
  public:
   explicit TiffBytes(std::span<const std::byte> bytes)

@@ -11,7 +11,8 @@ constexpr unsigned kStuffed = 0x00, kTemporary = 0x01, kRestart0 = 0xD0, kStart 
 
 unsigned at(std::span<const std::byte> bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
 
-// From `bytes` on to behind the next FF xx, and that xx; nothing left if there is none. FF may be repeated before xx.
+// Moves the start of `bytes` to after the next marker (FF xx, where FF may be repeated) and returns its xx. Without
+// one, `bytes` is empty afterwards.
 unsigned next_marker(std::span<const std::byte>& bytes) {
   const auto is_ff = [](std::byte b) { return b == std::byte{0xFF}; };
   const auto found = std::find_if_not(std::ranges::find(bytes, std::byte{0xFF}), bytes.end(), is_ff);
@@ -60,7 +61,7 @@ bool is_cut_jpeg(std::span<const std::byte> bytes) {
   return true;
 }
 
-// A signature and chunks: length, name, so many bytes, checksum.
+// A signature and chunks: length, name, as many bytes as the length says, checksum.
 bool is_cut_png(std::span<const std::byte> bytes) {
   static constexpr std::array<char, 4> kEndName{'I', 'E', 'N', 'D'};
   if (!is_png(bytes)) return false;

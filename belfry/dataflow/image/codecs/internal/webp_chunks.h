@@ -1,4 +1,4 @@
-// How a WebP file is put together: a header, and chunks of a name, a length and so many bytes.
+// How a WebP file is put together: a header, and chunks of a name, a length and as many bytes as it says.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace belfry {
 
 bool is_webp(std::span<const std::byte> bytes);
-// Of such a file: whether it ends before the length that its header says. What lies behind that does not matter.
+// Of such a file: whether it ends before the length that its header says. What follows after that does not matter.
 bool is_cut_webp(std::span<const std::byte> bytes);
 // The contents of the first chunk of that name; none if there is no such chunk.
 std::span<const std::byte> webp_chunk(std::span<const std::byte> bytes, std::string_view name);

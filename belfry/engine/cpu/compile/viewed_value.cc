@@ -2,7 +2,7 @@
 
 namespace belfry {
 
-ValueId behind_views(const Ir& ir, ValueId value) {
+ValueId viewed_value(const Ir& ir, ValueId value) {
   while (ir.producer(value) != kNone) {
     const IrNode& node = ir.node(ir.producer(value));
     const KernelDef* kernel = kernel_of(node);
