@@ -17,6 +17,7 @@
 #include "tools/inspect.h"
 #include "tools/json_output.h"
 #include "tools/list_weights.h"
+#include "tools/plot.h"
 
 namespace belfry::tools {
 namespace {
@@ -60,7 +61,7 @@ void add_output(CLI::App* app, OutputOptions& output) {
 void add_weights_commands(CLI::App& app, Work& work) {
   Subcommand<ListOptions> ls(app, "ls", "list the tensors of a file, and what numbers they hold",
                              "  belfry ls train_log/fashion_mnist --match 'conv.*/W' --sort bytes");
-  ls.app->add_option("FILE", ls.options->file, kWeightsFile)->required()->type_name("FILE");
+  ls.app->add_option("FILE", ls.options->file, kWeightsFile)->required()->type_name("");
   ls.app->add_flag("--no-stats", ls.options->no_statistics, "names, dtypes, shapes and bytes only");
   ls.app->add_option("--match", ls.options->match, "only whole names that match it")->type_name("REGEX");
   ls.app->add_option("--sort", ls.options->sort, "order of the list")->check(CLI::IsMember({"name", "bytes"}));
@@ -83,7 +84,7 @@ void add_weights_commands(CLI::App& app, Work& work) {
 
   Subcommand<AverageOptions> average(app, "average", "the mean of several checkpoints",
                                      "  belfry average model-800 model-900 model-1000 -o mean.safetensors");
-  average.app->add_option("FILES", average.options->inputs, kWeightsFile)->required()->type_name("FILE");
+  average.app->add_option("FILES", average.options->inputs, kWeightsFile)->required()->type_name("");
   add_output(average.app, average.options->output);
   average.app->get_option("-o")->required();
   average.does(work, average_weights);
@@ -104,7 +105,7 @@ void add_changing_commands(CLI::App& app, Work& work) {
 
   Subcommand<RenameOptions> rename(app, "rename", "give tensors other names, as sed does",
                                    "  belfry rename old.safetensors 's/^conv0/stem/' 's,/weights$,/W,' -o new.safetensors");
-  rename.app->add_option("FILE", rename.options->input, kWeightsFile)->required()->type_name("FILE");
+  rename.app->add_option("FILE", rename.options->input, kWeightsFile)->required()->type_name("");
   rename.app->add_option("EXPRESSIONS", rename.options->expressions, "s/REGEX/REPLACEMENT/, one after the other; \\1 and & work")
       ->required()
       ->type_name("s/REGEX/REPLACEMENT/");
@@ -114,13 +115,33 @@ void add_changing_commands(CLI::App& app, Work& work) {
 
   Subcommand<DropOptions> drop(app, "drop", "leave tensors out",
                                "  belfry drop model-100.safetensors '.*/Adam.*' 'global_step' -o weights.safetensors");
-  drop.app->add_option("FILE", drop.options->input, kWeightsFile)->required()->type_name("FILE");
+  drop.app->add_option("FILE", drop.options->input, kWeightsFile)->required()->type_name("");
   drop.app->add_option("EXPRESSIONS", drop.options->expressions, "regular expressions; each leaves out the whole names that it matches")
       ->required()
       ->type_name("REGEX");
   drop.app->add_flag("--dry-run", drop.options->dry_run, "only show the names");
   add_output(drop.app, drop.options->output);
   drop.does(work, drop_weights);
+}
+
+void add_run_commands(CLI::App& app, Work& work) {
+  Subcommand<PlotOptions> curves(app, "plot", "draw the curves of one or more runs",
+                                 "  belfry plot train_log/a train_log/b --metrics 'cost|.*error' -o curves.svg");
+  PlotOptions& options = *curves.options;
+  curves.app->add_option("RUNS", options.runs, "directories of runs, or their stats.json")->required()->type_name("");
+  curves.app->add_option("--metrics", options.metrics, "only whole names that match it")->type_name("REGEX");
+  curves.app->add_option("-o,--output", options.output, "write an .svg or .png; else draw in the terminal")->type_name("FILE");
+  curves.app->add_option("--x", options.x, "what goes to the right")->check(CLI::IsMember({"epoch", "step"}));
+  curves.app->add_flag("--log", options.logarithmic, "logarithmic, where all values are above 0");
+  curves.app->add_option("--smooth", options.smoothing, "how much of each value comes from those before it: 0 to 0.999")
+      ->check(CLI::Range(0.0, 0.999))
+      ->type_name("WEIGHT");
+  curves.app->add_flag("--ascii", options.ascii, "plain characters, as without a UTF-8 locale");
+  curves.app->add_option("--width", options.width, "characters in a line, instead of the terminal's")
+      ->check(CLI::Range(40, 1000))
+      ->type_name("COLUMNS");
+  curves.app->add_flag("--json", options.json, "print one JSON document, with all points, instead of text");
+  curves.does(work, plot);
 }
 
 void add_data_commands(CLI::App& app, Work& work) {
@@ -157,7 +178,7 @@ CommandShape shape_of(const CLI::App& app) {
   CommandShape out{.name = app.get_name()};
   for (const CLI::Option* option : app.get_options()) {
     CommandShape::Option shape{.takes_value = option->get_items_expected_max() > 0,
-                               .value = option->get_type_name(),
+                               .value = option->get_type_name().empty() ? option->get_name() : option->get_type_name(),
                                .choices = choices_in(option->get_type_name())};
     for (const std::string& name : option->get_snames()) shape.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) shape.names.push_back("--" + name);
@@ -191,6 +212,7 @@ int main_of_belfry(int argc, char** argv) {
   Work work;
   add_weights_commands(app, work);
   add_changing_commands(app, work);
+  add_run_commands(app, work);
   add_data_commands(app, work);
   add_completion(app, work);
   int code = 0;
