@@ -18,6 +18,8 @@
 #include "tools/json_output.h"
 #include "tools/list_weights.h"
 #include "tools/plot.h"
+#include "tools/resume.h"
+#include "tools/summary.h"
 
 namespace belfry::tools {
 namespace {
@@ -142,6 +144,19 @@ void add_run_commands(CLI::App& app, Work& work) {
       ->type_name("COLUMNS");
   curves.app->add_flag("--json", options.json, "print one JSON document, with all points, instead of text");
   curves.does(work, plot);
+
+  Subcommand<SummaryOptions> summary(app, "summary", "what a run was, how far it came, and what it left",
+                                     "  belfry summary train_log/fashion_mnist");
+  summary.app->add_option("RUN", summary.options->run, "a run's directory")->required()->type_name("");
+  summary.app->add_flag("--json", summary.options->json, kJson);
+  summary.does(work, summarize);
+
+  Subcommand<ResumeOptions> resumed(app, "resume", "print the command that continues a run, or run it",
+                                    "  belfry resume train_log/fashion_mnist --run");
+  resumed.app->add_option("RUN", resumed.options->run, "a run's directory")->required()->type_name("");
+  CLI::Option* execute = resumed.app->add_flag("--run", resumed.options->execute, "run it");
+  resumed.app->add_flag("--json", resumed.options->json, kJson)->excludes(execute);
+  resumed.does(work, resume);
 }
 
 void add_data_commands(CLI::App& app, Work& work) {
