@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/base/check.h"
-#include "belfry/base/internal/nearest.h"
 #include "tools/json_output.h"
 #include "tools/name_selection.h"
 #include "tools/statistics.h"

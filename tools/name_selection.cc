@@ -28,11 +28,21 @@ std::regex compile(const std::string& expression) {
        names.size(), did_you_mean(expression, names));
 }
 
+// The library's matcher calls itself for each character of what it matches.
+void check_length(const Weights& weights, const std::string& name) {
+  constexpr std::size_t kLongest = 4096;
+  BELFRY_CHECK_AS(FileError, name.size() <= kLongest,
+                  "[weights] '{}': expected names of at most {} bytes for regular expressions, got {} of {}.",
+                  weights.path, kLongest, in_quotes(name), name.size());
+}
+
 std::vector<std::string> matching(const Weights& weights, const std::string& expression) {
   const std::regex regex = compile(expression);
   std::vector<std::string> out;
-  for (const auto& [name, array] : weights.tensors)
+  for (const auto& [name, array] : weights.tensors) {
+    check_length(weights, name);
     if (std::regex_match(name, regex)) out.push_back(name);
+  }
   if (out.empty()) fail_without_match(weights, expression);
   return out;
 }
@@ -104,6 +114,7 @@ std::map<std::string, std::string> rename(Weights& weights, std::span<const Rena
     if (!renaming.everywhere) flags |= std::regex_constants::format_first_only;
     bool found = false;
     for (auto& [old, name] : now) {
+      check_length(weights, name);
       if (!std::regex_search(name, regex)) continue;
       found = true;
       name = std::regex_replace(name, regex, renaming.replacement, flags);
