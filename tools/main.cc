@@ -162,9 +162,16 @@ void add_run_commands(CLI::App& app, Work& work) {
 void add_data_commands(CLI::App& app, Work& work) {
   CLI::App* data = app.add_subcommand("data", "data pipelines");
   data->require_subcommand(1);
-  struct Nothing {};
-  Subcommand<Nothing> words(*data, "words", "list the sources and stages that a SPEC may name", "  belfry data words");
-  words.does(work, [](const Nothing&) { fmt::print("{}", flow_spec_help()); });
+  struct WordsOptions {
+    bool json = false;
+  };
+  Subcommand<WordsOptions> words(*data, "words", "list the sources and stages that a SPEC may name",
+                                 "  belfry data words");
+  words.app->add_flag("--json", words.options->json, kJson);
+  words.does(work, [](const WordsOptions& options) {
+    if (options.json) print_json({{"text", flow_spec_help()}});
+    else fmt::print("{}", flow_spec_help());
+  });
 
   struct LookOptions : InspectOptions {
     std::string spec{};
@@ -179,6 +186,7 @@ void add_data_commands(CLI::App& app, Work& work) {
       ->check(CLI::Range(1, 1'000'000'000));
   look.app->add_option("--sheet", options.sheet, "write the first images here, as a PNG")->type_name("FILE");
   look.app->add_option("--images", options.images, "how many")->check(CLI::Range(1, 10'000));
+  look.app->add_flag("--json", options.json, kJson);
   look.does(work, [](const LookOptions& o) { inspect(flow_from_spec(o.spec), o); });
 }
 

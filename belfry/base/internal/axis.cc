@@ -22,8 +22,9 @@ std::vector<double> linear_ticks(double low, double high, const AxisOptions& opt
   if (options.whole) step = std::max(step, 1.0);
   std::vector<double> out;
   const double first = std::ceil(low / step - 1e-9), last = std::floor(high / step + 1e-9);
-  // A range far from 0 and narrower than its numbers' rounding has no marks that differ.
-  if (!(last - first < 1000)) return out;
+  // Beyond 2^53 steps from 0 there are no numbers for them.
+  constexpr double kMost = 9007199254740992.0;
+  if (!(std::abs(first) < kMost && std::abs(last) < kMost)) return out;
   for (double i = first; i <= last; ++i) out.push_back(i == 0 ? 0.0 : i * step);
   return out;
 }
@@ -75,9 +76,9 @@ std::string Axis::text_of(double tick) const {
 Axis make_axis(double least, double most, const AxisOptions& options) {
   Axis out{.low = least, .high = most, .logarithmic = options.logarithmic};
   if (options.logarithmic) {
-    const double factor = least == most ? 2 : std::pow(most / least, options.margin);
-    out.low /= factor;
-    out.high *= factor;
+    const double factor = least == most ? 2 : std::pow(10.0, (std::log10(most) - std::log10(least)) * options.margin);
+    out.low = std::max(out.low / factor, std::numeric_limits<double>::min());
+    out.high = std::min(out.high * factor, std::numeric_limits<double>::max());
     out.ticks = logarithmic_ticks(out.low, out.high, options);
     if (out.ticks.size() < 2) out.ticks = linear_ticks(out.low, out.high, options);
     return out;
