@@ -19,12 +19,14 @@ constexpr std::int64_t kGrain = 16384;
 
 void check_same_tensors(const Weights& first, const Weights& other) {
   for (const auto& [name, array] : other.tensors)
-    BELFRY_CHECK(first.tensors.contains(name), "[average] expected the same tensors in all files, got '{}' in '{}' but not in '{}'.{}",
-                 name, other.path, first.path, did_you_mean(name, names_of(first)));
+    BELFRY_CHECK(first.tensors.contains(name),
+                 "[average] expected the same tensors in all files, got '{}' in '{}' but not in '{}'.{}", name,
+                 other.path, first.path, did_you_mean(name, names_of(first)));
   for (const auto& [name, array] : first.tensors) {
     const auto at = other.tensors.find(name);
-    BELFRY_CHECK(at != other.tensors.end(), "[average] expected the same tensors in all files, got '{}' in '{}' but not in '{}'.{}",
-                 name, first.path, other.path, did_you_mean(name, names_of(other)));
+    BELFRY_CHECK(at != other.tensors.end(),
+                 "[average] expected the same tensors in all files, got '{}' in '{}' but not in '{}'.{}", name,
+                 first.path, other.path, did_you_mean(name, names_of(other)));
     const Array& theirs = at->second;
     BELFRY_CHECK(array.dtype() == theirs.dtype() && array.shape() == theirs.shape(),
                  "[average] '{}': expected the same shape and dtype in all files, got {} {} in '{}' and {} {} in '{}'.",

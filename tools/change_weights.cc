@@ -13,7 +13,8 @@ namespace {
 // A dry run needs no output.
 void check_output_of(const OutputOptions& output, bool dry_run) {
   if (dry_run) return;
-  if (output.file.empty()) throw BadArgument("-o", "expected a file to write, got none; --dry-run only shows the names");
+  if (output.file.empty())
+    throw BadArgument("-o", "expected a file to write, got none; --dry-run only shows the names");
   check_output(output.file, output.force);
 }
 

@@ -52,7 +52,7 @@ std::string bash_completion(const CommandShape& command) {
   add_branches(branches, command, "");
   return fmt::format(R"(# Completion of {0} for bash. In ~/.bashrc: source <({0} completion bash)
 _belfry_files() {{  # -f: files and directories; -d: directories
-  compopt -o filenames 2>/dev/null
+  compopt -o filenames 2>/dev/null || true
   mapfile -t COMPREPLY < <(compgen "$1" -- "$word")
 }}
 

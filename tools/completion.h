@@ -9,7 +9,7 @@ namespace belfry::tools {
 // A command as its definitions have it.
 struct CommandShape {
   struct Option {
-    std::vector<std::string> names{};    // with their dashes; none: a positional argument
+    std::vector<std::string> names{};  // with their dashes; none: a positional argument
     bool takes_value = false;
     std::string value{};                 // as --help names it: "FILE", "RUN" (a directory), ...
     std::vector<std::string> choices{};  // the only values, if there are any

@@ -66,8 +66,7 @@ Difference difference_of(const Array& a, const Array& b) {
   std::vector<Difference> found(static_cast<std::size_t>(pieces));
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      found[static_cast<std::size_t>(i)] =
-          difference_of(a, b, i * kPiece, std::min((i + 1) * kPiece, a.elements()));
+      found[static_cast<std::size_t>(i)] = difference_of(a, b, i * kPiece, std::min((i + 1) * kPiece, a.elements()));
   });
   Difference out;
   for (const Difference& d : found) out.add(d);

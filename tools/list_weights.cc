@@ -91,9 +91,12 @@ Json json_of(const Row& row) {
   out["bytes"] = row.array->bytes();
   if (row.of_model) out["model"] = *row.of_model;
   if (const auto& s = row.statistics)
-    out["statistics"] = {{"min", json_number(s->min)},   {"max", json_number(s->max)},
-                         {"mean", json_number(s->mean)}, {"std", json_number(s->standard_deviation())},
-                         {"nan", s->nans},               {"inf", s->infinities},
+    out["statistics"] = {{"min", json_number(s->min)},
+                         {"max", json_number(s->max)},
+                         {"mean", json_number(s->mean)},
+                         {"std", json_number(s->standard_deviation())},
+                         {"nan", s->nans},
+                         {"inf", s->infinities},
                          {"zero", s->zeros}};
   return out;
 }

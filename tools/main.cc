@@ -27,8 +27,9 @@ namespace {
 // What the subcommand on the command line does; returns the exit code.
 using Work = std::function<int()>;
 
-constexpr const char* kWeightsFile = "a checkpoint, an exported model, a .safetensors or .npz file; a directory or a "
-                                     "saver's index: its latest checkpoint";
+constexpr const char* kWeightsFile =
+    "a checkpoint, an exported model, a .safetensors or .npz file; a directory or a "
+    "saver's index: its latest checkpoint";
 constexpr const char* kJson = "print one JSON document instead of text";
 
 // A subcommand whose options are a struct with a member for each.
@@ -46,8 +47,10 @@ struct Subcommand {
   void does(Work& work, Function function) {
     app->callback([&work, options = options, function] {
       work = [options, function] {
-        if constexpr (std::is_same_v<decltype(function(*options)), int>) return function(*options);
-        else return function(*options), 0;
+        if constexpr (std::is_same_v<decltype(function(*options)), int>)
+          return function(*options);
+        else
+          return function(*options), 0;
       };
     });
   }
@@ -105,10 +108,13 @@ void add_changing_commands(CLI::App& app, Work& work) {
   convert.app->add_flag("--json", convert.options->output.json, kJson);
   convert.does(work, convert_weights);
 
-  Subcommand<RenameOptions> rename(app, "rename", "give tensors other names, as sed does",
-                                   "  belfry rename old.safetensors 's/^conv0/stem/' 's,/weights$,/W,' -o new.safetensors");
+  Subcommand<RenameOptions> rename(
+      app, "rename", "give tensors other names, as sed does",
+      "  belfry rename old.safetensors 's/^conv0/stem/' 's,/weights$,/W,' -o new.safetensors");
   rename.app->add_option("FILE", rename.options->input, kWeightsFile)->required()->type_name("");
-  rename.app->add_option("EXPRESSIONS", rename.options->expressions, "s/REGEX/REPLACEMENT/, one after the other; \\1 and & work")
+  rename.app
+      ->add_option("EXPRESSIONS", rename.options->expressions,
+                   "s/REGEX/REPLACEMENT/, one after the other; \\1 and & work")
       ->required()
       ->type_name("s/REGEX/REPLACEMENT/");
   rename.app->add_flag("--dry-run", rename.options->dry_run, "only show the names");
@@ -118,7 +124,9 @@ void add_changing_commands(CLI::App& app, Work& work) {
   Subcommand<DropOptions> drop(app, "drop", "leave tensors out",
                                "  belfry drop model-100.safetensors '.*/Adam.*' 'global_step' -o weights.safetensors");
   drop.app->add_option("FILE", drop.options->input, kWeightsFile)->required()->type_name("");
-  drop.app->add_option("EXPRESSIONS", drop.options->expressions, "regular expressions; each leaves out the whole names that it matches")
+  drop.app
+      ->add_option("EXPRESSIONS", drop.options->expressions,
+                   "regular expressions; each leaves out the whole names that it matches")
       ->required()
       ->type_name("REGEX");
   drop.app->add_flag("--dry-run", drop.options->dry_run, "only show the names");
@@ -132,7 +140,8 @@ void add_run_commands(CLI::App& app, Work& work) {
   PlotOptions& options = *curves.options;
   curves.app->add_option("RUNS", options.runs, "directories of runs, or their stats.json")->required()->type_name("");
   curves.app->add_option("--metrics", options.metrics, "only whole names that match it")->type_name("REGEX");
-  curves.app->add_option("-o,--output", options.output, "write an .svg or .png; else draw in the terminal")->type_name("FILE");
+  curves.app->add_option("-o,--output", options.output, "write an .svg or .png; else draw in the terminal")
+      ->type_name("FILE");
   curves.app->add_option("--x", options.x, "what goes to the right")->check(CLI::IsMember({"epoch", "step"}));
   curves.app->add_flag("--log", options.logarithmic, "logarithmic, where all values are above 0");
   curves.app->add_option("--smooth", options.smoothing, "how much of each value comes from those before it: 0 to 0.999")
@@ -169,8 +178,10 @@ void add_data_commands(CLI::App& app, Work& work) {
                                  "  belfry data words");
   words.app->add_flag("--json", words.options->json, kJson);
   words.does(work, [](const WordsOptions& options) {
-    if (options.json) print_json({{"text", flow_spec_help()}});
-    else fmt::print("{}", flow_spec_help());
+    if (options.json)
+      print_json({{"text", flow_spec_help()}});
+    else
+      fmt::print("{}", flow_spec_help());
   });
 
   struct LookOptions : InspectOptions {
@@ -219,7 +230,9 @@ void add_completion(CLI::App& app, Work& work) {
   };
   Subcommand<ShellOptions> completion(app, "completion", "print a script that completes this command",
                                       "  source <(belfry completion bash)");
-  completion.app->add_option("SHELL", completion.options->shell, "the shell")->required()->check(CLI::IsMember({"bash"}));
+  completion.app->add_option("SHELL", completion.options->shell, "the shell")
+      ->required()
+      ->check(CLI::IsMember({"bash"}));
   completion.app->add_flag("--json", completion.options->json, kJson);
   completion.does(work, [&app](const ShellOptions& options) {
     const std::string script = bash_completion(shape_of(app));

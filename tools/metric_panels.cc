@@ -30,7 +30,8 @@ std::string end_of(const fs::path& path, int count) {
 // "validation_" of "validation_cost"; "" if the name does not begin with such a word.
 std::string data_prefix(const std::string& name) {
   for (const std::string word : {"validation", "valid", "val", "test", "training", "train", "dev", "eval"})
-    if (name.size() > word.size() + 1 && name.starts_with(word) && std::string_view("_-/.").find(name[word.size()]) != std::string_view::npos)
+    if (name.size() > word.size() + 1 && name.starts_with(word) &&
+        std::string_view("_-/.").find(name[word.size()]) != std::string_view::npos)
       return name.substr(0, word.size() + 1);
   return "";
 }
@@ -89,7 +90,8 @@ std::regex compile(const std::string& expression) {
   try {
     return std::regex(expression.empty() ? ".*" : expression);
   } catch (const std::regex_error& error) {
-    throw BadArgument("--metrics", fmt::format("expected a regular expression, got '{}' ({})", expression, error.what()));
+    throw BadArgument("--metrics",
+                      fmt::format("expected a regular expression, got '{}' ({})", expression, error.what()));
   }
 }
 

@@ -30,8 +30,9 @@ bool higher_is_better(const std::string& metric) {
   const auto has = [&](const char* word) { return words.contains(word); };
   for (const char* bad : {"error", "err", "loss", "cost"})
     if (has(bad)) return false;
-  for (const char* good : {"accuracy", "acc", "precision", "recall", "f1", "auc", "map", "ap", "iou", "miou", "dice",
-                           "bleu", "rouge", "reward", "return", "score", "psnr", "ssim", "top1", "top5", "likelihood"})
+  for (const char* good :
+       {"accuracy", "acc",   "precision", "recall", "f1",    "auc",  "map",  "ap",   "iou",  "miou",      "dice",
+        "bleu",     "rouge", "reward",    "return", "score", "psnr", "ssim", "top1", "top5", "likelihood"})
     if (has(good)) return true;
   return false;
 }
@@ -43,8 +44,7 @@ std::vector<MetricSummary> summarized(const RunStats& stats) {
     for (const StatsPoint& point : points) {
       if (!std::isfinite(point.value)) continue;
       const auto& best = summary.best;
-      const bool better =
-          !best || (summary.higher_is_better ? point.value > best->value : point.value < best->value);
+      const bool better = !best || (summary.higher_is_better ? point.value > best->value : point.value < best->value);
       if (better) summary.best = point;
     }
     out.push_back(std::move(summary));

@@ -90,15 +90,18 @@ std::vector<std::string> drop_matching(Weights& weights, std::span<const std::st
   for (const std::string& expression : expressions)
     for (const std::string& name : matching(weights, expression)) dropped.insert(name);
   for (const std::string& name : dropped) weights.tensors.erase(name);
-  if (weights.state) std::erase_if(weights.state->model, [&](const std::string& name) { return dropped.contains(name); });
+  if (weights.state)
+    std::erase_if(weights.state->model, [&](const std::string& name) { return dropped.contains(name); });
   return {dropped.begin(), dropped.end()};
 }
 
 Renaming parse_renaming(const std::string& text) {
   const auto refuse = [&] {
-    throw BadArgument("EXPRESSION", fmt::format("expected s/REGEX/REPLACEMENT/ or s/REGEX/REPLACEMENT/g, got '{}'", text));
+    throw BadArgument("EXPRESSION",
+                      fmt::format("expected s/REGEX/REPLACEMENT/ or s/REGEX/REPLACEMENT/g, got '{}'", text));
   };
-  if (text.size() < 2 || text[0] != 's' || std::isalnum(static_cast<unsigned char>(text[1])) || text[1] == '\\') refuse();
+  if (text.size() < 2 || text[0] != 's' || std::isalnum(static_cast<unsigned char>(text[1])) || text[1] == '\\')
+    refuse();
   const std::vector<std::string> parts = parts_of(text, text[1]);
   if (parts.size() != 3 || parts[0].empty() || (!parts[2].empty() && parts[2] != "g")) refuse();
   compile(parts[0]);
@@ -124,7 +127,8 @@ std::map<std::string, std::string> rename(Weights& weights, std::span<const Rena
   std::map<std::string, std::string> changed, old_of;
   std::map<std::string, Array> tensors;
   for (const auto& [old, name] : now) {
-    BELFRY_CHECK(!name.empty(), "[rename] '{}': expected a name for {}, got an empty one.", weights.path, in_quotes(old));
+    BELFRY_CHECK(!name.empty(), "[rename] '{}': expected a name for {}, got an empty one.", weights.path,
+                 in_quotes(old));
     const auto [at, is_new] = old_of.emplace(name, old);
     BELFRY_CHECK(is_new, "[rename] '{}': expected different names, got {} for both {} and {}.", weights.path,
                  in_quotes(name), in_quotes(at->second), in_quotes(old));

@@ -12,8 +12,8 @@ namespace belfry::tools {
 
 std::vector<std::string> names_of(const Weights& weights);
 
-// An expression chooses the whole names that it matches. All throw BadArgument if an expression is not valid, and Error,
-// with the nearest names, if one of them matches none.
+// An expression chooses the whole names that it matches. All throw BadArgument if an expression is not valid, and
+// Error, with the nearest names, if one of them matches none.
 void keep_matching(Weights& weights, const std::string& expression);
 // Returns the names that are removed.
 std::vector<std::string> drop_matching(Weights& weights, std::span<const std::string> expressions);

@@ -28,10 +28,11 @@ std::vector<NamedRun> read_runs(const std::vector<std::string>& paths) {
 void write_picture(const std::string& path, const std::vector<CurvePanel>& panels, const CurveOptions& options) {
   if (path.ends_with(".svg")) return write_file_atomically(path, curves_svg(panels, options));
   const CurveSize size = size_of_curves(panels, options);
-  BELFRY_CHECK(size.width * size.height * kPngScale * kPngScale <= kMostPixels,
-               "[plot] expected a picture of at most {:g} pixels, got one of {} panels. Choose with --metrics, or write "
-               "an .svg.",
-               kMostPixels, panels.size());
+  BELFRY_CHECK(
+      size.width * size.height * kPngScale * kPngScale <= kMostPixels,
+      "[plot] expected a picture of at most {:g} pixels, got one of {} panels. Choose with --metrics, or write "
+      "an .svg.",
+      kMostPixels, panels.size());
   RasterCanvas canvas(size, kPngScale);
   draw_curves(panels, options, canvas);
   write_png(path, canvas.image());

@@ -24,8 +24,8 @@ double cell_of(const CurveCanvas::Lettering& lettering) { return lettering.size 
 // Bytes of a character beyond ASCII: only the first is drawn, as a '?'.
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// The ink of a glyph as lines between neighbouring cells: smooth at any size. A slanted line only where no corner of two
-// straight ones joins the cells.
+// The ink of a glyph as lines between neighbouring cells: smooth at any size. A slanted line only where no corner of
+// two straight ones joins the cells.
 template <class Line>
 void lines_of(char c, Line&& line) {
   const std::string_view glyph = glyph_of(c);
@@ -100,8 +100,8 @@ void RasterCanvas::paint(CurveColour colour) {
   for (const std::size_t at : touched_) {
     for (std::size_t k = 0; k < 3; ++k) {
       std::uint8_t& value = pixels[at * 3 + k];
-      value = static_cast<std::uint8_t>(
-          std::lround(static_cast<float>(value) + coverage_[at] * (static_cast<float>(ink[k]) - static_cast<float>(value))));
+      value = static_cast<std::uint8_t>(std::lround(
+          static_cast<float>(value) + coverage_[at] * (static_cast<float>(ink[k]) - static_cast<float>(value))));
     }
     coverage_[at] = 0;
   }

@@ -29,7 +29,7 @@ class RasterCanvas final : public CurveCanvas {
   double scale_;
   Array image_;
   std::int64_t width_ = 0, height_ = 0;
-  std::vector<float> coverage_;          // of each pixel, by what is being drawn
+  std::vector<float> coverage_;         // of each pixel, by what is being drawn
   std::vector<std::size_t> touched_{};  // the pixels whose coverage is not 0
 };
 

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_plain(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./=:,+@%").find(c) != std::string::npos;
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_-./=:,+@%").find(c) != std::string::npos;
 }
 
 std::string reason_with(const std::string& text, const std::string& reason) {
@@ -54,8 +55,10 @@ std::string shell_quoted(const std::string& word) {
   if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
   std::string out = "'";
   for (const char c : word) {
-    if (c == '\'') out += "'\\''";
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
   }
   return out + "'";
 }

@@ -14,8 +14,8 @@ struct ResumeOptions {
   bool json = false;
 };
 
-// Prints the command, or becomes it. Throws Error, which says why, if the run cannot be continued this way; with `json`,
-// the document says so and the result is 1. Otherwise 0.
+// Prints the command, or becomes it. Throws Error, which says why, if the run cannot be continued this way; with
+// `json`, the document says so and the result is 1. Otherwise 0.
 int resume(const ResumeOptions& options);
 
 // Why the command of this run, started again, would not continue it; "": it would.

@@ -83,8 +83,7 @@ class Fields {
 
  private:
   [[noreturn]] void refuse(const char* expected, const char* field, const json& got) const {
-    fail<FileError>("{}: expected {} for '{}', got {}. The file is damaged.", where_, expected, field,
-                    got.type_name());
+    fail<FileError>("{}: expected {} for '{}', got {}. The file is damaged.", where_, expected, field, got.type_name());
   }
 
   const json& object_;
@@ -94,8 +93,9 @@ class Fields {
 State state_of(const std::string& text, const std::string& where) {
   for (std::size_t i = 0; i < kStates.size(); ++i)
     if (text == kStates[i]) return static_cast<State>(i);
-  fail<FileError>("{}: expected a state like 'running' or 'finished', got {}. The file is damaged, or of a newer Belfry.",
-                  where, in_quotes(text));
+  fail<FileError>(
+      "{}: expected a state like 'running' or 'finished', got {}. The file is damaged, or of a newer Belfry.", where,
+      in_quotes(text));
 }
 
 RunRecord record_of(const json& entry, const std::string& where) {
@@ -162,10 +162,12 @@ std::vector<RunRecord> read_run_records(const std::string& directory) {
                   "{}: expected a file of format {}, got format {}. Read it with the version of Belfry that wrote it.",
                   where, kFormat, format);
   const json& runs = *fields.find("runs");
-  BELFRY_CHECK_AS(FileError, runs.is_array() && !runs.empty(), "{}: expected a list of runs, got {}. The file is damaged.",
-                  where, runs.is_array() ? "an empty one" : runs.type_name());
+  BELFRY_CHECK_AS(FileError, runs.is_array() && !runs.empty(),
+                  "{}: expected a list of runs, got {}. The file is damaged.", where,
+                  runs.is_array() ? "an empty one" : runs.type_name());
   std::vector<RunRecord> out;
-  for (std::size_t i = 0; i < runs.size(); ++i) out.push_back(record_of(runs[i], fmt::format("{}: run {}", where, i + 1)));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    out.push_back(record_of(runs[i], fmt::format("{}: run {}", where, i + 1)));
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (out[i].state != State::running) continue;
     // A run that another one followed has ended, whatever it could still write.

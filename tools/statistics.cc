@@ -120,8 +120,8 @@ void look_at(Piece& piece) {
                                        static_cast<std::size_t>(piece.end));
     for (std::int64_t at = piece.begin; at < piece.end; at += kBlock) {
       const std::int64_t count = std::min(kBlock, piece.end - at);
-      piece.found = joined(piece.found,
-                           of_block(all.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count))));
+      piece.found =
+          joined(piece.found, of_block(all.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count))));
     }
   });
 }

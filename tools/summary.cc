@@ -87,8 +87,8 @@ void print_run(const RunSummary& summary) {
     row("began", run.began);
     row("ended", run.ended);
     if (!run.from_checkpoint.empty())
-      row("continued", run.from_step ? fmt::format("{} (step {})", run.from_checkpoint, *run.from_step)
-                                     : run.from_checkpoint);
+      row("continued",
+          run.from_step ? fmt::format("{} (step {})", run.from_checkpoint, *run.from_step) : run.from_checkpoint);
     if (summary.runs.size() > 1) row("runs", std::to_string(summary.runs.size()));
     row("versions", joined(versions));
     row("devices", joined(run.devices));
@@ -129,8 +129,8 @@ void print_checkpoints(const std::vector<ListedCheckpoint>& checkpoints) {
 }
 
 Json json_of(const RunRecord& run) {
-  Json out{{"program", run.program}, {"state", name_of(run.state)}, {"command", run.command},
-           {"directory", run.directory}, {"versions", run.versions}, {"devices", run.devices}};
+  Json out{{"program", run.program},     {"state", name_of(run.state)}, {"command", run.command},
+           {"directory", run.directory}, {"versions", run.versions},    {"devices", run.devices}};
   const auto text = [&](const char* field, const std::string& value) {
     if (!value.empty()) out[field] = value;
   };

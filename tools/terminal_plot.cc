@@ -44,8 +44,8 @@ class DotGrid {
     const double dx = x(to) - x(from), dy = y(to) - y(from);
     const int steps = std::max(1, static_cast<int>(std::ceil(std::max(std::abs(dx), std::abs(dy)))));
     for (int i = 0; i <= steps; ++i)
-      set(static_cast<int>(std::lround(x(from) + dx * i / steps)), static_cast<int>(std::lround(y(from) + dy * i / steps)),
-          series);
+      set(static_cast<int>(std::lround(x(from) + dx * i / steps)),
+          static_cast<int>(std::lround(y(from) + dy * i / steps)), series);
   }
 
   std::string row_text(int row, bool colour) const {
@@ -132,7 +132,9 @@ class Plot {
     if (y.empty()) y = {0, 1};
     x_ = make_axis(x.low, x.high, {.most_ticks = std::max(2, style_.width / 12), .whole = whole, .margin = 0});
     y_ = make_axis(y.low, y.high,
-                   {.most_ticks = std::max(2, style_.height / 2), .logarithmic = options_.logarithmic && y.low > 0, .margin = 0.02});
+                   {.most_ticks = std::max(2, style_.height / 2),
+                    .logarithmic = options_.logarithmic && y.low > 0,
+                    .margin = 0.02});
   }
 
   std::string title() const {
@@ -169,10 +171,12 @@ class Plot {
     return std::nullopt;
   }
 
-  // The line below, and the numbers below that; those that have no room are omitted.
+  // The line below, which says what it counts, and the numbers below that; those that have no room are omitted.
   std::string x_axis(int columns, std::size_t labels) const {
     std::string line, numbers(labels + 2 + static_cast<std::size_t>(columns), ' ');
-    for (int column = 0; column < columns; ++column) line += mark("─", "-");
+    const int drawn = columns - static_cast<int>(options_.x_label.size()) - 1;
+    for (int column = 0; column < drawn; ++column) line += mark("─", "-");
+    line += " " + options_.x_label;
     std::size_t free = 0;
     for (const double tick : x_.ticks) {
       const std::string text = x_.text_of(tick);
@@ -182,13 +186,6 @@ class Plot {
       numbers.replace(begin, text.size(), text);
       free = begin + text.size() + 2;
     }
-    // What they count, before or after them, where there is room.
-    const std::string& label = options_.x_label;
-    const std::size_t begin = numbers.find_first_not_of(' '), end = numbers.find_last_not_of(' ') + 1;
-    if (begin != std::string::npos && begin > label.size() + 1)
-      numbers.replace(begin - label.size() - 2, label.size(), label);
-    else if (end + label.size() + 2 <= numbers.size())
-      numbers.replace(end + 2, label.size(), label);
     numbers.erase(numbers.find_last_not_of(' ') + 1);
     return std::string(labels + 1, ' ') + mark("└", "+") + line + "\n" + numbers + "\n";
   }

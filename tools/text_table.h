@@ -13,8 +13,8 @@ enum class Align : std::uint8_t { left, right };
 std::string text_table(const std::vector<Align>& columns, const std::vector<std::vector<std::string>>& rows,
                        const std::string& indent = "");
 
-std::string bytes_text(std::uint64_t bytes);      // "512 B", "1.2 kB", "3.4 GB": powers of 1000
-std::string number_text(double value);            // six digits, "nan", "-inf"
+std::string bytes_text(std::uint64_t bytes);                      // "512 B", "1.2 kB", "3.4 GB": powers of 1000
+std::string number_text(double value);                            // six digits, "nan", "-inf"
 std::string count_text(std::int64_t n, const std::string& noun);  // "1 tensor", "3 tensors"
 
 // How wide a text is on a terminal: characters, not bytes.

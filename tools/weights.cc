@@ -83,10 +83,11 @@ void check_output(const std::string& path, bool force) {
   BELFRY_CHECK_AS(FileError, fs::is_directory(folder),
                   "[weights] expected a folder for the output '{}', got none at '{}'. Make it first.", path,
                   folder.string());
-  BELFRY_CHECK_AS(FileError, !fs::is_directory(path), "[weights] expected a file as the output, got the directory '{}'.",
-                  path);
+  BELFRY_CHECK_AS(FileError, !fs::is_directory(path),
+                  "[weights] expected a file as the output, got the directory '{}'.", path);
   BELFRY_CHECK_AS(FileError, force || !fs::exists(fs::symlink_status(path)),
-                  "[weights] expected no file at '{}', got one. Choose another name, or replace it with --force.", path);
+                  "[weights] expected no file at '{}', got one. Choose another name, or replace it with --force.",
+                  path);
 }
 
 void write_weights(const std::string& path, const Weights& weights, bool compress) {

@@ -23,8 +23,8 @@ struct Weights {
 
 std::string name_of(Weights::Kind kind);
 
-// `path` is a checkpoint, an exported model, or another safetensors or npz file. A directory, or a saver's index, means its latest
-// checkpoint. Throws FileError.
+// `path` is a checkpoint, an exported model, or another safetensors or npz file. A directory, or a saver's index, means
+// its latest checkpoint. Throws FileError.
 Weights read_weights(const std::string& path);
 
 // Without what belongs only to the run. Throws if it is not a checkpoint, or one that does not say what belongs to the
@@ -35,7 +35,8 @@ Weights model_of(const Weights& weights);
 // is no file, or `force`.
 void check_output(const std::string& path, bool force);
 
-// The format is that of the path's extension; a checkpoint stays one in .safetensors, and loses its state in .npz. Atomic.
+// The format is that of the path's extension; a checkpoint stays one in .safetensors, and loses its state in .npz.
+// Atomic.
 void write_weights(const std::string& path, const Weights& weights, bool compress = false);
 
 // Texts for the terminal: "step 1200, epoch 3", or nothing.

@@ -40,7 +40,9 @@ struct Notes final : CurveCanvas {
   }
   void dot(const CurvePoint& centre, double, CurveColour) override { dots.push_back(centre); }
   void text(const CurvePoint&, std::string_view text, const Lettering&) override { texts.emplace_back(text); }
-  double width_of(std::string_view text, const Lettering&) const override { return 6.0 * static_cast<double>(text.size()); }
+  double width_of(std::string_view text, const Lettering&) const override {
+    return 6.0 * static_cast<double>(text.size());
+  }
 
   // The lines of curves are wider than those of the grid.
   std::vector<Line> curves() const {
@@ -63,8 +65,8 @@ TEST(CurvesSvg, IsAPictureWithAllNames) {
                                      {.title = "run 1"});
   EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1002\""));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  for (const char* text : {">run 1</text>", ">cost</text>", ">validation_cost</text>", ">a&lt;b &amp; &quot;c&quot;</text>",
-                           ">epoch</text>"})
+  for (const char* text : {">run 1</text>", ">cost</text>", ">validation_cost</text>",
+                           ">a&lt;b &amp; &quot;c&quot;</text>", ">epoch</text>"})
     EXPECT_TRUE(contains(svg, text)) << text;
   EXPECT_EQ(count(svg, "nan"), 0);
   EXPECT_EQ(count(svg, "<text"), count(svg, "</text>"));
@@ -105,7 +107,8 @@ TEST(Curves, AreLogarithmicOnlyAboveZero) {
 }
 
 TEST(Curves, HaveALegendForSeveralSeriesWithTheirColours) {
-  Series a{.name = "a", .points = line_of({1, 2}), .colour = 3, .dashed = true}, b{.name = "b", .points = line_of({2, 1})};
+  Series a{.name = "a", .points = line_of({1, 2}), .colour = 3, .dashed = true},
+      b{.name = "b", .points = line_of({2, 1})};
   const Notes notes = drawn({{"cost", {a, b}}});
   EXPECT_TRUE(notes.has_text("a") && notes.has_text("b"));
   EXPECT_TRUE(std::ranges::any_of(notes.curves(), [](const Notes::Line& l) {

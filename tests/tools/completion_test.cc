@@ -18,7 +18,8 @@ TEST(Completion, KnowsSubcommandsOptionsAndValues) {
   EXPECT_TRUE(contains(script, "complete -F _belfry belfry\n"));
   EXPECT_TRUE(contains(script, "      ' ls') path+="));
   EXPECT_TRUE(contains(script, "    '') mapfile -t COMPREPLY < <(compgen -W 'ls' -- \"$word\") ;;\n"));
-  EXPECT_TRUE(contains(script, "    ' ls --sort') mapfile -t COMPREPLY < <(compgen -W 'name bytes' -- \"$word\"); return ;;\n"));
+  EXPECT_TRUE(contains(
+      script, "    ' ls --sort') mapfile -t COMPREPLY < <(compgen -W 'name bytes' -- \"$word\"); return ;;\n"));
   EXPECT_TRUE(contains(script, "    ' ls -o'|' ls --output') _belfry_files -f; return ;;\n"));
   EXPECT_TRUE(contains(script, "    ' ls --match') :; return ;;\n"));
   EXPECT_TRUE(contains(script, "    ' ls') _belfry_files -f ;;\n"));

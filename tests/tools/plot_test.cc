@@ -47,11 +47,13 @@ TEST(RunStats, ThatAreMissingOrDamagedAreClearErrors) {
   EXPECT_TRUE(contains(error(""), "expected JSON, got an error at line 1, column 1"));
   EXPECT_TRUE(contains(error("{}"), "expected a list, got object."));
   EXPECT_TRUE(contains(error("[3]"), "entry 1: expected an object, got number."));
-  EXPECT_TRUE(contains(error(R"([{"global_step": 1}])"), "entry 1: expected a whole number for 'epoch_num', got none."));
+  EXPECT_TRUE(
+      contains(error(R"([{"global_step": 1}])"), "entry 1: expected a whole number for 'epoch_num', got none."));
   EXPECT_TRUE(contains(error(R"([{"epoch_num": 1, "global_step": 1, "cost": "big"}])"),
                        "expected a number, \"nan\", \"inf\" or \"-inf\" for 'cost', got 'big'."));
   EXPECT_TRUE(contains(error(R"([{"epoch_num": 1, "global_step": 1, "cost": 1e999}])"), "out of range"));
-  EXPECT_TRUE(contains(file_error_of([&] { read_run_stats(dir / "none"); }), "got nothing there. Name a run's directory"));
+  EXPECT_TRUE(
+      contains(file_error_of([&] { read_run_stats(dir / "none"); }), "got nothing there. Name a run's directory"));
 }
 
 TEST(MetricPanels, PutTrainingAndValidationTogether) {
@@ -93,8 +95,10 @@ TEST(MetricPanels, GiveEachRunAColour) {
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out{""};
   for (const char c : text) {
-    if (c == '\n') out.emplace_back();
-    else out.back() += c;
+    if (c == '\n')
+      out.emplace_back();
+    else
+      out.back() += c;
   }
   return out;
 }
@@ -146,7 +150,8 @@ TEST(RasterCanvas, WritesEveryCharacter) {
     EXPECT_TRUE(std::ranges::any_of(pixels, [](std::uint8_t v) { return v < 128; })) << static_cast<char>(c);
     const std::string_view glyph = glyph_of(static_cast<char>(c));
     for (std::size_t i = 0; i < glyph.size(); ++i)
-      EXPECT_EQ(glyph[i] == ' ', (i + 1) % static_cast<std::size_t>(glyph_width(static_cast<char>(c)) + 1) == 0) << glyph;
+      EXPECT_EQ(glyph[i] == ' ', (i + 1) % static_cast<std::size_t>(glyph_width(static_cast<char>(c)) + 1) == 0)
+          << glyph;
   }
   EXPECT_EQ(glyph_of('\xc3'), glyph_of('?'));
 }
@@ -154,9 +159,11 @@ TEST(RasterCanvas, WritesEveryCharacter) {
 TEST(Plot, WritesPictures) {
   const TempDir dir;
   const std::string run = put_run(dir / "net", "stats.json", kStats);
-  EXPECT_EQ(printed_by([&] { plot({.runs = {run}, .output = dir / "c.svg"}); }), (dir / "c.svg") + ": 3 panels of 1 run\n");
+  EXPECT_EQ(printed_by([&] { plot({.runs = {run}, .output = dir / "c.svg"}); }),
+            (dir / "c.svg") + ": 3 panels of 1 run\n");
   const std::string svg = read_file(dir / "c.svg");
-  EXPECT_TRUE(contains(svg, ">net</text>") && contains(svg, ">validation_cost</text>") && contains(svg, ">cost (1 not finite)</text>"));
+  EXPECT_TRUE(contains(svg, ">net</text>") && contains(svg, ">validation_cost</text>") &&
+              contains(svg, ">cost (1 not finite)</text>"));
   printed_by([&] { plot({.runs = {run}, .output = dir / "c.png"}); });
   EXPECT_TRUE(read_file(dir / "c.png").starts_with("\x89PNG\r\n"));
   const std::string json = printed_by([&] { plot({.runs = {run}, .metrics = "cost", .json = true}); });

@@ -80,12 +80,14 @@ TEST(RunRecord, ThatIsDamagedIsAClearError) {
   const std::string whole = run_json(R"("state": "finished")");
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_TRUE(contains(error(whole.substr(0, size)), "The file is damaged or cut short.")) << size;
-  EXPECT_TRUE(contains(error(R"({"format": 2, "runs": []})"), "expected a file of format 1, got format 2. Read it with"));
+  EXPECT_TRUE(
+      contains(error(R"({"format": 2, "runs": []})"), "expected a file of format 1, got format 2. Read it with"));
   EXPECT_TRUE(contains(error(R"({"format": 1})"), "expected a field 'runs', got none."));
   EXPECT_TRUE(contains(error(R"({"format": 1, "runs": []})"), "expected a list of runs, got an empty one."));
   EXPECT_TRUE(contains(error("[]"), "expected an object, got array."));
   EXPECT_TRUE(contains(error(run_json(R"("state": "dancing")")), "run 1: expected a state like 'running'"));
-  EXPECT_TRUE(contains(error(run_json(R"("state": "failed", "signal": "x")")), "expected a whole number for 'signal', got string."));
+  EXPECT_TRUE(contains(error(run_json(R"("state": "failed", "signal": "x")")),
+                       "expected a whole number for 'signal', got string."));
   EXPECT_TRUE(contains(error(run_json(R"("state": "failed", "from": 3)")), "'from': expected an object, got number."));
   EXPECT_TRUE(contains(error(std::string(100'000, '[')), "expected JSON of at most 8 levels, got more."));
 }
@@ -93,7 +95,8 @@ TEST(RunRecord, ThatIsDamagedIsAClearError) {
 TEST(Resume, PrintsTheCommandForAShell) {
   const TempDir dir;
   put_run(dir.path(), "run.json", run_json(R"("state": "interrupted", "auto_resume": true)"));
-  EXPECT_EQ(printed_by([&] { EXPECT_EQ(resume({.run = dir.path()}), 0); }), "cd '/where it/ran' && ./net --name 'a b'\n");
+  EXPECT_EQ(printed_by([&] { EXPECT_EQ(resume({.run = dir.path()}), 0); }),
+            "cd '/where it/ran' && ./net --name 'a b'\n");
   const std::string json = printed_by([&] { EXPECT_EQ(resume({.run = dir.path(), .json = true}), 0); });
   EXPECT_TRUE(contains(json, "\"resumable\": true"));
   EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
@@ -111,7 +114,8 @@ TEST(Resume, SaysWhyNot) {
   };
   EXPECT_TRUE(contains(error(R"("state": "finished", "reason": "finished epoch 5", "auto_resume": true)"),
                        "but the run is finished (finished epoch 5)."));
-  EXPECT_TRUE(contains(error(running_as(::getppid())), "but it is running now, as process " + std::to_string(::getppid())));
+  EXPECT_TRUE(
+      contains(error(running_as(::getppid())), "but it is running now, as process " + std::to_string(::getppid())));
   EXPECT_TRUE(contains(error(R"("state": "failed")"), "but it was not started with auto resume: "));
   std::filesystem::remove(dir / "run.json");
   EXPECT_TRUE(contains(error_of([&] { resume({.run = dir.path()}); }), "expected a run.json in"));
@@ -128,9 +132,10 @@ TEST(Summary, ShowsTheStateTheNumbersAndTheCheckpoints) {
   put_checkpoint(dir.path(), 200, layer(2));
   std::filesystem::resize_file(dir / "model-200.safetensors", 100);
   const std::string out = printed_by([&] { summarize({.run = dir.path()}); });
-  for (const char* line : {"  state      interrupted by signal 2\n", "  command    ./net --name 'a b'\n", "  step       200\n",
-                           "cost       nan   2.5         1  lowest\n", "accuracy  0.25   0.5         1  highest\n",
-                           "model-100    100      1", "model-200    200      ?  100 B  damaged: [safetensors]"})
+  for (const char* line :
+       {"  state      interrupted by signal 2\n", "  command    ./net --name 'a b'\n", "  step       200\n",
+        "cost       nan   2.5         1  lowest\n", "accuracy  0.25   0.5         1  highest\n",
+        "model-100    100      1", "model-200    200      ?  100 B  damaged: [safetensors]"})
     EXPECT_TRUE(contains(out, line)) << line << out;
   EXPECT_TRUE(contains(printed_by([&] { summarize({.run = dir.path(), .json = true}); }), "\"complete\": false"));
 }

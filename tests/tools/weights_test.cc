@@ -40,11 +40,13 @@ TEST(Weights, ComeFromWhateverThePathMeans) {
 TEST(Weights, ThatAreMissingOrDamagedAreErrors) {
   const TempDir dir;
   put_bytes(dir / "damaged.safetensors", "\xff\xff\xff\xff\xff\xff\xff\x7f{}");
-  EXPECT_TRUE(contains(file_error_of([&] { read_weights(dir / "damaged.safetensors"); }), "expected a header of at most 2 bytes"));
+  EXPECT_TRUE(contains(file_error_of([&] { read_weights(dir / "damaged.safetensors"); }),
+                       "expected a header of at most 2 bytes"));
   put_bytes(dir / "damaged.npz", "PK\x03\x04");
   EXPECT_TRUE(contains(file_error_of([&] { read_weights(dir / "damaged.npz"); }), "[zip]") ||
               contains(file_error_of([&] { read_weights(dir / "damaged.npz"); }), "[npz]"));
-  EXPECT_TRUE(contains(file_error_of([&] { read_weights(dir / "none"); }), "expected a checkpoint or a directory of checkpoints"));
+  EXPECT_TRUE(contains(file_error_of([&] { read_weights(dir / "none"); }),
+                       "expected a checkpoint or a directory of checkpoints"));
   EXPECT_TRUE(contains(file_error_of([&] { read_weights(dir / "none.npz"); }), "none.npz"));
 }
 
@@ -77,7 +79,8 @@ TEST(ConvertWeights, CanLeaveOutWhatBelongsToTheRun) {
   const TempDir dir;
   put_checkpoint(dir.path(), 100, layer(1));
   const std::string out = printed_by([&] {
-    convert_weights({.input = dir.path(), .model_only = true, .output = {.file = dir / "model.safetensors", .json = true}});
+    convert_weights(
+        {.input = dir.path(), .model_only = true, .output = {.file = dir / "model.safetensors", .json = true}});
   });
   EXPECT_TRUE(contains(out, "\"left_out\": 1"));
   EXPECT_TRUE(contains(out, "\"tensors\": 3"));
@@ -120,7 +123,8 @@ TEST(DropWeights, LeavesOutWholeNames) {
   const TempDir dir;
   put_checkpoint(dir.path(), 100, layer(1));
   const std::string out = printed_by([&] {
-    drop_weights({.input = dir.path(), .expressions = {".*Adam.*", "seen"}, .output = {.file = dir / "less.safetensors"}});
+    drop_weights(
+        {.input = dir.path(), .expressions = {".*Adam.*", "seen"}, .output = {.file = dir / "less.safetensors"}});
   });
   EXPECT_TRUE(contains(out, "left out:\n  fc/W/Adam/m\n  seen\n"));
   const Checkpoint less = load_checkpoint(dir / "less.safetensors");
@@ -163,7 +167,8 @@ TEST(AverageWeights, WantsTheSameTensors) {
   write_npz(dir / "b.npz", {{"conv0/w", Array(1.f)}});
   write_npz(dir / "c.npz", {{"conv0/W", Array(1.0)}});
   const auto error = [&](const char* other) {
-    return error_of([&] { average_weights({.inputs = {dir / "a.npz", dir / other}, .output = {.file = dir / "o.npz"}}); });
+    return error_of(
+        [&] { average_weights({.inputs = {dir / "a.npz", dir / other}, .output = {.file = dir / "o.npz"}}); });
   };
   EXPECT_TRUE(contains(error("b.npz"), "got 'conv0/w' in '" + (dir / "b.npz") + "' but not in"));
   EXPECT_TRUE(contains(error("b.npz"), "Did you mean 'conv0/W'?"));

@@ -12,7 +12,7 @@ struct Axis {
   bool logarithmic = false;
   std::vector<double> ticks{};  // round numbers between low and high
 
-  double place(double value) const;       // 0 at low, 1 at high
+  double place(double value) const;        // 0 at low, 1 at high
   std::string text_of(double tick) const;  // as many digits as tell the ticks apart: "0.25", "20k", "1e-05"
 };
 

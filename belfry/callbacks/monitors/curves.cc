@@ -35,16 +35,16 @@ class SvgCanvas final : public CurveCanvas {
   }
 
   void dot(const CurvePoint& centre, double radius, CurveColour colour) override {
-    fmt::format_to(std::back_inserter(body_), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:g}\" fill=\"{}\"/>\n", centre.x,
-                   centre.y, radius, hex(colour));
+    fmt::format_to(std::back_inserter(body_), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:g}\" fill=\"{}\"/>\n",
+                   centre.x, centre.y, radius, hex(colour));
   }
 
   void text(const CurvePoint& base, std::string_view text, const Lettering& lettering) override {
     constexpr const char* kAnchors[] = {"start", "middle", "end"};
     fmt::format_to(std::back_inserter(body_),
                    "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:g}\" text-anchor=\"{}\" fill=\"{}\"{}>{}</text>\n",
-                   base.x, base.y, lettering.size, kAnchors[static_cast<int>(lettering.anchor)],
-                   hex(lettering.colour), lettering.bold ? " font-weight=\"bold\"" : "", escaped(text));
+                   base.x, base.y, lettering.size, kAnchors[static_cast<int>(lettering.anchor)], hex(lettering.colour),
+                   lettering.bold ? " font-weight=\"bold\"" : "", escaped(text));
   }
 
   // The viewer chooses the font: about the width of common ones.

@@ -16,7 +16,7 @@ struct CurvePoint {
 struct Series {
   std::string name{};
   std::vector<CurvePoint> points{};  // by rising x
-  int colour = -1;                 // which one of the palette; -1: a different one for each series of a panel
+  int colour = -1;                   // which one of the palette; -1: a different one for each series of a panel
   bool dashed = false;
 };
 
@@ -39,8 +39,8 @@ struct CurveOptions {
 // An SVG file. Throws if there is no panel, or if the options are out of range.
 std::string curves_svg(const std::vector<CurvePanel>& panels, const CurveOptions& options = {});
 
-// What is drawn for `smoothing`: s_i = (sum_{j<=i} a^(i-j) y_j) / (sum_{j<=i} a^(i-j)), where values that are not finite
-// count neither above nor below.
+// What is drawn for `smoothing`: s_i = (sum_{j<=i} a^(i-j) y_j) / (sum_{j<=i} a^(i-j)), where values that are not
+// finite count neither above nor below.
 std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points, double smoothing);
 
 }  // namespace belfry
