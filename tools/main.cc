@@ -28,7 +28,7 @@ namespace {
 using Work = std::function<int()>;
 
 constexpr const char* kWeightsFile =
-    "a checkpoint, an exported model, a .safetensors or .npz file; a directory or a "
+    "a checkpoint, an exported model, a .safetensors or .npz file, a checkpoint of TensorFlow's; a directory or a "
     "saver's index: its latest checkpoint";
 constexpr const char* kJson = "print one JSON document instead of text";
 

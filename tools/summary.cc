@@ -66,6 +66,24 @@ std::string state_text(const RunRecord& run) {
   return out;
 }
 
+struct Position {
+  std::optional<std::int64_t> epoch{}, step{};
+};
+
+// The furthest that is known: run.json says where a run began until it has ended.
+Position position_of(const RunSummary& summary) {
+  Position out;
+  const auto reach = [&](std::int64_t epoch, std::int64_t step) {
+    if (!out.step || step > *out.step) out = {epoch, step};
+  };
+  if (!summary.runs.empty() && summary.runs.back().step)
+    reach(summary.runs.back().epoch.value_or(0), *summary.runs.back().step);
+  if (summary.last) reach(summary.last->epoch, summary.last->step);
+  for (const ListedCheckpoint& c : summary.checkpoints)
+    if (c.problem.empty()) reach(c.epoch, c.step);
+  return out;
+}
+
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 void print_run(const RunSummary& summary) {
@@ -93,13 +111,10 @@ void print_run(const RunSummary& summary) {
     row("versions", joined(versions));
     row("devices", joined(run.devices));
     if (run.seed) row("seed", std::to_string(*run.seed));
-    if (run.epoch) row("epoch", std::to_string(*run.epoch));
-    if (run.step) row("step", std::to_string(*run.step));
   }
-  const bool said = !summary.runs.empty() && summary.runs.back().step.has_value();
-  if (!said && summary.last) {
-    row("epoch", std::to_string(summary.last->epoch));
-    row("step", std::to_string(summary.last->step));
+  if (const auto [epoch, step] = position_of(summary); step) {
+    row("epoch", std::to_string(*epoch));
+    row("step", std::to_string(*step));
   }
   fmt::print("{}\n{}", summary.directory, text_table({Align::left, Align::left}, rows, "  "));
 }
@@ -157,6 +172,10 @@ Json json_of(const StatsPoint& point) {
 
 void print_as_json(const RunSummary& summary) {
   Json out{{"directory", summary.directory}};
+  if (const auto [epoch, step] = position_of(summary); step) {
+    out["epoch"] = *epoch;
+    out["step"] = *step;
+  }
   for (const char* list : {"runs", "metrics", "checkpoints"}) out[list] = Json::array();
   for (const RunRecord& run : summary.runs) out["runs"].push_back(json_of(run));
   for (const MetricSummary& metric : summary.metrics) {

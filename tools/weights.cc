@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
 #include "belfry/array/npz.h"
 #include "belfry/base/check.h"
 #include "belfry/session/safetensors.h"
+#include "belfry/session/tf_checkpoint.h"
 
 namespace belfry::tools {
 namespace {
@@ -23,6 +25,28 @@ bool is_zip(const std::string& path) {
   char begin[2] = {};
   std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
   return begin[0] == 'P' && begin[1] == 'K';
+}
+
+// Whether a file ends as TensorFlow's index files do.
+bool is_tf_index(const std::string& path) {
+  constexpr std::string_view kEnd = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kEnd.size()> end{};
+  file.seekg(-static_cast<std::streamoff>(end.size()), std::ios::end);
+  return file.read(end.data(), end.size()) && std::string_view(end.data(), end.size()) == kEnd;
+}
+
+// PREFIX, PREFIX.index, PREFIX.data-00000-of-00001, or a directory whose file "checkpoint" is TensorFlow's text.
+bool is_tf_checkpoint(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    std::string word;
+    std::ifstream(fs::path(path) / "checkpoint") >> word;
+    return word.starts_with("model_checkpoint_path");
+  }
+  const std::size_t data = path.rfind(".data-");
+  return is_tf_index(path) || is_tf_index(path + ".index") ||
+         (data != std::string::npos && is_tf_index(path.substr(0, data) + ".index"));
 }
 
 Weights read_safetensors_file(const std::string& path) {
@@ -48,6 +72,7 @@ std::string name_of(Weights::Kind kind) {
     case Weights::Kind::checkpoint: return "checkpoint";
     case Weights::Kind::safetensors: return "safetensors";
     case Weights::Kind::npz: return "npz";
+    case Weights::Kind::tensorflow: return "TensorFlow's checkpoint";
   }
   return "";
 }
@@ -55,6 +80,8 @@ std::string name_of(Weights::Kind kind) {
 Weights read_weights(const std::string& path) {
   if (is_zip(path) || (path.ends_with(".npz") && !fs::is_directory(path)))
     return {.path = path, .kind = Weights::Kind::npz, .tensors = read_npz(path)};
+  if (is_tf_checkpoint(path))
+    return {.path = path, .kind = Weights::Kind::tensorflow, .tensors = read_tf_checkpoint(path)};
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored) && !path.ends_with(kCheckpointIndexExtension) &&
       fs::path(path).filename() != kCheckpointIndex)

@@ -12,7 +12,7 @@
 namespace belfry::tools {
 
 struct Weights {
-  enum class Kind : std::uint8_t { checkpoint, safetensors, npz };
+  enum class Kind : std::uint8_t { checkpoint, safetensors, npz, tensorflow };
 
   std::string path{};  // of the file that was read
   Kind kind = Kind::safetensors;
@@ -23,7 +23,8 @@ struct Weights {
 
 std::string name_of(Weights::Kind kind);
 
-// `path` is a checkpoint, an exported model, or another safetensors or npz file. A directory, or a saver's index, means
+// `path` is a checkpoint, an exported model, another safetensors or npz file, or a checkpoint of TensorFlow's (see
+// tf_checkpoint.h). A directory, or a saver's index, means
 // its latest checkpoint. Throws FileError.
 Weights read_weights(const std::string& path);
 

@@ -4,6 +4,7 @@
 
 #include "belfry/array/npz.h"
 #include "belfry/session/safetensors.h"
+#include "tests/support/repository.h"
 #include "tests/tools/weights_testing.h"
 #include "tools/average_weights.h"
 #include "tools/change_weights.h"
@@ -35,6 +36,16 @@ TEST(Weights, ComeFromWhateverThePathMeans) {
   write_npz(dir / "weights.npz", layer(4));
   std::filesystem::rename(dir / "weights.npz", dir / "weights.bin");
   EXPECT_EQ(read_weights(dir / "weights.bin").kind, Weights::Kind::npz);
+}
+
+TEST(Weights, OfTensorFlowAreKnownByTheirIndex) {
+  const std::string dir = testing_support::repository_file("tests/session/data/tf/tf1");
+  for (const std::string& path :
+       {dir, dir + "/model-7", dir + "/model-7.index", dir + "/model-7.data-00000-of-00001"}) {
+    const Weights weights = read_weights(path);
+    EXPECT_EQ(weights.kind, Weights::Kind::tensorflow) << path;
+    EXPECT_FALSE(weights.tensors.empty());
+  }
 }
 
 TEST(Weights, ThatAreMissingOrDamagedAreErrors) {
