@@ -13,6 +13,7 @@
 #include "belfry/callbacks/hyper_param_summary.h"
 #include "belfry/callbacks/inference_runner.h"
 #include "belfry/callbacks/model_saver.h"
+#include "belfry/callbacks/monitors/curves.h"
 #include "belfry/callbacks/monitors/json_writer.h"
 #include "belfry/callbacks/monitors/scalar_printer.h"
 #include "belfry/callbacks/progress_bar.h"

@@ -13,6 +13,7 @@ struct InspectOptions {
   std::int64_t points = 1000;  // points to read for ranges and speed, at most those of one pass
   std::string sheet{};         // where to write a picture of the first images: .png
   int images = 64;             // how many of them
+  bool json = false;
 };
 
 // Prints to stdout.
