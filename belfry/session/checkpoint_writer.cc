@@ -235,8 +235,8 @@ std::string CheckpointWriter::write(std::int64_t step, const std::map<std::strin
   try {
     write_files(name, tensors, to_json(state, where_of_checkpoint(path_in(options_.directory, name))), after);
   } catch (...) {
-    // It is not in the index: whoever asked for it is told that it was not saved. One of that step that was there before
-    // stays, and if the new one has taken its place, that.
+    // It is not in the index: whoever asked for it is told that it was not saved. One of that step that was there
+    // before stays, and if the new one has taken its place, that.
     if (is_new) {
       remove_checkpoint(options_.directory, name);
     } else {
@@ -253,8 +253,8 @@ std::string CheckpointWriter::write(std::int64_t step, const std::map<std::strin
 // The index names what is to be removed before it is, and forgets it afterwards: a crash in between leaves no file that
 // is forgotten, and a file that somebody puts there later is safe.
 void CheckpointWriter::prune() {
-  const std::size_t removed = std::erase_if(
-      removing_, [&](const std::string& name) { return remove_checkpoint(options_.directory, name); });
+  const std::size_t removed =
+      std::erase_if(removing_, [&](const std::string& name) { return remove_checkpoint(options_.directory, name); });
   if (removed == 0) return;
   try {
     write_checkpoint_index(path_in(options_.directory, options_.index), {.kept = kept_, .removing = removing_});

@@ -28,7 +28,7 @@ struct SaverOptions {
   int keep = 10;                                      // newest ones; 0: all
   std::string index = std::string(kCheckpointIndex);  // savers that share a directory each need their own
   std::uint64_t shard_bytes = 0;  // values of more than this go into files of at most so much each; 0: into one
-  std::function<void(SaveStage)> on_stage{};          // called before each stage, by the thread that writes
+  std::function<void(SaveStage)> on_stage{};  // called before each stage, by the thread that writes
 };
 
 // Throws unless the names are plain file names and `keep` is 0 or more.

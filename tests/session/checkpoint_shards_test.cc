@@ -38,9 +38,7 @@ const Names kShardsOf1{"model-1.shard-1-of-3.safetensors", "model-1.shard-2-of-3
 
 class CheckpointShardsTest : public testing::Test {
  protected:
-  SaverOptions options(int keep = 10) const {
-    return {.directory = dir.path(), .keep = keep, .shard_bytes = kMost};
-  }
+  SaverOptions options(int keep = 10) const { return {.directory = dir.path(), .keep = keep, .shard_bytes = kMost}; }
   void save(std::int64_t step, float value, int keep = 10) const {
     CheckpointWriter(options(keep)).write(step, five_tensors(value), {.epoch = 1});
   }
@@ -149,11 +147,13 @@ TEST_F(CheckpointShardsTest, AListOfShardsThatLeadsElsewhereIsRefused) {
                       {{std::string(kCheckpointMetadata), to_json({.step = 1}, "")}, {"belfry_shards", shards}});
     return file_error_of([&] { load_checkpoint(dir / "model-1"); });
   };
-  for (const std::string name : {"../model-1.shard-1-of-1.safetensors", "/etc/passwd", "model-2.shard-1-of-1.safetensors",
-                                 "model-1.safetensors", "model-1.shard-x-of-1.safetensors"})
+  for (const std::string name :
+       {"../model-1.shard-1-of-1.safetensors", "/etc/passwd", "model-2.shard-1-of-1.safetensors", "model-1.safetensors",
+        "model-1.shard-x-of-1.safetensors"})
     EXPECT_TRUE(contains(refused(R"({"bytes":{")" + name + R"(":5},"checksums":{")" + name + R"(":5}})"),
                          "its shards: expected files called 'model-1.shard-<n>-of-<n>', each with its size and "
-                         "checksum, got '" + name + "'."))
+                         "checksum, got '" +
+                             name + "'."))
         << name;
   EXPECT_TRUE(contains(refused(R"({"bytes":{"model-1.shard-1-of-1.safetensors":5},"checksums":{}})"),
                        "each with its size and checksum"));
