@@ -1,4 +1,4 @@
-#include "tests/torture/program/child.h"
+#include "tests/torture/trainings/child.h"
 
 #include <fcntl.h>
 #include <signal.h>

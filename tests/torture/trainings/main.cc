@@ -1,6 +1,6 @@
-// belfry_torture: tries to break what training promises about its files, its signals and its continuation.
+// Ill treatment of trainings: ./dev torture. They are killed and interrupted, go on, and must end with the same bits.
 //
-//   belfry_torture --resumes 400 --signals 200 [--seed 1]
+//   torture_trainings --resumes 400 --signals 200 [--seed 1]
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "tests/torture/program/campaigns.h"
-#include "tests/torture/program/child.h"
+#include "tests/torture/trainings/campaigns.h"
+#include "tests/torture/trainings/child.h"
 
 namespace belfry::torture {
 namespace {

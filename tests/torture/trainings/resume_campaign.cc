@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 
 #include "tests/support/files.h"
-#include "tests/torture/program/campaigns.h"
-#include "tests/torture/program/child.h"
+#include "tests/torture/trainings/campaigns.h"
+#include "tests/torture/trainings/child.h"
 
 namespace belfry::torture {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "tests/support/files.h"
-#include "tests/torture/program/campaigns.h"
-#include "tests/torture/program/child.h"
+#include "tests/torture/trainings/campaigns.h"
+#include "tests/torture/trainings/child.h"
 
 namespace belfry::torture {
 namespace {
