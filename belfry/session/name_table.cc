@@ -4,16 +4,10 @@
 #include "belfry/base/file.h"
 #include "belfry/base/internal/quotes.h"
 #include "belfry/session/internal/name_row.h"
+#include "belfry/session/internal/trimmed.h"
 
 namespace belfry {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 // "theirs -> ours : rule"
 NameRow row_of(std::string_view line, const std::string& place) {

@@ -33,7 +33,8 @@ void write_safetensors(const std::string& path, const std::map<std::string, Arra
 
 // Reads the whole file and checks all of it, data too, before returning anything; throws FileError if anything is
 // inconsistent. The arrays share one block of memory, which lives as long as one of them (except arrays that the file
-// holds misaligned or in a type that is not ours, which have their own). They are aligned to their element, not to 64 bytes.
+// holds misaligned or in a type that is not ours, which have their own). They are aligned to their element, not to 64
+// bytes.
 SafetensorsFile read_safetensors(const std::string& path);
 
 struct StoredTensor {

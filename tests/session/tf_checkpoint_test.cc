@@ -46,7 +46,7 @@ void expect_formula(const Arrays& got, DType dtype, const Shape& shape, const st
       << name << ": " << to_string(got.at(name)) << ", not " << to_string(expected);
 }
 
-struct InfoLines {
+struct ReaderLines {
   std::string text;
   LogRedirect redirect{[this](LogLevel, std::string_view line) { text += std::string(line) + "\n"; }, LogLevel::info};
 };
@@ -73,7 +73,7 @@ void expect_types(const Arrays& got) {
 }
 
 TEST(TfCheckpoint, EveryTypeThatBelfryCanHoldIsReadAndTheLogNamesTheOthers) {
-  const InfoLines log;
+  const ReaderLines log;
   expect_types(read_tf_checkpoint(tf_file("tf1/model-7")));
   EXPECT_EQ(log.text, "[tf_checkpoint] '" + tf_file("tf1/model-7") +
                           "': left out 3 of 19 tensors: 'complex' (Belfry has no type complex64), 'nine_axes' (9 axes, "
@@ -104,7 +104,7 @@ TEST(TfCheckpoint, PartitionedVariablesArePutTogether) {
 }
 
 TEST(TfCheckpoint, ObjectsOfTensorFlow2HaveTheirPlainNames) {
-  const InfoLines log;
+  const ReaderLines log;
   const Arrays got = read_tf_checkpoint(tf_file("tf2"));
   EXPECT_EQ(got.size(), 6u);
   expect_formula(got, f32, {3, 4}, "net/kernel");

@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/internal/quotes.h"
+#include "belfry/session/internal/trimmed.h"
 
 namespace belfry {
 namespace {
@@ -29,10 +30,7 @@ std::vector<std::string> names_between(std::string_view text, char separator) {
   std::vector<std::string> out;
   for (;;) {
     const std::size_t end = text.find(separator);
-    std::string_view name = text.substr(0, end);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    out.emplace_back(name);
+    out.emplace_back(trimmed(text.substr(0, end)));
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }

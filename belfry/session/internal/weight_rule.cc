@@ -13,6 +13,7 @@
 #include "belfry/base/internal/nearest.h"
 #include "belfry/base/internal/quotes.h"
 #include "belfry/session/internal/array_axes.h"
+#include "belfry/session/internal/trimmed.h"
 
 namespace belfry {
 namespace {
@@ -27,13 +28,6 @@ const std::map<std::string_view, Numbers> kAxesOfPytorch{
     {"linear", {1, 0}}, {"oiw", {2, 1, 0}}, {"oihw", {2, 3, 1, 0}}};
 const std::vector<std::string> kWords{"as is", "transpose",   "linear", "oiw",  "oihw", "reshape",
                                       "gates", "forget_bias", "chw",    "part", "sum",  "stack"};
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 // The whole text as numbers >= 0 with `separator` between them; none if it is anything else.
 std::optional<Numbers> numbers_in(std::string_view text, char separator) {
