@@ -36,8 +36,6 @@ inline constexpr std::string_view kGraphIsGone =
     "A graph ends with the trainer or the block that owns it: keep the owner, or take the handle from the graph in "
     "use.";
 
-class [[gnu::visibility("hidden")]] GraphTransaction;
-
 class Graph {
  public:
   Graph();

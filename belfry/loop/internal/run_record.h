@@ -13,9 +13,9 @@
 #include <memory>
 #include <string>
 
-namespace belfry {
+#include "belfry/loop/trainer.h"
 
-class Trainer;
+namespace belfry {
 
 class RunRecord {
  public:
