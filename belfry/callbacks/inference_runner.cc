@@ -126,17 +126,16 @@ void InferenceRunner::attach(Trainer& trainer) {
 
 void InferenceRunner::setup_graph() {
   InferenceTowers& towers = trainer().inference_towers("InferenceRunner");
-  towers.check_device("InferenceRunner", options_.device);
+  const Device on = towers.inference_device("InferenceRunner", options_.device);
   const std::string name = free_tower_name(options_.tower_name, towers.towers());
-  const DeviceScope device(options_.device);
+  const DeviceScope device(on);
   input_->set_owner(fmt::format("InferenceRunner '{}'", name));
   {
     const NameScope names(name + "_inputs");
     callbacks_ = input_->setup(towers.tower_func().signature(), trainer().trained_at());
   }
   const TowerTensorHandle& tower = towers.build_inference_tower(
-      name, [this] { return inputs_ = input_->get_input_tensors(trainer().trained_at()); }, options_.device,
-      trainer().trained_at());
+      name, [this] { return inputs_ = input_->get_input_tensors(trainer().trained_at()); }, on, trainer().trained_at());
   refusal_ = std::make_shared<DataQueue::Refusal>(
       DataQueue::Refusal{.by = fmt::format("InferenceRunner '{}'", name), .remedy = kOtherTower});
   std::set<std::string> own;

@@ -110,7 +110,7 @@ class ClassificationError final : public Inferencer {
 
 struct InferenceRunnerOptions {
   std::string tower_name{};  // default: "inference_tower", with a number if that exists already
-  Device device = 0;
+  Device device{};           // default: the trainer's first
   // Read the first datapoint before training, check it against the signature, and keep it for the first pass. Turn it
   // off for a flow whose first point takes long, say.
   bool check_first_point = true;

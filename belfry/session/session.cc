@@ -207,21 +207,21 @@ std::unique_ptr<Session> Session::companion(const Device& device, const Location
   const SessionUse use(state_->user, caller);
   Devices devices;
   for (const DeviceInfo& info : state_->team.devices()) devices.push_back(info.name);
-  const auto at = std::ranges::find(devices, device);
+  const auto at = device.empty() ? devices.begin() : std::ranges::find(devices, device);
   BELFRY_CHECK(at != devices.end(), "[Session::companion] expected a device of the session ({}), got {} {}.",
                to_string(devices), device.name(), called_at(caller));
-  BELFRY_CHECK(device.kind() == state_->variables.first_kind(),
+  BELFRY_CHECK(at->kind() == state_->variables.first_kind(),
                "[Session::companion] expected a device of the kind that the variables live on ({}), got {} {}. Train "
                "towers on different kinds of devices synchronously.",
-               state_->variables.first_kind(), device.name(), called_at(caller));
+               state_->variables.first_kind(), at->name(), called_at(caller));
   if (!state_->commons->shared) {
     state_->commons->shared = true;
     state_->variables.share();
     state_->programs.clear();  // they were made for variables of one session
   }
   SessionConfig config = state_->config;
-  config.devices = {{.threads = state_->team.devices()[static_cast<std::size_t>(at - devices.begin())].threads,
-                     .kind = device.kind()}};
+  config.devices = {
+      {.threads = state_->team.devices()[static_cast<std::size_t>(at - devices.begin())].threads, .kind = at->kind()}};
   auto state = std::make_unique<SessionState>(state_->graph, config, state_->commons, caller);
   state->is_companion = true;
   return std::unique_ptr<Session>(new Session(std::move(state)));

@@ -162,7 +162,7 @@ class Session {
   // applies its update to the value that the others have made of it by then. How the updates of different variables
   // interleave is unspecified. Call it while no run is active; companions must be destroyed before the session that
   // made them.
-  std::unique_ptr<Session> companion(const Device& device = 0, const Location& where = Location::current());
+  std::unique_ptr<Session> companion(const Device& device = {}, const Location& where = Location::current());
   // From any thread: a run that waits for a point, or for its turn among companions, and every later run throw
   // Cancelled. So does anything else in the session that waits for such a turn.
   void cancel();

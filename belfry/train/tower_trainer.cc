@@ -6,6 +6,7 @@
 
 #include "belfry/base/check.h"
 #include "belfry/base/parallel.h"
+#include "belfry/engine/backend.h"
 #include "belfry/graph/internal/graph_transaction.h"
 #include "belfry/ops/basic.h"
 #include "belfry/tower/tower_context.h"
@@ -43,23 +44,28 @@ TowerTrainer::TowerTrainer(Devices devices, const Location& where) : devices_(st
   const auto twice = std::ranges::adjacent_find(devices_);
   BELFRY_CHECK(twice == devices_.end(), "[trainer] expected each device once, got {} twice (at {}).",
                twice == devices_.end() ? "" : twice->name(), to_string(where));
-  BELFRY_CHECK(!devices_.front().empty(), "[trainer] expected devices with a kind and a number, got none (at {}).",
-               to_string(where));
+  BELFRY_CHECK(on_first_device() || !devices_.front().empty(),
+               "[trainer] expected devices with a kind and a number, got none (at {}).", to_string(where));
 }
 
 SessionConfig TowerTrainer::adapt(SessionConfig config) const {
+  if (on_first_device()) return config;
   std::map<std::string, int> needed;                                                  // by kind
   for (const Device& device : devices_) needed[device.kind()] = device.number() + 1;  // ascending
   if (config.devices.size() == 1 && config.devices[0] == DeviceConfig{}) {
     const int cores = hardware_threads();
-    BELFRY_CHECK(needed["cpu"] <= cores,
-                 "[trainer] expected devices from cpu:0 to cpu:{}, because there are {} cores to share, got cpu:{} (at "
-                 "{}). Use fewer devices, or set in SessionConfig how many threads each has.",
-                 cores - 1, cores, needed["cpu"] - 1, to_string(where_));
+    for (const auto& [kind, count] : needed)
+      BELFRY_CHECK(!backend_of(kind).has_threads || count <= cores,
+                   "[trainer] expected devices from {0}:0 to {0}:{1}, because there are {2} cores to share, got "
+                   "{0}:{3} (at {4}). Use fewer devices, or set in SessionConfig how many threads each has.",
+                   kind, cores - 1, cores, count - 1, to_string(where_));
     config.devices.clear();
     for (const auto& [kind, count] : needed)
       config.devices.insert(config.devices.end(), static_cast<std::size_t>(count), {.kind = kind});
   }
+  const std::vector<std::string> kinds = device_kinds();
+  for (const DeviceConfig& device : config.devices)
+    if (std::ranges::find(kinds, device.kind) == kinds.end()) return config;  // the session's error lists the kinds
   for (const auto& [kind, count] : needed) {
     const auto there = std::ranges::count(config.devices, kind, &DeviceConfig::kind);
     BELFRY_CHECK(there >= count,
@@ -91,11 +97,15 @@ Tensor TowerTrainer::find_tensor(std::string_view name) const {
   return {};
 }
 
-void TowerTrainer::check_device(std::string_view caller, const Device& device) const {
+Device TowerTrainer::inference_device(std::string_view caller, const Device& device) const {
+  if (device.empty()) return devices_.front();
   const auto fits = [&](const Device& last) { return last.kind() == device.kind() && device <= last; };
-  BELFRY_CHECK(std::ranges::any_of(devices_, fits),
+  // The session's first device is the first of its kind, which is known only later.
+  const Devices there = on_first_device() ? Devices{Device::of(device.kind(), 0)} : devices_;
+  BELFRY_CHECK(std::ranges::any_of(there, fits),
                "[{}] expected a device among {}, got {}. Inference runs where a tower trains.", caller,
-               to_string(devices_), device.name());
+               to_string(there), device.name());
+  return device;
 }
 
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name, const Tensors& inputs,
@@ -106,10 +116,10 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& name,
                                                              const std::function<Tensors()>& inputs,
                                                              const Device& device, const Location& where) {
-  check_device("build_inference_tower", device);
+  const Device on = inference_device("build_inference_tower", device);
   const GraphScope scope(graph());
-  const DeviceScope place(device);
-  const PredictTowerContext tower(name, {.variable_scope = variables_on(device),
+  const DeviceScope place(on);
+  const PredictTowerContext tower(name, {.variable_scope = variables_on(on),
                                          .reuse = towers().training().empty() ? std::optional<Reuse>() : Reuse::yes});
   tower_func()(inputs(), where);
   return towers()[name];
@@ -118,10 +128,9 @@ const TowerTensorHandle& TowerTrainer::build_inference_tower(const std::string& 
 OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inputs,
                                             const std::vector<std::string>& outputs, const Device& device,
                                             const Location& where) {
-  check_device("get_predictor", device);
+  const Device on = inference_device("get_predictor", device);
   // A scope has no colon in its name.
-  const std::string name =
-      fmt::format("predict_tower{}{}", device.kind() == "cpu" ? "" : device.kind(), device.number());
+  const std::string name = fmt::format("predict_tower{}{}", on.kind() == "cpu" ? "" : on.kind(), on.number());
   if (!predict_towers_.contains(name)) {
     BELFRY_CHECK(
         !graph().finalized(),
@@ -133,7 +142,7 @@ OnlinePredictor TowerTrainer::get_predictor(const std::vector<std::string>& inpu
       const NameScope names(name + "_inputs");
       Tensors fed;
       for (const TensorSpec& spec : tower_func().signature()) fed.push_back(placeholder(spec, where));
-      build_inference_tower(name, fed, device, where);
+      build_inference_tower(name, fed, on, where);
     }
     transaction.keep();
     predict_towers_.insert(name);

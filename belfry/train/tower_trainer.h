@@ -21,8 +21,9 @@ class TowerTrainer : public Trainer, public InferenceTowers {
  public:
   // The devices that have towers, each once, in any order. The session gets them: if the user's SessionConfig has one
   // device without a number of threads, that is divided, and each gets an equal share of the cores, at least one.
-  explicit TowerTrainer(Devices devices = {0}, const Location& where = Location::current());
-  const Devices& devices() const { return devices_; }  // ascending
+  // Without devices there is one tower, on the session's first device, of whatever kind.
+  explicit TowerTrainer(Devices devices = {Device()}, const Location& where = Location::current());
+  const Devices& devices() const { return devices_; }  // ascending; an empty one is the session's first
   // Runs of all towers so far. Here each tower runs once in each run_step().
   virtual std::int64_t tower_steps() const { return iteration() * static_cast<std::int64_t>(devices_.size()); }
 
@@ -37,14 +38,15 @@ class TowerTrainer : public Trainer, public InferenceTowers {
   TowerFunc& tower_func() override;
   const TowerTensorHandles& towers() const override;
   OnlinePredictor get_predictor(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                                const Device& device = 0, const Location& where = Location::current()) override;
-  void check_device(std::string_view caller, const Device& device) const override;
+                                const Device& device = {}, const Location& where = Location::current()) override;
+  Device inference_device(std::string_view caller, const Device& device) const override;
   const TowerTensorHandle& build_inference_tower(const std::string& name, const std::function<Tensors()>& inputs,
-                                                 const Device& device = 0,
+                                                 const Device& device = {},
                                                  const Location& where = Location::current()) override;
   // The same for tensors that exist already.
   const TowerTensorHandle& build_inference_tower(const std::string& name, const Tensors& inputs,
-                                                 const Device& device = 0, const Location& where = Location::current());
+                                                 const Device& device = {},
+                                                 const Location& where = Location::current());
 
  protected:
   InferenceTowers* find_inference_towers() override { return this; }
@@ -55,6 +57,7 @@ class TowerTrainer : public Trainer, public InferenceTowers {
   void forget_tower_func() { tower_func_ = {}; }  // after a failed setup
 
  private:
+  bool on_first_device() const { return devices_.size() == 1 && devices_[0].empty(); }
   Devices devices_;
   Location where_;
   TowerFunc tower_func_;
