@@ -77,8 +77,7 @@ TEST(TfCheckpoint, EveryTypeThatBelfryCanHoldIsReadAndTheLogNamesTheOthers) {
   expect_types(read_tf_checkpoint(tf_file("tf1/model-7")));
   EXPECT_EQ(log.text, "[tf_checkpoint] '" + tf_file("tf1/model-7") +
                           "': left out 3 of 19 tensors: 'complex' (Belfry has no type complex64), 'nine_axes' (9 axes, "
-                          "where Belfry has at "
-                          "most 8), 'text' (Belfry has no type string)\n");
+                          "where Belfry has at most 8), 'text' (Belfry has no type string)\n");
 }
 
 TEST(TfCheckpoint, AnIndexThatSnappyPackedIsRead) { expect_types(read_tf_checkpoint(tf_file("packed/model-7"))); }
