@@ -8,7 +8,6 @@
 
 #include "belfry/base/file.h"
 #include "belfry/session/internal/tf/tensor_bundle.h"
-#include "belfry/session/internal/tf/tf_type.h"
 #include "belfry/session/tf_restore.h"
 #include "tests/session/session_testing.h"
 #include "tests/support/arrays.h"
@@ -77,8 +76,7 @@ TEST(TfCheckpoint, EveryTypeThatBelfryCanHoldIsReadAndTheLogNamesTheOthers) {
   expect_types(read_tf_checkpoint(tf_file("tf1/model-7")));
   EXPECT_EQ(log.text, "[tf_checkpoint] '" + tf_file("tf1/model-7") +
                           "': left out 3 of 19 tensors: 'complex' (Belfry has no type complex64), 'nine_axes' (9 axes, "
-                          "where Belfry has at "
-                          "most 8), 'text' (Belfry has no type string)\n");
+                          "where Belfry has at most 8), 'text' (Belfry has no type string)\n");
 }
 
 TEST(TfCheckpoint, AnIndexThatSnappyPackedIsRead) { expect_types(read_tf_checkpoint(tf_file("packed/model-7"))); }
@@ -250,22 +248,6 @@ TEST(TfCheckpoint, KeysOfSlicesAreThoseOfTensorFlow) {
   EXPECT_EQ(key({{std::int64_t{1} << 55, 1}}), "\xff\x80\x80\0\0\0\0\0\0\x81"s);
   EXPECT_EQ(key({{(std::int64_t{1} << 61) - 1, 1}}), "\xff\x9f\xff\xff\xff\xff\xff\xff\xff\x81"s);
   EXPECT_EQ(key({{(std::int64_t{1} << 62) + 5, 1}}), "\xff\xc0\x40\0\0\0\0\0\0\x05\x81"s);
-}
-
-TEST(TfCheckpoint, EveryHalfIsTheFloatOfItsValue) {
-  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const int sign = bits >> 15 != 0 ? -1 : 1, exponent = static_cast<int>(bits >> 10 & 31);
-    const int mantissa = static_cast<int>(bits & 1023);
-    const float got = float_of_half(static_cast<std::uint16_t>(bits));
-    if (exponent == 31 && mantissa != 0)
-      ASSERT_TRUE(std::isnan(got)) << bits;
-    else if (exponent == 31)
-      ASSERT_EQ(got, static_cast<float>(sign) * INFINITY) << bits;
-    else
-      ASSERT_EQ(got, static_cast<float>(
-                         sign * std::ldexp(exponent == 0 ? mantissa : mantissa + 1024, std::max(exponent, 1) - 25)))
-          << bits;
-  }
 }
 
 }  // namespace

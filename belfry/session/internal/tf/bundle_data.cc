@@ -79,10 +79,7 @@ BundleData::Piece BundleData::piece(const std::string& where, const BundleEntry&
 }
 
 Array BundleData::array_of(const std::string& where, const BundleEntry& entry, const Piece& piece) {
-  std::optional<Array> out = array_of_tf_type(entry.type, Shape(entry.dims), piece.bytes, piece.file);
-  BELFRY_CHECK_AS(FileError, out.has_value(), "[tf_checkpoint] {}: expected booleans of 0 or 1, got another byte.",
-                  where);
-  return std::move(*out);
+  return array_of_tf_type(entry.type, Shape(entry.dims), piece.bytes, piece.file, "[tf_checkpoint] " + where);
 }
 
 // All slices are found and checked before memory is made for the whole.

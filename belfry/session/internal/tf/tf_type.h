@@ -20,13 +20,9 @@ struct TfType {
 TfType tf_type(std::uint64_t number);
 
 // The array of these elements, whose number fits the shape. Shares the memory, which `owner` keeps alive, if the type
-// stays as it is and the memory is aligned; otherwise a copy: types that Belfry lacks become the next wider one,
-// without loss. The type must have a dtype. Nullopt if a boolean is neither 0 nor 1.
-std::optional<Array> array_of_tf_type(std::uint64_t number, const Shape& shape, std::span<std::byte> elements,
-                                      const std::shared_ptr<void>& owner);
-
-// The values of IEEE's half and of the upper half of a float.
-float float_of_half(std::uint16_t bits);
-float float_of_bfloat16(std::uint16_t bits);
+// stays as it is and the memory is aligned; otherwise a copy. The type must have a dtype. `where` begins the text of a
+// FileError.
+Array array_of_tf_type(std::uint64_t number, const Shape& shape, std::span<std::byte> elements,
+                       const std::shared_ptr<void>& owner, const std::string& where);
 
 }  // namespace belfry
