@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_line(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
   const std::size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
@@ -24,9 +24,9 @@ NameRow row_of(std::string_view line, const std::string& place) {
                   in_quotes(line));
   const std::string_view rest = line.substr(arrow + kArrow.size());
   const std::size_t colon = rest.find(kColon);
-  return {.theirs = std::string(trimmed(line.substr(0, arrow))),
-          .ours = std::string(trimmed(rest.substr(0, colon))),
-          .rule = colon == std::string_view::npos ? "" : std::string(trimmed(rest.substr(colon + kColon.size())))};
+  return {.theirs = std::string(trimmed_line(line.substr(0, arrow))),
+          .ours = std::string(trimmed_line(rest.substr(0, colon))),
+          .rule = colon == std::string_view::npos ? "" : std::string(trimmed_line(rest.substr(colon + kColon.size())))};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ NameTable NameTable::from_file(const std::string& path) {
   int number = 0;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t end = rest.find('\n');
-    const std::string_view line = trimmed(rest.substr(0, end));
+    const std::string_view line = trimmed_line(rest.substr(0, end));
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     ++number;
     if (line.empty() || line.starts_with('#')) continue;
