@@ -13,6 +13,7 @@ namespace belfry {
 namespace {
 
 constexpr std::size_t kBuffer = 64 * 1024;  // small writes gather here
+constexpr std::uint64_t kAhead = 64 << 20;  // so much is on its way to the disk while more is written
 constexpr std::string_view kUntouched = "What was at this path before is unchanged.";
 
 }  // namespace
@@ -26,6 +27,7 @@ struct AtomicFile::State {
   Descriptor file;  // open exactly while more may be written
   std::vector<std::byte> buffer;
   std::uint64_t written = 0;
+  std::uint64_t out = 0, started = 0;  // bytes given to the system, and those that it was asked to write to the disk
 
   explicit State(const std::string& wanted) : path(wanted) {
     const std::size_t slash = path.rfind('/');
@@ -75,7 +77,16 @@ struct AtomicFile::State {
       if (done < 0 && errno == EINTR) continue;
       if (done < 0) abandon("write", errno);
       bytes = bytes.subspan(static_cast<std::size_t>(done));
+      out += static_cast<std::uint64_t>(done);
     }
+    if (out - started >= kAhead) start_writing();
+  }
+
+  // Otherwise the disk would be idle until the sync at the end. Only a wish: errors are for that sync to find.
+  void start_writing() {
+    ::sync_file_range(file.get(), static_cast<off_t>(started), static_cast<off_t>(out - started),
+                      SYNC_FILE_RANGE_WRITE);
+    started = out;
   }
 
   void write_out_at(std::uint64_t offset, std::span<const std::byte> bytes) {

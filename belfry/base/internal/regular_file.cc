@@ -26,9 +26,9 @@ void RegularFile::read(std::uint64_t offset, std::span<std::byte> to) const {
   }
 }
 
-void RegularFile::read_ahead(std::uint64_t offset) const {
+void RegularFile::fetch(std::uint64_t offset, std::uint64_t bytes) const {
   // Only advice: that it is not taken is no failure.
-  ::posix_fadvise(file_.get(), static_cast<off_t>(offset), 0, POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
 }  // namespace belfry

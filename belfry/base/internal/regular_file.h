@@ -23,8 +23,8 @@ class RegularFile {
 
   // Fills all of `to`, or throws FileError. Large pieces go straight to their place.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
-  // It will be read from here to its end, once.
-  void read_ahead(std::uint64_t offset) const;
+  // These bytes will be read soon: the disk may begin while the caller does something else.
+  void fetch(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
   std::string path_;

@@ -20,6 +20,9 @@
 namespace belfry {
 namespace {
 
+// The disk is kept at work so far ahead: otherwise it would wait while a checksum is made. A multiple of a piece.
+constexpr std::uint64_t kWindow = 8 * kSafetensorsPiece;
+
 using Named = std::pair<const std::string, SafetensorsEntry>;
 
 std::vector<const Named*> in_order_of_data(const SafetensorsHeader& header) {
@@ -31,7 +34,7 @@ std::vector<const Named*> in_order_of_data(const SafetensorsHeader& header) {
 
 // Large pages: otherwise the time to get memory is a good part of the time to read a file into it.
 std::shared_ptr<void> allocate_for(std::uint64_t bytes) {
-  constexpr std::uint64_t kLarge = 8 << 20;
+  constexpr std::uint64_t kLarge = 4 << 20;
   if (bytes < kLarge) return allocate_buffer(bytes);
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw std::bad_alloc();
@@ -164,10 +167,10 @@ std::map<std::string, Array> SafetensorsSource::read() const {
   const std::uint64_t size = file_.size() - data_begin_;
   const std::shared_ptr<void> memory = allocate_for(size);
   const std::span<std::byte> data(static_cast<std::byte*>(memory.get()), size);
-  file_.read_ahead(data_begin_);
   if (has_checksums()) {
     TensorChecks checks(header_, std::span(checksums_).subspan(1), file_.path());
     for (std::uint64_t done = 0; done < size; done += kSafetensorsPiece) {
+      if (done % kWindow == 0) file_.fetch(data_begin_ + done, 2 * kWindow);
       const std::span<std::byte> piece = data.subspan(done, std::min<std::uint64_t>(kSafetensorsPiece, size - done));
       file_.read(data_begin_ + done, piece);
       checks.take(piece, done);
