@@ -32,7 +32,9 @@ TEST(Weights, ComeFromWhateverThePathMeans) {
   write_safetensors(dir / "plain.safetensors", layer(3), {{"framework", "other"}});
   EXPECT_EQ(read_weights(dir / "plain.safetensors").metadata.at("framework"), "other");
   EXPECT_EQ(read_weights(dir / "plain.safetensors").kind, Weights::Kind::safetensors);
-  // An archive is known by its content.
+  // The content says what a file of another name is.
+  std::filesystem::rename(dir / "plain.safetensors", dir / "plain.bin");
+  EXPECT_EQ(read_weights(dir / "plain.bin").tensors.size(), 4u);
   write_npz(dir / "weights.npz", layer(4));
   std::filesystem::rename(dir / "weights.npz", dir / "weights.bin");
   EXPECT_EQ(read_weights(dir / "weights.bin").kind, Weights::Kind::npz);
