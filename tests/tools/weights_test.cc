@@ -40,6 +40,16 @@ TEST(Weights, ComeFromWhateverThePathMeans) {
   EXPECT_EQ(read_weights(dir / "weights.bin").kind, Weights::Kind::npz);
 }
 
+TEST(Weights, OfACheckpointInSeveralFilesAreWhole) {
+  const TempDir dir;
+  CheckpointWriter({.directory = dir.path(), .shard_bytes = 8}).write(7, layer(3), {.epoch = 1});
+  ASSERT_GT(dir.names().size(), 4u);
+  const Weights weights = read_weights(dir.path());
+  ASSERT_EQ(weights.tensors.size(), 4u);
+  for (const auto& [name, array] : layer(3)) EXPECT_TRUE(equal(weights.tensors.at(name), array)) << name;
+  EXPECT_EQ(state_text(weights), "step 7, epoch 1");
+}
+
 TEST(Weights, OfTensorFlowAreKnownByTheirIndex) {
   const std::string dir = testing_support::repository_file("tests/session/data/tf/tf1");
   for (const std::string& path :
