@@ -1,35 +1,28 @@
 #include "tools/checkpoint_list.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <optional>
 #include <tuple>
 
 #include "belfry/base/error.h"
 #include "belfry/session/checkpoint.h"
+#include "belfry/session/safetensors.h"
 
 namespace belfry::tools {
 namespace {
 
-namespace fs = std::filesystem;
-
-// 1200 for "model-1200"; a part of a checkpoint, "model-1200.shard-1-of-3", is none.
-std::optional<std::int64_t> step_in(const std::string& name) {
-  const std::size_t dash = name.rfind('-');
-  if (dash == std::string::npos || dash == 0 || name.find(".shard-") != std::string::npos) return std::nullopt;
-  std::int64_t step = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + dash + 1, end, step);
-  if (error != std::errc() || stop != end || step < 0) return std::nullopt;
-  return step;
-}
-
-ListedCheckpoint listed(const fs::path& file, std::int64_t step) {
-  std::error_code ignored;
-  ListedCheckpoint out{.name = file.stem().string(), .step = step, .bytes = fs::file_size(file, ignored)};
+ListedCheckpoint listed(const belfry::ListedCheckpoint& found) {
+  ListedCheckpoint out{.name = std::filesystem::path(found.path).stem().string(),
+                       .step = found.step,
+                       .bytes = found.bytes,
+                       .problem = found.problem};
+  std::error_code gone;
+  if (out.bytes == 0) out.bytes = std::filesystem::file_size(found.path, gone);  // unknown of a damaged one
+  if (gone) out.bytes = 0;
+  if (!out.problem.empty()) return out;
   try {
-    out.epoch = load_checkpoint(file.string()).state.epoch;
+    const auto state = checkpoint_state_in(list_safetensors(found.path).metadata, found.path);
+    if (state) out.epoch = state->epoch;
   } catch (const Error& error) {
     out.problem = error.what();
   }
@@ -40,11 +33,7 @@ ListedCheckpoint listed(const fs::path& file, std::int64_t step) {
 
 std::vector<ListedCheckpoint> checkpoints_in(const std::string& directory) {
   std::vector<ListedCheckpoint> out;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() != ".safetensors") continue;
-    if (const auto step = step_in(at->path().stem().string())) out.push_back(listed(at->path(), *step));
-  }
+  for (const belfry::ListedCheckpoint& found : list_checkpoints(directory)) out.push_back(listed(found));
   std::ranges::sort(out, {}, [](const ListedCheckpoint& c) { return std::tie(c.step, c.name); });
   return out;
 }

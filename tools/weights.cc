@@ -49,20 +49,19 @@ bool is_tf_checkpoint(const std::string& path) {
          (data != std::string::npos && is_tf_index(path.substr(0, data) + ".index"));
 }
 
-Weights read_safetensors_file(const std::string& path) {
-  SafetensorsFile file = read_safetensors(path);
-  Weights out{.path = path, .kind = Weights::Kind::safetensors};
-  if (file.metadata.contains(std::string(kCheckpointMetadata))) {
-    Checkpoint checkpoint = load_checkpoint(path);
-    out.kind = Weights::Kind::checkpoint;
-    out.tensors = std::move(checkpoint.tensors);
-    out.state = std::move(checkpoint.state);
-  } else {
-    out.tensors = std::move(file.tensors);
-  }
-  std::erase_if(file.metadata, [](const auto& entry) { return entry.first.starts_with(kOwnMetadata); });
-  out.metadata = std::move(file.metadata);
-  return out;
+std::map<std::string, std::string> without_own(std::map<std::string, std::string> metadata) {
+  std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(kOwnMetadata); });
+  return metadata;
+}
+
+// `path` as load_values() takes it.
+Weights read_saved_values(const std::string& path) {
+  SavedValues values = load_values(path);
+  return {.path = values.path,
+          .kind = values.state ? Weights::Kind::checkpoint : Weights::Kind::safetensors,
+          .tensors = std::move(values.tensors),
+          .state = std::move(values.state),
+          .metadata = without_own(list_safetensors(values.path).metadata)};
 }
 
 }  // namespace
@@ -82,11 +81,14 @@ Weights read_weights(const std::string& path) {
     return {.path = path, .kind = Weights::Kind::npz, .tensors = read_npz(path)};
   if (is_tf_checkpoint(path))
     return {.path = path, .kind = Weights::Kind::tensorflow, .tensors = read_tf_checkpoint(path)};
+  const bool is_other_name = !path.ends_with(".safetensors") && !path.ends_with(kCheckpointIndexExtension) &&
+                             fs::path(path).filename() != kCheckpointIndex;
   std::error_code ignored;
-  if (fs::is_regular_file(path, ignored) && !path.ends_with(kCheckpointIndexExtension) &&
-      fs::path(path).filename() != kCheckpointIndex)
-    return read_safetensors_file(path);
-  return read_safetensors_file(find_checkpoint(path));
+  if (is_other_name && fs::is_regular_file(path, ignored)) {
+    SafetensorsFile file = read_safetensors(path);
+    return {.path = path, .tensors = std::move(file.tensors), .metadata = without_own(std::move(file.metadata))};
+  }
+  return read_saved_values(path);
 }
 
 Weights model_of(const Weights& weights) {

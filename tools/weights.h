@@ -24,8 +24,7 @@ struct Weights {
 std::string name_of(Weights::Kind kind);
 
 // `path` is a checkpoint, an exported model, another safetensors or npz file, or a checkpoint of TensorFlow's (see
-// tf_checkpoint.h). A directory, or a saver's index, means
-// its latest checkpoint. Throws FileError.
+// tf_checkpoint.h). A directory, or a saver's index, means its latest checkpoint. Throws FileError.
 Weights read_weights(const std::string& path);
 
 // Without what belongs only to the run. Throws if it is not a checkpoint, or one that does not say what belongs to the

@@ -135,7 +135,7 @@ TEST(Summary, ShowsTheStateTheNumbersAndTheCheckpoints) {
   for (const char* line :
        {"  state      interrupted by signal 2\n", "  command    ./net --name 'a b'\n", "  step       200\n",
         "cost       nan   2.5         1  lowest\n", "accuracy  0.25   0.5         1  highest\n",
-        "model-100    100      1", "model-200    200      ?  100 B  damaged: [safetensors]"})
+        "model-100    100      1", "model-200    200      ?  100 B  damaged: expected a header of at most 92 bytes"})
     EXPECT_TRUE(contains(out, line)) << line << out;
   EXPECT_TRUE(contains(printed_by([&] { summarize({.run = dir.path(), .json = true}); }), "\"complete\": false"));
 }

@@ -32,10 +32,22 @@ TEST(Weights, ComeFromWhateverThePathMeans) {
   write_safetensors(dir / "plain.safetensors", layer(3), {{"framework", "other"}});
   EXPECT_EQ(read_weights(dir / "plain.safetensors").metadata.at("framework"), "other");
   EXPECT_EQ(read_weights(dir / "plain.safetensors").kind, Weights::Kind::safetensors);
-  // An archive is known by its content.
+  // The content says what a file of another name is.
+  std::filesystem::rename(dir / "plain.safetensors", dir / "plain.bin");
+  EXPECT_EQ(read_weights(dir / "plain.bin").tensors.size(), 4u);
   write_npz(dir / "weights.npz", layer(4));
   std::filesystem::rename(dir / "weights.npz", dir / "weights.bin");
   EXPECT_EQ(read_weights(dir / "weights.bin").kind, Weights::Kind::npz);
+}
+
+TEST(Weights, OfACheckpointInSeveralFilesAreWhole) {
+  const TempDir dir;
+  CheckpointWriter({.directory = dir.path(), .shard_bytes = 8}).write(7, layer(3), {.epoch = 1});
+  ASSERT_GT(dir.names().size(), 4u);
+  const Weights weights = read_weights(dir.path());
+  ASSERT_EQ(weights.tensors.size(), 4u);
+  for (const auto& [name, array] : layer(3)) EXPECT_TRUE(equal(weights.tensors.at(name), array)) << name;
+  EXPECT_EQ(state_text(weights), "step 7, epoch 1");
 }
 
 TEST(Weights, OfTensorFlowAreKnownByTheirIndex) {
