@@ -177,6 +177,7 @@
 #include "belfry/session/saver.h"
 #include "belfry/session/session.h"
 #include "belfry/session/session_init.h"
+#include "belfry/session/smart_init.h"
 #include "belfry/session/tf_checkpoint.h"
 #include "belfry/session/tf_restore.h"
 #include "belfry/tower/inputs.h"

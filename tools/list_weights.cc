@@ -35,7 +35,9 @@ std::vector<Row> rows_of(const Weights& weights, const ListOptions& options) {
     rows.push_back(std::move(row));
   }
   if (options.sort == "bytes")
-    std::ranges::stable_sort(rows, std::greater(), [](const Row& row) { return row.array->bytes(); });
+    std::ranges::sort(rows, {}, [](const Row& row) {  // the largest first
+      return std::pair(-static_cast<std::int64_t>(row.array->bytes()), std::string_view(*row.name));
+    });
   return rows;
 }
 

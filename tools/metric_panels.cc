@@ -50,17 +50,19 @@ std::map<std::string, std::vector<std::string>> grouped(const std::vector<NamedR
   for (const auto& [panel, names] : found) {
     auto& sorted = out[panel];
     sorted.assign(names.begin(), names.end());
-    std::ranges::stable_partition(sorted, is_training);
+    std::ranges::sort(sorted, {},
+                      [](const std::string& name) { return std::pair(!is_training(name), std::string_view(name)); });
   }
   return out;
 }
 
 Series series_of(const std::vector<StatsPoint>& points, CurveAxis axis) {
   Series out;
-  for (const StatsPoint& p : points)
-    out.points.push_back({static_cast<double>(axis == CurveAxis::epoch ? p.epoch : p.step), p.value});
-  // A run that was continued from an earlier step may have written some twice.
-  std::ranges::stable_sort(out.points, {}, &CurvePoint::x);
+  // Almost always at the end: only a run that was continued from an earlier step may have written some twice.
+  const auto add = [&](const CurvePoint& point) {
+    out.points.insert(std::ranges::upper_bound(out.points, point.x, {}, &CurvePoint::x), point);
+  };
+  for (const StatsPoint& p : points) add({static_cast<double>(axis == CurveAxis::epoch ? p.epoch : p.step), p.value});
   return out;
 }
 

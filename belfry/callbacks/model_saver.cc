@@ -33,7 +33,10 @@ std::string file_prefix(bool smallest, std::string metric) {
 std::vector<Written> ModelSaver::writes() const { return {{directory_of(options_.directory, trainer())}}; }
 
 void ModelSaver::before_train() {
-  const SaverOptions files{.directory = directory_of(options_.directory, trainer()), .keep = options_.keep};
+  const SaverOptions files{.directory = directory_of(options_.directory, trainer()),
+                           .keep = options_.keep,
+                           .keep_every_hours = options_.keep_every_hours,
+                           .shard_bytes = options_.shard_bytes};
   ReportingSaver::check(name(), files, options_.max_failures);
   began_ = {trainer().global_step(), trainer().iteration()};
   trainer().before_first_step(

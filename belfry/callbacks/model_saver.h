@@ -16,9 +16,11 @@
 namespace belfry {
 
 struct ModelSaverOptions {
-  std::string directory{};  // default: the run's directory
-  int keep = 10;            // newest ones; 0: all
-  int max_failures = 3;     // this many failed saves in a row end training
+  std::string directory{};        // default: the run's directory
+  int keep = 10;                  // newest ones; 0: all
+  double keep_every_hours = 0;    // besides the newest, one every so many hours stays for good; 0: none
+  std::uint64_t shard_bytes = 0;  // larger checkpoints are several files of at most this much; 0: one file
+  int max_failures = 3;           // this many failed saves in a row end training
   // Save even a broken model: one with NaN in any variable, or infinity in a trainable one or in an optimizer's slot.
   bool save_broken = false;
 };

@@ -21,7 +21,7 @@ void take(IdList& list, NodeId id) { list.erase(std::ranges::lower_bound(list, i
 // A list may be long, that of a learning rate say: what stays is left alone.
 void Ir::relink(NodeId id, const Edges& before) {
   ++changes_;
-  const IdList none;
+  const IdList none{};
   const IdList& inputs = node(id).dead ? none : node(id).inputs;
   const IdList& after = node(id).dead ? none : node(id).after;
   if (inputs == before.inputs && after == before.after) return;

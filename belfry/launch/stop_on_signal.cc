@@ -12,8 +12,8 @@ namespace {
 
 void on_signal(Trainer& trainer, int signal) {
   if (signal == SIGUSR1) {
-    log_info("[signals] SIGUSR1: a checkpoint is saved after the running step, and training goes on.");
-    return trainer.request_save();
+    trainer.request_save();
+    return log_info("[signals] SIGUSR1: a checkpoint is saved after the running step, and training goes on.");
   }
   trainer.set_signal(signal);
   log_warning(

@@ -1,5 +1,6 @@
 #include "belfry/session/checkpoint_writer.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <charconv>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -140,6 +142,8 @@ void check_saver_options(const SaverOptions& options) {
   check_name("a prefix", options.prefix);
   check_name("an index", options.index);
   BELFRY_CHECK(options.keep >= 0, "[Saver] expected to keep 1 checkpoint or more, or 0 for all, got {}.", options.keep);
+  BELFRY_CHECK(options.keep_every_hours >= 0, "[Saver] expected keep_every_hours of 0 or more, got {}.",
+               options.keep_every_hours);
 }
 
 CheckpointWriter::CheckpointWriter(SaverOptions options) : options_(std::move(options)) {
@@ -209,6 +213,16 @@ void CheckpointWriter::write_tensors(const std::string& name, const std::map<std
   remove_shards(options_.directory, name, names_of(shards));
 }
 
+// Whether a checkpoint that is not among the newest any more is one of those that stay every few hours.
+bool CheckpointWriter::stays(const std::string& name) {
+  struct stat facts{};
+  const double wanted = options_.keep_every_hours * 3600;
+  if (wanted <= 0 || ::stat(checkpoint_file(path_in(options_.directory, name)).c_str(), &facts) != 0) return false;
+  if (static_cast<double>(facts.st_mtime - last_that_stays_) < wanted) return false;
+  last_that_stays_ = facts.st_mtime;
+  return true;
+}
+
 void CheckpointWriter::write_index(const std::string& name) {
   CheckpointIndex next{.kept = kept_, .removing = removing_};
   std::erase(next.kept, name);
@@ -216,7 +230,8 @@ void CheckpointWriter::write_index(const std::string& name) {
   next.kept.push_back(name);
   if (const auto keep = static_cast<std::size_t>(options_.keep); keep > 0 && next.kept.size() > keep) {
     const auto first_kept = next.kept.end() - options_.keep;
-    next.removing.insert(next.removing.end(), next.kept.begin(), first_kept);
+    std::copy_if(next.kept.begin(), first_kept, std::back_inserter(next.removing),
+                 [this](const std::string& old) { return !stays(old); });
     next.kept.erase(next.kept.begin(), first_kept);
   }
   write_checkpoint_index(path_in(options_.directory, options_.index), next);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <string>
@@ -25,7 +26,9 @@ enum class SaveStage : std::uint8_t {
 struct SaverOptions {
   std::string directory{};  // created if it does not exist
   std::string prefix = "model";
-  int keep = 10;                                      // newest ones; 0: all
+  int keep = 10;  // newest ones; 0: all
+  // Besides: one as old as this after the last one that stays for this reason stays for good. 0: none.
+  double keep_every_hours = 0;
   std::string index = std::string(kCheckpointIndex);  // savers that share a directory each need their own
   std::uint64_t shard_bytes = 0;  // values of more than this go into files of at most so much each; 0: into one
   std::function<void(SaveStage)> on_stage{};  // called before each stage, by the thread that writes
@@ -62,11 +65,13 @@ class CheckpointWriter {
                    const std::vector<std::string>& after);
   void write_tensors(const std::string& name, const std::map<std::string, Array>& tensors, const std::string& state);
   void write_index(const std::string& name);
+  bool stays(const std::string& name);
   void prune();
 
   SaverOptions options_;
-  std::vector<std::string> kept_;      // oldest first
-  std::vector<std::string> removing_;  // to be removed
+  std::vector<std::string> kept_;                     // oldest first
+  std::vector<std::string> removing_;                 // to be removed
+  std::time_t last_that_stays_ = std::time(nullptr);  // see SaverOptions::keep_every_hours; at first, the beginning
 };
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 
@@ -121,6 +122,31 @@ TEST_F(SaverTest, SavesFollowEachOtherAndOldOnesGo) {
     const Checkpoint loaded = load_checkpoint(path);
     EXPECT_EQ(loaded.tensors.at("v").item(), static_cast<double>(loaded.state.step));
   }
+}
+
+TEST_F(SaverTest, OneEveryFewHoursStaysForGood) {
+  const Model model;
+  Session session(graph);
+  session.initialize();
+  Saver saver(session, {.directory = dir.path(), .keep = 1, .keep_every_hours = 2});
+  const auto save_at = [&](std::int64_t step, int hours) {
+    saver.save(step);
+    saver.wait();
+    std::filesystem::last_write_time(dir / ("model-" + std::to_string(step) + ".safetensors"),
+                                     std::filesystem::file_time_type::clock::now() + std::chrono::hours(hours));
+  };
+  save_at(1, 1);
+  save_at(2, 3);  // the first that is two hours after the beginning
+  save_at(3, 4);
+  save_at(4, 6);
+  save_at(5, 6);
+  const auto is_there = [&](const char* name) { return std::filesystem::exists(dir / name); };
+  EXPECT_FALSE(is_there("model-1.safetensors"));
+  EXPECT_TRUE(is_there("model-2.safetensors"));
+  EXPECT_FALSE(is_there("model-3.safetensors"));
+  EXPECT_TRUE(is_there("model-4.safetensors"));
+  EXPECT_TRUE(is_there("model-5.safetensors"));
+  EXPECT_EQ(saver.checkpoints(), Names{dir / "model-5.safetensors"});
 }
 
 TEST_F(SaverTest, AFullDiskIsReportedForEverySaveAndTheOldCheckpointStays) {
