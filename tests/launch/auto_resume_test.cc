@@ -190,8 +190,7 @@ TEST_F(AutoResumeTest, RollsBackAndSkipsTheData) {
 
 TEST_F(AutoResumeTest, RollingBackWithoutACheckpointSaysWhatIsMissing) {
   TrainConfig c = run(2);
-  c.dataflow =
-      from_list({{Array::full(f32, {1, 4}, std::numeric_limits<double>::infinity()), Array::zeros(i32, {1})}});
+  c.dataflow = from_list({{Array::full(f32, {1, 4}, std::numeric_limits<double>::infinity()), Array::zeros(i32, {1})}});
   c.on_bad_cost = OnBadCost::roll_back;
   const std::string text = error_of<NumericError>([&] { launch(std::move(c)); });
   EXPECT_TRUE(contains(text, "There is no checkpoint yet to go back to. Add a ModelSaver")) << text;

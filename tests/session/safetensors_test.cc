@@ -177,6 +177,17 @@ TEST(Safetensors, ADamagedTensorIsNamed) {
   EXPECT_TRUE(text.ends_with(". The file is damaged.")) << text;
 }
 
+// Checked in a thread of its own.
+TEST(Safetensors, ALargeFileIsReadAndDamageInItIsFound) {
+  TempDir dir;
+  const Arrays large{{"a", Array::full(f32, {4'000'000}, 1)}, {"b", Array::full(f32, {2'000'001}, 2)}};
+  write_safetensors(dir / "x", large);
+  expect_same(read_safetensors(dir / "x").tensors, large);
+  std::string bytes = read_file(dir / "x");
+  bytes[5'000'000] ^= 1;
+  EXPECT_TRUE(refusal_of(bytes).starts_with("tensor 'a': expected data with the checksum "));
+}
+
 TEST(Safetensors, ADamagedHeaderIsSaid) {
   TempDir dir;
   write_safetensors(dir / "x", {{"a", Array(1.f)}});

@@ -3,34 +3,23 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/internal/aligned_memory.h"
-#include "belfry/base/internal/crc32c.h"
 #include "belfry/session/internal/safetensors_checksums.h"
+#include "belfry/session/internal/tensor_checks.h"
 
 namespace belfry {
 namespace {
 
 // The disk is kept at work so far ahead: otherwise it would wait while a checksum is made. A multiple of a piece.
 constexpr std::uint64_t kWindow = 8 * kSafetensorsPiece;
-
-using Named = std::pair<const std::string, SafetensorsEntry>;
-
-std::vector<const Named*> in_order_of_data(const SafetensorsHeader& header) {
-  std::vector<const Named*> order;
-  for (const Named& named : header.tensors) order.push_back(&named);
-  std::ranges::sort(order, {}, [](const Named* n) { return std::tuple(n->second.begin, n->second.end); });
-  return order;
-}
 
 // Large pages: otherwise the time to get memory is a good part of the time to read a file into it.
 std::shared_ptr<void> allocate_for(std::uint64_t bytes) {
@@ -42,39 +31,7 @@ std::shared_ptr<void> allocate_for(std::uint64_t bytes) {
   return {data, [bytes](void* p) { ::munmap(p, bytes); }};
 }
 
-// Follows the data as they come, and compares the checksum of each tensor that is complete.
-class TensorChecks {
- public:
-  TensorChecks(const SafetensorsHeader& header, std::span<const std::uint32_t> checksums, const std::string& path)
-      : order_(in_order_of_data(header)), path_(path) {
-    for (auto checksum = checksums.begin(); const Named& named : header.tensors) expected_[&named] = *checksum++;
-  }
-
-  // The data from `done` on; all before it were given already.
-  void take(std::span<const std::byte> data, std::uint64_t done) {
-    const std::uint64_t end = done + data.size();
-    for (; next_ < order_.size(); ++next_, crc_ = 0) {
-      const SafetensorsEntry& entry = order_[next_]->second;
-      const std::uint64_t from = std::max(entry.begin, done), to = std::min(entry.end, end);
-      if (from < to) crc_ = crc32c(data.subspan(from - done, to - from), crc_);
-      if (entry.end > end) return;
-      const std::uint32_t expected = expected_.at(order_[next_]);
-      BELFRY_CHECK_AS(FileError, crc_ == expected,
-                      "[safetensors] '{}': tensor {}: expected data with the checksum {:08x}, got {:08x}. The file is "
-                      "damaged.",
-                      path_, in_quotes(order_[next_]->first), expected, crc_);
-    }
-  }
-
- private:
-  std::vector<const Named*> order_;
-  std::map<const Named*, std::uint32_t> expected_;
-  const std::string& path_;
-  std::size_t next_ = 0;
-  std::uint32_t crc_ = 0;
-};
-
-Array array_over(const Named& named, std::span<std::byte> data, const std::shared_ptr<void>& owner,
+Array array_over(const NamedEntry& named, std::span<std::byte> data, const std::shared_ptr<void>& owner,
                  const std::string& path) {
   const auto& [name, entry] = named;
   const std::span<std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
@@ -139,7 +96,7 @@ void SafetensorsSource::check_layout() const {
   const std::string& path = file_.path();
   const std::uint64_t data_bytes = file_.size() - data_begin_;
   std::uint64_t expected_begin = 0;
-  for (const Named* named : in_order_of_data(header_)) {
+  for (const NamedEntry* named : in_order_of_data(header_)) {
     const auto& [name, entry] = *named;
     const auto bytes = entry.bytes();
     BELFRY_CHECK_AS(FileError, bytes.has_value(),
@@ -167,19 +124,27 @@ std::map<std::string, Array> SafetensorsSource::read() const {
   const std::uint64_t size = file_.size() - data_begin_;
   const std::shared_ptr<void> memory = allocate_for(size);
   const std::span<std::byte> data(static_cast<std::byte*>(memory.get()), size);
-  if (has_checksums()) {
-    TensorChecks checks(header_, std::span(checksums_).subspan(1), file_.path());
-    for (std::uint64_t done = 0; done < size; done += kSafetensorsPiece) {
+  const auto read_all = [&](auto&& let) {
+    for (std::uint64_t done = 0; done < size;) {
       if (done % kWindow == 0) file_.fetch(data_begin_ + done, 2 * kWindow);
       const std::span<std::byte> piece = data.subspan(done, std::min<std::uint64_t>(kSafetensorsPiece, size - done));
       file_.read(data_begin_ + done, piece);
-      checks.take(piece, done);
+      let(done, piece);
+      done += piece.size();
     }
+  };
+  constexpr std::uint64_t kWorthAThread = 16 << 20;
+  if (!has_checksums()) {
+    read_all([](std::uint64_t, std::span<std::byte>) {});
+  } else if (TensorChecks checks(header_, std::span(checksums_).subspan(1), file_.path()); size < kWorthAThread) {
+    read_all([&](std::uint64_t done, std::span<std::byte> piece) { checks.take(piece, done); });
   } else {
-    file_.read(data_begin_, data);
+    ChecksBehind behind(std::move(checks), data);
+    read_all([&](std::uint64_t done, std::span<std::byte> piece) { behind.let(done + piece.size()); });
+    behind.finish();
   }
   std::map<std::string, Array> out;
-  for (const Named& named : header_.tensors)
+  for (const NamedEntry& named : header_.tensors)
     out.emplace_hint(out.end(), named.first, array_over(named, data, memory, file_.path()));
   return out;
 }
