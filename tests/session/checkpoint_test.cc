@@ -345,6 +345,8 @@ TEST(Checkpoint, FilesThatAreNotCheckpointsAreRefusedWithTheReason) {
   EXPECT_EQ(refused("{}"), "expected a field 'format', got none. The file is damaged.");
   EXPECT_EQ(refused(with("\"format\": 2", "\"format\": 3")),
             "expected a state of format 2 or below, got format 3. Read it with the version of Belfry that wrote it.");
+  EXPECT_EQ(refused(with("\"step\": 7", "\"step\": 1e999")),
+            "expected numbers that fit 64 bits, got a larger one. The file is damaged.");
   EXPECT_EQ(refused(with("\"step\": 7", "\"step\": -7")),
             "expected a whole number of 0 or more for 'step', got number. The file is damaged.");
   EXPECT_EQ(refused(with("\"step\": 7", "\"step\": 9223372036854775808")),

@@ -46,6 +46,8 @@ json parse(std::string_view text, const std::string& where) {
   } catch (const json::parse_error& e) {
     fail<FileError>("{}: expected well-formed JSON, got an error at byte {} of {}. The file is damaged.", where, e.byte,
                     text.size());
+  } catch (const json::out_of_range&) {
+    fail<FileError>("{}: expected numbers that fit 64 bits, got a larger one. The file is damaged.", where);
   }
   BELFRY_CHECK_AS(FileError, out.is_object(), "{}: expected a JSON object, got {}. The file is damaged.", where,
                   out.type_name());

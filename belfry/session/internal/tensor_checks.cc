@@ -7,7 +7,6 @@
 #include "belfry/array/internal/stored_array.h"
 #include "belfry/base/check.h"
 #include "belfry/base/internal/crc32c.h"
-#include "belfry/base/internal/start_thread.h"
 
 namespace belfry {
 namespace {

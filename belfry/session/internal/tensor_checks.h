@@ -7,10 +7,10 @@
 #include <exception>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "belfry/base/internal/start_thread.h"
 #include "belfry/session/internal/safetensors_header.h"
 
 namespace belfry {
