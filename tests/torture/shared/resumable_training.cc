@@ -174,7 +174,7 @@ SessionInit without(const std::string& directory, const std::string& part) {
 const std::vector<std::string>& parts() {
   static const std::vector<std::string> all{"weights",    "slots",   "statistics", "rate",
                                             "step",       "loop",    "QueueInput", "monitors",
-                                            "JSONWriter", "CostSum", "MaxSaver",   "MovingAverageSummary"};
+                                            "JSONWriter", "CostSum",   "MovingAverageSummary"};
   return all;
 }
 

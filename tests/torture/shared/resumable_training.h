@@ -38,7 +38,7 @@ Result result_in(const std::string& directory);
 // What differs, as text; "" if nothing does.
 std::string difference(const Result& a, const Result& b);
 
-// The parts of the state that `without` may name.
+// The parts of the state that `without` may name. (Not the savers of the best: they know it from their directory too.)
 const std::vector<std::string>& parts();
 
 }  // namespace belfry::torture

@@ -40,4 +40,9 @@ int main_of(int argc, char** argv) {
 }  // namespace
 }  // namespace belfry::torture
 
-int main(int argc, char** argv) { return belfry::torture::main_of(argc, argv); }
+int main(int argc, char** argv) try {
+  return belfry::torture::main_of(argc, argv);
+} catch (const std::exception& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return 1;
+}
