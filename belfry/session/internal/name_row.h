@@ -14,7 +14,7 @@
 namespace belfry {
 
 // Names longer than this match no row: matching takes stack in proportion to the name.
-inline constexpr std::size_t kLongestMatchedName = 4096;
+inline constexpr std::size_t kLongestMatchedName = 512;
 
 class NameTable::Row {
  public:
